@@ -1,12 +1,12 @@
 //! The one gate for text that is about to be written. Text of a person or an
-//! agent passes unchanged or is refused: with a secret in it, or with a fact
-//! that was corrected. Text that programs hand over passes with its secrets
-//! redacted, since a hook or an import has no one to ask.
+//! agent passes unchanged, or is refused if it contains a secret or a corrected
+//! fact. Text from programs passes with its secrets redacted, since a hook or
+//! an import has no one to ask.
 //!
 //! The two outcomes are two functions, [`admit`] and [`redact`], so that a hook
 //! has no error to handle. Writers take [`AdmittedText`], which only this
 //! module makes: a writer that forgets the gate does not compile. Structure is
-//! not judged here, since what is inert depends on the place in a file.
+//! not checked here, since what is inert depends on the place in a file.
 
 use std::collections::BTreeMap;
 use std::ops::Deref;
@@ -18,7 +18,7 @@ use crate::retractions::{Correction, Corrections};
 use crate::secrets;
 use crate::workspace::{self, Workspace};
 
-/// Text, or a value with texts in it, that passed the gate.
+/// Text, or a value that contains texts, that passed the gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AdmittedText<T>(T);
 
@@ -39,13 +39,13 @@ impl<T> AdmittedText<T> {
 }
 
 impl AdmittedText<String> {
-    /// Shortens or escapes admitted text. `edit` must add nothing.
+    /// Shortens or escapes admitted text. The closure must add nothing.
     pub(crate) fn edited(self, edit: impl FnOnce(&str) -> String) -> AdmittedText<String> {
         AdmittedText(edit(&self.0))
     }
 }
 
-/// A value with texts that somebody wants to have written.
+/// A value with texts that a caller wants to write.
 pub trait SubmittedText {
     /// Returns the texts that state something: they may hold no secret and
     /// repeat no corrected fact.
@@ -79,15 +79,17 @@ impl SubmittedText for String {
     }
 }
 
-/// Why a text was refused. Nothing was written.
+/// The reason why a text was refused. Nothing was written.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
+    /// The workspace cannot be read; the file system is at fault.
     #[error(transparent)]
     Workspace(#[from] workspace::Error),
+    /// The caller's text repeats a fact that was corrected.
     #[error("The text repeats what was corrected. {}", list(.0))]
     Corrected(Vec<Correction>),
-    /// The rule of each secret, with the line in a text of several lines.
-    /// Never the value.
+    /// The caller's text contains a secret. Lists the rule of each secret, with
+    /// the line in a text of several lines, and never the value.
     #[error("The text looks as if it held a secret ({})", found.join("; "))]
     Secret { found: Vec<String> },
 }
@@ -117,15 +119,17 @@ impl Diagnostic for Refusal {
     }
 }
 
-/// Lets text of a person or an agent pass, or refuses it.
+/// Admits text of a person or an agent unchanged, or refuses it.
 pub fn admit<T: SubmittedText>(workspace: &Workspace, text: T) -> Result<AdmittedText<T>, Refusal> {
+    // Names and labels state nothing, so that they are checked for secrets
+    // alone.
     refuse_secrets(text.names())?;
     judge(workspace, &text.statements(), None)?;
     Ok(AdmittedText(text))
 }
 
-/// Lets the new text of a file pass, or refuses it. A corrected fact that the
-/// file repeated before is not new, so that such a file can still be edited.
+/// Admits the new text of a file, or refuses it. A corrected fact that the file
+/// repeated before is not new, so that such a file can still be edited.
 pub fn admit_edit(
     workspace: &Workspace,
     before: &str,
@@ -151,6 +155,7 @@ pub fn refuse_secrets<'t>(texts: impl IntoIterator<Item = &'t str>) -> Result<()
             } else {
                 secret.rule.to_owned()
             };
+            // Several hits of one rule on one line are one item.
             if !found.contains(&place) {
                 found.push(place);
             }
@@ -168,12 +173,12 @@ pub fn redact(text: &str) -> AdmittedText<String> {
     AdmittedText(secrets::redact(text).into_owned())
 }
 
-/// What was done to imported texts on their way in. Values are never kept.
+/// Counts of what was changed in imported texts. Values are never kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Secrets that were redacted, by rule.
+    /// Number of redacted secrets, by rule.
     pub redacted: BTreeMap<&'static str, usize>,
-    /// Invisible characters that were written out.
+    /// Number of escaped invisible characters.
     pub hidden: usize,
 }
 
@@ -187,8 +192,8 @@ impl Tally {
     }
 }
 
-/// Redacts the secrets of an imported text and writes invisible characters out.
-/// It needs the whole text: half of a secret is not recognized.
+/// Redacts the secrets of an imported text and escapes invisible characters. It
+/// needs the whole text: half of a secret is not recognized.
 pub fn admit_import(text: &str, tally: &mut Tally) -> String {
     let cleaned = quote::cleaned(text);
     for rule in cleaned.secrets {
@@ -198,12 +203,16 @@ pub fn admit_import(text: &str, tally: &mut Tally) -> String {
     cleaned.text.into_owned()
 }
 
+/// Refuses texts that contain a secret or repeat a corrected fact, except for
+/// facts that the text repeated before the edit.
 fn judge(workspace: &Workspace, texts: &[&str], before: Option<&str>) -> Result<(), Refusal> {
     refuse_secrets(texts.iter().copied())?;
     let corrections = Corrections::read(workspace)?;
     if corrections.is_empty() {
         return Ok(());
     }
+    // Only what the edit adds is refused, else a file that repeats a fact that
+    // was corrected later could never be edited again.
     let known = before.map(|it| corrections.check(it)).unwrap_or_default();
     let mut hits: Vec<Correction> = Vec::new();
     for hit in texts.iter().flat_map(|text| corrections.check(text)) {
@@ -218,9 +227,10 @@ fn judge(workspace: &Workspace, texts: &[&str], before: Option<&str>) -> Result<
     }
 }
 
-/// So many corrections are listed in one refusal.
+/// Maximum number of corrections that one refusal lists.
 const MAX_LISTED: usize = 5;
 
+/// Renders the first corrections of a refusal and counts the rest.
 fn list(hits: &[Correction]) -> String {
     let mut lines: Vec<String> = hits.iter().take(MAX_LISTED).map(Correction::told).collect();
     if hits.len() > MAX_LISTED {

@@ -1,6 +1,6 @@
-//! What agents remember for themselves: an index of pointers that is always
-//! loaded (`MEMORY.md`), one file for each topic, and what was learnt on the
-//! way. Old text moves and is never dropped; nothing here runs an agent.
+//! The memory of agents: an index of pointers that is always loaded
+//! (`MEMORY.md`), one file for each topic, and learnings. Old text moves and is
+//! never dropped; nothing here runs an agent.
 
 use std::fmt;
 
@@ -21,41 +21,56 @@ pub mod topics;
 /// The folder that holds a folder for each squad, and that one for each agent.
 pub const MEMORY: &str = ".agents/memory";
 
+/// An error in an operation on the memory of an agent.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// The caller named a squad or an agent in a form that cannot be a folder.
     #[error("`{text}` cannot name {what}: {why} (cli#1045)")]
     Segment {
         what: &'static str,
         text: String,
         why: &'static str,
     },
+    /// An agent was named alone, and no agent has a memory yet.
     #[error("No {MEMORY} directory found")]
     NoMemory,
+    /// The caller named an agent without a memory.
     #[error("There is no memory of an agent called `{name}`")]
     Unknown { name: String, homes: Vec<Home> },
+    /// The caller named an agent without its squad, and several squads have one
+    /// of that name.
     #[error("`{name}` may mean {}", listed(homes))]
     Ambiguous { name: String, homes: Vec<Home> },
+    /// The caller's text is empty.
     #[error("There is no text to keep")]
     NoText,
+    /// The caller's text was refused by [`admit`].
     #[error(transparent)]
     Refused(#[from] admit::Refusal),
+    /// The caller's text is a diff, a log or a stack trace.
     #[error("This is {what}, which is kept elsewhere already")]
     KeptElsewhere { what: &'static str },
+    /// A topic that is similar to the caller's exists.
     #[error("`{path}` says this already: {title}")]
     Known { path: RelPath, title: String },
+    /// The caller updates a topic that does not exist.
     #[error("There is no topic `{path}`")]
     NoTopic { path: RelPath },
+    /// The caller's name belongs to a state file, an index or an archive.
     #[error("`{path}` is not the name of a topic: such files have a meaning of their own")]
     NotATopic { path: RelPath },
+    /// The caller's rating is out of range.
     #[error("A rating is a number from 1 to 5, and not `{given}`")]
     Rating { given: String },
+    /// The caller's path is invalid.
     #[error(transparent)]
     Path(#[from] PathError),
+    /// The workspace cannot be read or written; the file system is at fault.
     #[error(transparent)]
     Workspace(#[from] workspace::Error),
 }
 
-/// Agents named in an error.
+/// Maximum number of agents that a hint names.
 const MAX_AGENTS_IN_HINT: usize = 10;
 
 impl Diagnostic for Error {
@@ -114,7 +129,7 @@ impl Diagnostic for Error {
     }
 }
 
-/// Returns the names of these agents as advice, the first ten of them.
+/// Returns a hint that names these agents, the first ten of them.
 pub fn list_agents(homes: &[Home]) -> String {
     let shown = homes.iter().take(MAX_AGENTS_IN_HINT);
     let names: Vec<String> = shown.map(Home::to_string).collect();
@@ -135,7 +150,8 @@ pub struct Home {
 }
 
 impl Home {
-    /// The memory of an agent of a squad, whether or not it is there yet.
+    /// Returns the memory of an agent of a squad, whether or not it exists.
+    /// Fails if a name cannot be the name of a folder.
     pub fn open(squad: &str, agent: &str) -> Result<Home, Error> {
         let squad = segment("a squad", squad)?;
         let agent = segment("an agent", agent)?;
@@ -145,7 +161,7 @@ impl Home {
         })
     }
 
-    /// The knowledge of the workspace, with all folders in it.
+    /// Returns the shared knowledge of the workspace, with all its folders.
     pub fn knowledge() -> Home {
         Home {
             folder: RelPath::new("knowledge").expect("a constant that is a valid path"),
@@ -153,8 +169,9 @@ impl Home {
         }
     }
 
-    /// The memory that `squad/agent`, `agent` alone or `knowledge` means. One
-    /// named in full need not exist; an agent alone must, in one squad only.
+    /// Resolves `squad/agent`, a bare agent name or the word "knowledge". A
+    /// full name need not exist; a bare agent name must exist in exactly one
+    /// squad.
     pub fn find(workspace: &Workspace, name: &str) -> Result<Home, Error> {
         if name == "knowledge" {
             return Ok(Home::knowledge());
@@ -175,8 +192,8 @@ impl Home {
         }
     }
 
-    /// Every agent that has a folder, sorted. What a squad shares is no
-    /// agent's, and what no name could have made is left alone.
+    /// Lists every agent that has a folder, sorted. Skips the folders that
+    /// squads share and folders whose names [`Home::open`] would refuse.
     pub fn all(workspace: &Workspace) -> Vec<Home> {
         let Ok(root) = RelPath::new(MEMORY) else {
             return Vec::new();
@@ -187,30 +204,34 @@ impl Home {
                 continue;
             };
             let agents = folders_in(workspace, &folder);
+            // `shared/` contains the learnings of the squad and belongs to no
+            // agent.
             let agents = agents.iter().filter(|agent| *agent != "shared");
             homes.extend(agents.filter_map(|agent| Home::open(&squad, agent).ok()));
         }
+        // The order of a folder's listing depends on the file system.
         homes.sort();
         homes
     }
 
+    /// Returns the folder of this memory.
     pub fn folder(&self) -> &RelPath {
         &self.folder
     }
 
-    /// Squad and agent; none for `knowledge/`.
+    /// Returns squad and agent, or `None` for `knowledge/`.
     pub fn agent(&self) -> Option<(&str, &str)> {
         let (squad, agent) = self.agent.as_ref()?;
         Some((squad, agent))
     }
 
-    /// A file of this memory.
+    /// Returns the path of a file of this memory.
     pub fn file(&self, name: &str) -> Result<RelPath, Error> {
         Ok(self.folder.join(name)?)
     }
 }
 
-/// As it is named on a command line.
+/// Displays the memory as command lines name it.
 impl fmt::Display for Home {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.agent {
@@ -220,8 +241,9 @@ impl fmt::Display for Home {
     }
 }
 
-/// A name that becomes a folder. Programs that pass on an empty or missing
-/// value once filled real repositories with folders called `undefined`.
+/// Checks a name that becomes a folder and returns it. Programs that pass on an
+/// empty or missing value once filled real repositories with folders called
+/// `undefined`.
 pub fn segment<'a>(what: &'static str, text: &'a str) -> Result<&'a str, Error> {
     let refuse = |why| {
         let text = text.to_owned();
@@ -252,13 +274,15 @@ pub fn segment<'a>(what: &'static str, text: &'a str) -> Result<&'a str, Error> 
     Ok(name)
 }
 
+/// Returns the names of the real folders in a folder; none if it cannot be
+/// read.
 fn folders_in(workspace: &Workspace, folder: &RelPath) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(workspace.absolute(folder)) else {
         return Vec::new();
     };
     entries
         .flatten()
-        // A link might lead anywhere.
+        // A symlink could lead outside the workspace.
         .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
         .filter_map(|entry| entry.file_name().into_string().ok())
         .collect()

@@ -1,11 +1,12 @@
-//! What an agent is given without asking for it: where the work stands when a
-//! session starts, one line at a prompt, a helper's own memory, the checkpoint
-//! before a compaction, an overview of the workspace, a context by role.
+//! Briefings: the text that an agent receives without a request. A session gets
+//! the state of the work, a prompt one line, a helper its own memory; there are
+//! a checkpoint before a compaction, an overview of the workspace, and a
+//! context by role.
 //!
-//! One packer holds the caps of all of them, and what was left out is named.
-//! Text from memory is data: it is put between marks, except for the
-//! definitions of agents, whose purpose is to instruct. Nothing here opens the
-//! index, loads a model or a vocabulary, since hooks call it.
+//! One packer holds the caps of all of them, and names what was left out. Text
+//! from memory is data: it is fenced, except for the definitions of agents,
+//! whose purpose is to instruct. Nothing here opens the index or loads a model
+//! or a vocabulary, since hooks call it.
 
 use std::borrow::Cow;
 
@@ -31,7 +32,7 @@ pub use pointers::PointerIndex;
 pub use prompt::{MAX_PROMPT_CHARS, brief_prompt};
 pub use start::brief_start;
 
-/// Tokens of a briefing at most, by estimate.
+/// Maximum number of tokens of a briefing, by estimate.
 pub const MAX_TOKENS: usize = 2_500;
 /// A briefing has fewer bytes than this: clients replace longer text by a
 /// preview of it.
@@ -50,15 +51,14 @@ pub enum StartReason {
     Fork,
 }
 
-/// What the briefing of a session or a helper is made from, beside the files of
-/// the state.
+/// The input from which the briefing of a session or a helper is made, in
+/// addition to the state files.
 #[derive(Debug, Clone, Copy)]
 pub struct BriefInput<'a> {
     pub reason: StartReason,
-    /// [`SESSION_BUDGET`] unless there is a reason. The text stays below its
-    /// bytes.
+    /// [`SESSION_BUDGET`] by default. The text stays below its bytes.
     pub budget: Budget,
-    /// A value that the author of a file could not know.
+    /// A value that the author of a file cannot know.
     pub nonce: &'a str,
     pub now: Timestamp,
     /// Lines about helpers, tasks and sessions that were left open.
@@ -66,23 +66,24 @@ pub struct BriefInput<'a> {
     /// Lines about a workspace with a manifest: its domains, ideas, and what
     /// needs attention, from [`overview::list_remarks`].
     pub overview: &'a [String],
-    /// The index of what is known, where there is one: for a session that of
-    /// the workspace, for a helper its own.
+    /// The index of topics, if there is one: for a session that of the
+    /// workspace, for a helper its own.
     pub pointers: Option<&'a PointerIndex>,
 }
 
-/// What an agent is given, and what became of each part of it.
+/// The text that an agent receives, and the outcome of each part of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Brief {
     pub text: String,
-    /// Empty where the text is one line.
+    /// Empty if the text is one line.
     pub parts: Vec<BriefPart>,
-    /// What did not fit, in words.
+    /// The parts that did not fit, in words.
     pub left_out: Vec<String>,
     pub detail: BriefDetail,
 }
 
-/// What a kind of brief has beside its text, for public JSON shapes.
+/// The data that a kind of brief has in addition to its text, for public JSON
+/// shapes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum BriefDetail {
     #[default]
@@ -98,25 +99,25 @@ pub struct BriefPart {
     /// The file it comes from.
     pub source: Option<RelPath>,
     pub state: PartState,
-    /// Characters that went in.
+    /// Number of characters in the text.
     pub chars: usize,
     pub age_days: Option<i64>,
 }
 
-/// What became of a part.
+/// The outcome of a part of a brief.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PartState {
     Shown,
-    /// There is more of it.
+    /// Shown in part.
     Cut,
-    /// There was no room for it.
+    /// Left out because there was no room.
     Evicted,
-    /// There is nothing to show.
+    /// Nothing to show.
     Missing,
 }
 
 impl Brief {
-    /// A brief without parts.
+    /// Returns a brief without parts.
     pub fn of_text(text: String) -> Brief {
         Brief {
             text,

@@ -1,7 +1,8 @@
-//! The agent clients that are known, and what each of them can do, in one
-//! table. It never reads a client's files: `forge-clients` knows those.
+//! The known agent clients and their properties, in one table. This module
+//! never reads a client's files: `forge-clients` knows those.
 
-/// An agent client, in the order in which clients are listed and set up.
+/// An agent client. The variants are in the order in which clients are listed
+/// and set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Client {
     Claude,
@@ -16,7 +17,7 @@ pub enum Client {
 struct ClientProperties {
     client: Client,
     name: &'static str,
-    /// A second name under which hooks may call.
+    /// A second name that hooks may use.
     alias: Option<&'static str>,
     title: &'static str,
     is_audited: bool,
@@ -87,6 +88,7 @@ impl Client {
     ];
 
     fn properties(self) -> &'static ClientProperties {
+        // The rows are in the order of the variants; a test compares them.
         &TABLE[self as usize]
     }
 

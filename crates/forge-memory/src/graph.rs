@@ -1,8 +1,8 @@
 //! The graph of a workspace: notes with the typed edges of their front matter
-//! and their links, and where the work stands, decisions and tasks.
+//! and their links, the state of the work, decisions and tasks.
 //!
-//! Everything is derived from Markdown and can be built again at any time.
-//! Nothing here writes a file or asks a model.
+//! Everything is derived from Markdown and can be rebuilt at any time. Nothing
+//! here writes a file or calls a model.
 
 use std::collections::HashMap;
 
@@ -42,16 +42,17 @@ pub use work::{Standing, Work};
 pub struct Graph {
     pub nodes: Vec<Node>,
     pub edges: Vec<Edge>,
-    /// Markdown files that were looked at.
+    /// Number of Markdown files that were read.
     pub notes: usize,
 }
 
+/// A note, a person, a decision, a task or another thing in the graph.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
-    /// The path of a file, `DEC-007`, `person:alice`, `task:ship-it` or
-    /// `missing:x`; the same for as long as the thing itself is.
+    /// The path of a file, or an id such as DEC-007, person:alice, task:ship-it
+    /// or missing:x. It stays the same as long as the thing exists.
     pub id: String,
-    /// What people call it: for a note the shortest name that links can use.
+    /// The displayed name: for a note the shortest name that links can use.
     pub name: String,
     pub kind: Kind,
     pub path: Option<RelPath>,
@@ -60,7 +61,7 @@ pub struct Node {
     pub type_name: Option<String>,
     pub status: Option<String>,
     pub date: Option<String>,
-    /// What is known of it as a piece of work.
+    /// Its properties as a piece of work.
     pub work: Work,
     /// Whether it is a note with front matter.
     pub has_front_matter: bool,
@@ -74,14 +75,15 @@ pub enum Kind {
     Agent,
     Person,
     Decision,
-    /// A file of the project that is no knowledge, or something made.
+    /// A file of the project outside knowledge, or a result of work.
     Artifact,
     Knowledge,
-    /// Named somewhere, and nowhere to be found.
+    /// Named in a note, and not found.
     Missing,
 }
 
 impl Kind {
+    /// All kinds, in the order of the legend.
     pub const ALL: [Kind; 8] = [
         Kind::Project,
         Kind::Task,
@@ -93,6 +95,7 @@ impl Kind {
         Kind::Missing,
     ];
 
+    /// Returns the label of the kind.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Project => "Project",
@@ -106,11 +109,13 @@ impl Kind {
         }
     }
 
+    /// Returns the kind with this label.
     pub fn of(name: &str) -> Option<Kind> {
         Kind::ALL.into_iter().find(|it| it.name() == name)
     }
 }
 
+/// A typed edge between two nodes, named by their indexes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Edge {
     pub from: u32,
@@ -118,6 +123,7 @@ pub struct Edge {
     pub kind: EdgeKind,
 }
 
+/// The meaning of an edge: a key of the front matter, or a plain link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EdgeKind {
     People,
@@ -139,6 +145,7 @@ pub enum EdgeKind {
 }
 
 impl EdgeKind {
+    /// All kinds of edges, in the order in which they are listed.
     pub const ALL: [EdgeKind; 16] = [
         EdgeKind::People,
         EdgeKind::Projects,
@@ -158,7 +165,7 @@ impl EdgeKind {
         EdgeKind::Links,
     ];
 
-    /// The key of the front matter, where there is one.
+    /// Returns the key of the front matter, or `links` for a plain link.
     pub fn name(self) -> &'static str {
         match self {
             EdgeKind::People => "people",
@@ -180,7 +187,8 @@ impl EdgeKind {
         }
     }
 
-    /// The relation that it stands for, and whether that leads the other way.
+    /// Returns the relation of this edge, and `true` if the relation points the
+    /// other way.
     pub fn relation(self) -> (Relation, bool) {
         match self {
             EdgeKind::People | EdgeKind::Knows => (Relation::Knows, false),
@@ -200,7 +208,8 @@ impl EdgeKind {
         }
     }
 
-    /// Whether it leads to someone, who needs no page.
+    /// Returns `true` if the edge leads to a person or an agent, who needs no
+    /// page.
     fn names_someone(self) -> bool {
         matches!(
             self,
@@ -213,8 +222,8 @@ impl EdgeKind {
         )
     }
 
-    /// Whether its key is a word that front matter has for other things too:
-    /// without brackets it counts in notes about work alone.
+    /// Returns `true` if front matter uses the key for other things too.
+    /// Without brackets such a key counts only in notes about work.
     fn is_of_work(self) -> bool {
         self.names_someone()
             || matches!(
@@ -223,38 +232,42 @@ impl EdgeKind {
             )
     }
 
-    /// Whether somebody said what the edge means.
+    /// Returns `true` if the author stated what the edge means.
     pub fn is_typed(self) -> bool {
         self != EdgeKind::Links
     }
 
+    /// Returns the kind with this key.
     pub fn of(name: &str) -> Option<EdgeKind> {
         EdgeKind::ALL.into_iter().find(|it| it.name() == name)
     }
 }
 
 impl Graph {
+    /// Returns the node with this index. Panics if there is none.
     pub fn node(&self, index: u32) -> &Node {
         &self.nodes[index as usize]
     }
 
-    /// The node with this id.
+    /// Returns the index of the node with this id.
     pub fn position(&self, id: &str) -> Option<u32> {
         let found = self.nodes.binary_search_by(|node| node.id.as_str().cmp(id));
         found.ok().map(|index| index as u32)
     }
 
-    /// Typed edges to notes that are not there. People need no page.
+    /// Returns the typed edges to notes that do not exist. People need no page.
     pub fn dangling(&self) -> impl Iterator<Item = &Edge> {
         self.edges
             .iter()
             .filter(|edge| edge.kind.is_typed() && self.node(edge.to).kind == Kind::Missing)
     }
 
+    /// Returns the edges whose author stated what they mean.
     pub fn typed(&self) -> impl Iterator<Item = &Edge> {
         self.edges.iter().filter(|edge| edge.kind.is_typed())
     }
 
+    /// Counts the notes with front matter.
     pub fn with_front_matter(&self) -> usize {
         self.nodes
             .iter()
@@ -263,7 +276,7 @@ impl Graph {
     }
 }
 
-/// The graph of all notes. What `.mind` knows can be added to it.
+/// Builds the graph of all notes. [`Graph::with_state`] adds the state files.
 pub fn build(vault: &Vault) -> Graph {
     let mut builder = Builder::default();
     let mut notes = 0;
@@ -285,8 +298,10 @@ pub fn build(vault: &Vault) -> Graph {
                 .key
                 .as_deref()
                 .is_some_and(|key| naming_key(key).is_some());
+            // A link under a naming key has its typed edge already.
             let local = !link.target.is_empty() && !typed;
             if let Some(file) = local.then(|| vault.resolve(index, link).file()).flatten()
+                // A note that links to itself has no edge.
                 && file != index
             {
                 let to = builder.file(vault, file);
@@ -299,7 +314,8 @@ pub fn build(vault: &Vault) -> Graph {
     graph
 }
 
-/// Everything that a key names, and whether in brackets.
+/// Collects the names under a key of the front matter, and whether each has
+/// brackets.
 fn names_under(note: &Note, key: &str) -> Vec<(String, bool)> {
     let linked = note.links.iter().filter(|link| {
         link.key.as_deref().and_then(naming_key) == Some(key) && !link.target.is_empty()
@@ -322,7 +338,7 @@ fn names_under(note: &Note, key: &str) -> Vec<(String, bool)> {
     names
 }
 
-/// Collects nodes by their ids; their order is settled at the end.
+/// Collects nodes by their ids; [`Builder::finish`] sorts them.
 #[derive(Default)]
 struct Builder {
     nodes: Vec<Node>,
@@ -331,7 +347,7 @@ struct Builder {
 }
 
 impl Builder {
-    /// Takes a graph up again, to add to it.
+    /// Continues with an existing graph, to add to it.
     fn from(graph: Graph) -> Builder {
         let ids = graph.nodes.iter().map(|node| node.id.clone());
         Builder {
@@ -343,6 +359,7 @@ impl Builder {
 
     fn add(&mut self, node: Node) -> u32 {
         let next = self.nodes.len() as u32;
+        // A known id keeps its node: many notes name the same person.
         let index = *self.by_id.entry(node.id.clone()).or_insert(next);
         if index == next {
             self.nodes.push(node);
@@ -388,8 +405,9 @@ impl Builder {
         })
     }
 
-    /// The node that a name in the front matter of `from` means. One that is
-    /// nowhere to be found is a node of its own only where it was surely `said`.
+    /// Returns the node that a name in the front matter of a note means. A name
+    /// without a file becomes a node only if the author surely meant a
+    /// reference.
     fn named(
         &mut self,
         vault: &Vault,
@@ -405,8 +423,8 @@ impl Builder {
         }
     }
 
-    /// What has no page: someone, something made, something known, or a page
-    /// that is missing.
+    /// Adds a node for a name without a page: a person or agent, an artifact, a
+    /// piece of knowledge, or a missing page.
     fn unknown(&mut self, name: &str, kind: EdgeKind) -> u32 {
         match kind {
             EdgeKind::People => self.person(name),
@@ -421,8 +439,10 @@ impl Builder {
         self.plain("person", name, Kind::Person)
     }
 
-    /// Something that has no file. One name is one node, whatever its case.
+    /// Adds a node that has no file. Names that differ in case alone are one
+    /// node.
     fn plain(&mut self, what: &str, name: &str, kind: Kind) -> u32 {
+        // The name is text of a note and may contain a credential.
         let name = quote::clean(name.strip_suffix(".md").unwrap_or(name));
         self.add(Node {
             id: format!("{what}:{}", links::fold(&name)),
@@ -444,9 +464,12 @@ impl Builder {
         }
     }
 
+    /// Sorts nodes by id and edges by node, drops duplicate edges, and returns
+    /// the graph.
     fn finish(self) -> Graph {
         let mut order: Vec<u32> = (0..self.nodes.len() as u32).collect();
         order.sort_by(|a, b| self.nodes[*a as usize].id.cmp(&self.nodes[*b as usize].id));
+        // From the old index to the new one.
         let mut place = vec![0u32; order.len()];
         for (new, old) in (0..).zip(&order) {
             place[*old as usize] = new;

@@ -1,5 +1,5 @@
-//! The knowledge of a workspace: kept fresh in the index, saved, forgotten,
-//! restored, counted. Files are the truth; everything here follows them.
+//! The knowledge of a workspace: indexed, saved, forgotten, restored. Files are
+//! the source of truth; everything here follows them.
 
 pub use crate::retractions as corrections;
 
@@ -8,7 +8,7 @@ pub mod forget;
 pub mod fresh;
 pub mod maps;
 pub mod past;
-/// Changes that are shown first; they belong to the workspace.
+/// Changes that are shown before they are made; they belong to the workspace.
 pub mod proposal {
     pub use crate::workspace::{Proposal, Proposed};
 }

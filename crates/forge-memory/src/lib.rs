@@ -1,17 +1,17 @@
 //! What a memory means: knowledge, state, agents' memory, links, the map of a
-//! workspace, and how a question finds its passages.
+//! workspace, and how a query finds its passages.
 //!
 //! Files, index and git are reached through `forge-store` alone. This crate
 //! never prints and never reads the environment, the home or current directory,
-//! or the clock: the caller passes those in. It loads no vocabulary, since hooks
-//! use it at every prompt. Modules in reading order; each may use only those
-//! above it.
+//! or the clock: the caller passes those in. It loads no vocabulary, since
+//! hooks use it at every prompt. Modules are in reading order; each may use
+//! only those above it.
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
 use forge_embed as embed;
 use forge_store::{index, workspace};
 use forge_text::{diagnostic, document, quote, secrets, tokens};
-/// The facts among retractions, under the name that most callers know.
+/// The facts among retractions, under the name that most callers use.
 pub use retractions as corrections;
 
 pub mod thresholds;

@@ -1,8 +1,8 @@
-//! Links between the files of a workspace: which file each one means, which
-//! are broken, where one is missing, and how they follow a file that moves.
+//! Links between the files of a workspace: which file each one means, which are
+//! broken, where a link is missing, and how links follow a file that moves.
 //!
-//! A link means what it means in Obsidian. Nothing here writes: what should
-//! change is a proposal that the caller shows and applies.
+//! A link means what it means in Obsidian. Nothing here writes: changes are a
+//! proposal that the caller shows and applies.
 
 mod check;
 mod mentions;

@@ -1,5 +1,5 @@
-//! The memory that Claude Code keeps of a project for itself, below a
-//! person's home. It is looked at and never written.
+//! The memory that Claude Code keeps of a project, in the user's home. It is
+//! read and never written.
 
 use std::path::{Path, PathBuf};
 
@@ -8,23 +8,25 @@ use crate::document::linked_items;
 use crate::document::{self, LinkKind};
 use crate::workspace::{list_beyond, read_beyond};
 
-/// What an index of somebody else's looks like from outside.
+/// The state of a pointer index that another program maintains.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checked {
     pub path: PathBuf,
     pub lines: usize,
     pub bytes: usize,
-    /// Pointers to files that are not there, with their lines.
+    /// Pointers to missing files, with their lines.
     pub lost: Vec<(usize, String)>,
     /// Files that nothing points to.
     pub unlisted: Vec<String>,
 }
 
 impl Checked {
+    /// Returns `true` if the index exceeds the lines or bytes that are loaded.
     pub fn is_too_long(&self) -> bool {
         self.lines > MAX_LINES || self.bytes > MAX_BYTES
     }
 
+    /// Returns `true` if the index has no problem to report.
     pub fn is_fine(&self) -> bool {
         !self.is_too_long() && self.lost.is_empty() && self.unlisted.is_empty()
     }
@@ -33,13 +35,17 @@ impl Checked {
 /// The names that Claude Code gives to the folders of a project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProjectFolders {
-    /// Where its sessions lie: named after the folder they were started in.
+    /// The folder of its sessions, named after the folder in which they
+    /// started.
     pub sessions: String,
-    /// Where its memory lies: worktrees share that of the main checkout.
+    /// The folder of its memory; worktrees share that of the main checkout.
     pub memory: String,
 }
 
+/// Returns the names of the folders that belong to the project at `root`.
 pub fn project_folders(root: &Path) -> ProjectFolders {
+    // Claude Code names the memory after the repository, not after a folder in
+    // it.
     let top = root.ancestors().find(|it| it.join(".git").exists());
     let top = top.map_or_else(|| root.to_path_buf(), main_checkout);
     ProjectFolders {
@@ -48,13 +54,15 @@ pub fn project_folders(root: &Path) -> ProjectFolders {
     }
 }
 
-/// Where Claude Code keeps the memory of the project at `root`.
+/// Returns the folder in which Claude Code keeps the memory of a project.
 pub fn folder(root: &Path, home: &Path) -> PathBuf {
     home.join(".claude/projects")
         .join(project_folders(root).memory)
         .join("memory")
 }
 
+/// Returns a path with `-` for everything but ASCII letters and digits, as
+/// Claude Code does.
 fn slug(project: &Path) -> String {
     project
         .to_string_lossy()
@@ -63,8 +71,10 @@ fn slug(project: &Path) -> String {
         .collect()
 }
 
-/// The main checkout of a repository, of which `top` may be a worktree.
+/// Returns the main checkout of a repository, of which `top` may be a worktree.
 fn main_checkout(top: &Path) -> PathBuf {
+    // `.git` is a small file in a worktree and a folder in a main checkout;
+    // reading the folder gives `None`.
     let pointer = read_beyond(&top.join(".git"), 4096);
     // `gitdir: /main/.git/worktrees/name`
     let main = pointer.as_deref().and_then(|pointer| {
@@ -74,8 +84,9 @@ fn main_checkout(top: &Path) -> PathBuf {
     main.map_or_else(|| top.to_path_buf(), |(main, _)| PathBuf::from(main))
 }
 
-/// Looks at the index in a folder; none where there is no index.
+/// Checks the index in a folder; `None` if there is no index.
 pub fn check(folder: &Path) -> Option<Checked> {
+    // A foreign file of any size must not fill the memory.
     const LARGEST: u64 = 10_000_000;
     let path = folder.join("MEMORY.md");
     let text = read_beyond(&path, LARGEST)?;

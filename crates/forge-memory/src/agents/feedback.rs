@@ -1,5 +1,5 @@
-//! What people thought of an agent's work: dated ratings with words, in the
-//! agent's own folder. One function says where they are, for writing and for
+//! Feedback on an agent's work: dated ratings with text, in the agent's own
+//! folder. [`file()`] is the one place that knows its path, for writing and
 //! reading alike.
 
 use jiff::Timestamp;
@@ -13,17 +13,19 @@ use crate::workspace::{self, Receipt, RelPath, Workspace};
 
 const STARS: usize = 5;
 
+/// One dated rating of an agent's work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Feedback {
     pub date: Option<Date>,
-    /// What was done.
+    /// The title of the rated work.
     pub execution: String,
-    /// 1 to 5.
+    /// From 1 to 5.
     pub rating: u8,
     pub text: String,
     pub learnings: Vec<String>,
 }
 
+/// A rating to add.
 #[derive(Debug, Clone, Copy)]
 pub struct NewFeedback<'a> {
     pub rating: u8,
@@ -38,7 +40,7 @@ impl SubmittedText for NewFeedback<'_> {
     }
 }
 
-/// How ratings go: the last three against the three before.
+/// The direction of ratings: the last three against the three before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trend {
     Up,
@@ -46,13 +48,12 @@ pub enum Trend {
     Steady,
 }
 
-/// Where an agent's feedback is.
+/// Returns the path of an agent's feedback.
 pub fn file(home: &Home) -> Result<RelPath, Error> {
     home.file("feedback.md")
 }
 
-/// Writes down feedback, and what it taught into the squad's learnings: both
-/// or neither.
+/// Adds feedback, and what it taught to the squad's learnings: both or neither.
 pub fn give(
     workspace: &Workspace,
     home: &Home,
@@ -86,6 +87,7 @@ pub fn give(
             .filter(|it| !it.is_empty())
             .collect(),
     };
+    // Admitted again with the prefix, as the learning is a text of its own.
     let mut learnt = Vec::new();
     for it in &feedback.learnings {
         let text = format!("From feedback ({}): {it}", day_of(now));
@@ -118,7 +120,7 @@ pub fn give(
     Ok((feedback, receipt))
 }
 
-/// An agent's feedback, oldest first as the file has it.
+/// Lists an agent's feedback, oldest first as in the file.
 pub fn list(workspace: &Workspace, home: &Home) -> Result<Vec<Feedback>, Error> {
     let text = workspace.text_if_there(&file(home)?)?;
     let document = document::parse(text.unwrap_or_default());
@@ -129,20 +131,23 @@ pub fn list(workspace: &Workspace, home: &Home) -> Result<Vec<Feedback>, Error> 
     Ok(read.collect())
 }
 
-/// None with fewer than six ratings.
+/// Compares the means of the last three and the three ratings before; `None`
+/// with fewer than six ratings.
 pub fn trend(feedback: &[Feedback]) -> Option<Trend> {
     let ratings: Vec<u8> = feedback.iter().rev().take(6).map(|it| it.rating).collect();
     let (last, before) = (ratings.get(..3)?, ratings.get(3..6)?);
     let mean = |part: &[u8]| part.iter().map(|it| f64::from(*it)).sum::<f64>() / 3.0;
     let change = mean(last) - mean(before);
     Some(match change {
+        // Means of three differ by thirds: 0.3 is just below the smallest
+        // difference and above any rounding error.
         change if change > 0.3 => Trend::Up,
         change if change < -0.3 => Trend::Down,
         _ => Trend::Steady,
     })
 }
 
-/// The title of what the agent last put out.
+/// Returns the title of the agent's last output.
 fn execution(workspace: &Workspace, home: &Home) -> String {
     let title = || -> Result<Option<String>, workspace::Error> {
         let path = home.folder().join("output.md")?;
@@ -182,8 +187,8 @@ fn feedback_of(body: &str, date: Option<Date>) -> Option<Feedback> {
         text: String::new(),
         learnings: Vec::new(),
     };
-    // Labels come in this order; a line that looks like one further on is
-    // part of what was said.
+    // Labels come in this order; a later line that looks like a label is part
+    // of the feedback.
     let mut text: Option<Vec<&str>> = None;
     let mut in_learnings = false;
     for line in body.lines().map(str::trim_end) {
@@ -212,5 +217,6 @@ fn feedback_of(body: &str, date: Option<Date>) -> Option<Feedback> {
     let text = text.unwrap_or_default();
     let text: Vec<String> = text.iter().map(|line| shown(line)).collect();
     feedback.text = text.join("\n").trim().to_owned();
+    // An entry without a valid rating is not feedback.
     (1..=5).contains(&feedback.rating).then_some(feedback)
 }

@@ -1,6 +1,6 @@
-//! What was learnt on the way: short dated entries in the file that a squad
-//! shares. Whatever a text holds, it is one entry and reads back as it was;
-//! older forms of the file are read as well.
+//! The learnings of a squad: short dated entries in a file that the squad
+//! shares. Any text stays one entry and reads back unchanged; older forms of
+//! the file are read as well.
 
 use std::ops::Range;
 
@@ -12,9 +12,10 @@ use crate::admit::{self, AdmittedText, SubmittedText};
 use crate::document::{self, BlockKind, Document, day_of};
 use crate::workspace::{Receipt, RelPath, Workspace};
 
-/// Where learnings go that belong to no squad.
+/// The squad of learnings that belong to no squad.
 pub const GENERAL: &str = "general";
 
+/// The category of a learning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Category {
     Success,
@@ -24,6 +25,7 @@ pub enum Category {
 }
 
 impl Category {
+    /// All categories.
     pub const ALL: [Category; 4] = [
         Category::Success,
         Category::Failure,
@@ -31,6 +33,7 @@ impl Category {
         Category::Tip,
     ];
 
+    /// Returns the label of the category.
     pub fn name(self) -> &'static str {
         match self {
             Category::Success => "Success",
@@ -40,6 +43,7 @@ impl Category {
         }
     }
 
+    /// Returns the sign before the label.
     pub fn icon(self) -> char {
         match self {
             Category::Success => '●',
@@ -54,7 +58,8 @@ impl Category {
         all.find(|it| it.name().eq_ignore_ascii_case(text.trim()))
     }
 
-    /// What a text is by its words, in this order.
+    /// Guesses the category from the words of a text. The first match in this
+    /// order wins.
     pub fn of(text: &str) -> Category {
         let text = text.to_lowercase();
         let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
@@ -67,7 +72,7 @@ impl Category {
     }
 }
 
-/// A tag and the words that give it.
+/// The tags, each with the words that suggest it.
 const TAGS: [(&str, &[&str]); 8] = [
     ("auth", &["auth", "login", "token", "session", "password"]),
     ("api", &["api", "endpoint", "request", "response", "rest"]),
@@ -83,8 +88,9 @@ const TAGS: [(&str, &[&str]); 8] = [
 ];
 const MOST_TAGS: usize = 3;
 
-/// At most three tags by the words of a text. A word counts where a word of
-/// the text begins with it: `ui` is not in `build`, and `fix` is in `fixed`.
+/// Suggests at most three tags by the words of a text. A word counts where a
+/// word of the text begins with it: `ui` is not in `build`, and `fix` is in
+/// `fixed`.
 pub fn tags_of(text: &str) -> Vec<String> {
     let text = text.to_lowercase();
     let words: Vec<&str> = text
@@ -92,10 +98,11 @@ pub fn tags_of(text: &str) -> Vec<String> {
         .filter(|word| !word.is_empty())
         .collect();
     let has = |sign: &&str| match sign.len() {
-        // Short ones begin words that have nothing to do with them.
+        // Short words are the beginnings of unrelated words.
         0..=3 if *sign != "fix" && *sign != "bug" => words
             .iter()
             .any(|word| word == sign || *word == format!("{sign}s")),
+        // The word begins others, such as `restore`.
         _ if *sign == "rest" => words.contains(sign),
         _ => words.iter().any(|word| word.starts_with(*sign)),
     };
@@ -106,7 +113,7 @@ pub fn tags_of(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// One thing that was learnt.
+/// One thing that a squad learnt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Learning {
     pub date: Option<Date>,
@@ -116,11 +123,12 @@ pub struct Learning {
     pub context: Option<String>,
 }
 
+/// A learning to add.
 #[derive(Debug, Clone, Copy)]
 pub struct NewLearning<'a> {
     pub text: &'a str,
     pub category: Option<Category>,
-    /// Empty means those that the text suggests.
+    /// An empty list means the tags that the text suggests.
     pub tags: &'a [String],
     pub context: Option<&'a str>,
 }
@@ -138,15 +146,16 @@ impl SubmittedText for NewLearning<'_> {
     }
 }
 
+/// The learning that was added, and the receipt of the change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Learnt {
     pub path: RelPath,
     pub learning: Learning,
-    /// None where the entry was there already.
+    /// Empty if the entry existed already.
     pub receipt: Receipt,
 }
 
-/// The file that a squad shares.
+/// Returns the path of the file that a squad shares.
 pub fn file(squad: &str) -> Result<RelPath, Error> {
     let squad = segment("a squad", squad)?;
     Ok(RelPath::new(&format!(
@@ -154,20 +163,22 @@ pub fn file(squad: &str) -> Result<RelPath, Error> {
     ))?)
 }
 
-/// Squads that there are: those with a definition, and those with a memory.
+/// Lists the squads that have a definition or a memory.
 pub fn squads(workspace: &Workspace) -> Vec<String> {
     let mut squads = Vec::new();
     for folder in [MEMORY, ".agents/squads"] {
         let folder = RelPath::new(folder).expect("a constant that is a valid path");
         squads.extend(folders_in(workspace, &folder));
     }
+    // `company/` has the strategy of all squads and is none of them.
     squads.retain(|squad| segment("a squad", squad).is_ok() && squad != "company");
     squads.sort();
     squads.dedup();
     squads
 }
 
-/// The squad that is meant, and whether it is another one than was asked for.
+/// Returns the squad if it exists, else [`GENERAL`]; the flag is `true` for a
+/// fallback.
 pub fn squad_or_general(workspace: &Workspace, asked: &str) -> Result<(String, bool), Error> {
     let squad = segment("a squad", asked)?;
     let known = squad == GENERAL || squads(workspace).iter().any(|it| it == squad);
@@ -178,8 +189,8 @@ pub fn squad_or_general(workspace: &Workspace, asked: &str) -> Result<(String, b
     })
 }
 
-/// Adds an entry to the file of a squad. The same entry on the same day is
-/// one entry.
+/// Adds an entry to the file of a squad. Adding the same entry again on the
+/// same day changes nothing.
 pub fn learn(
     workspace: &Workspace,
     squad: &str,
@@ -203,6 +214,7 @@ pub fn learn(
     })
 }
 
+/// Builds a learning from admitted text. Fails if the text is empty.
 pub(super) fn learning(
     new: &AdmittedText<&NewLearning>,
     now: Timestamp,
@@ -225,7 +237,7 @@ pub(super) fn learning(
     })
 }
 
-/// The text with one more entry; none where it has it already.
+/// Returns the text with the entry added, or `None` if it has that entry.
 pub(super) fn with_entry(
     before: Option<String>,
     squad: &str,
@@ -233,6 +245,7 @@ pub(super) fn with_entry(
 ) -> Option<String> {
     let before = before.unwrap_or_default();
     let document = document::parse(before);
+    // Compared as parsed, so that the same entry in an older form counts too.
     if read(&document).contains(learning) {
         return None;
     }
@@ -244,7 +257,7 @@ pub(super) fn with_entry(
     Some(appended(&document, &start, &render(learning)))
 }
 
-/// A text with an entry behind a rule at its end, in the file's line ends.
+/// Returns a text with an entry added at its end, in the file's line ends.
 pub(super) fn appended(document: &Document, start: &str, entry: &str) -> String {
     let newline = document.newline();
     let mut out = document.text.clone();
@@ -254,10 +267,12 @@ pub(super) fn appended(document: &Document, start: &str, entry: &str) -> String 
     if !out.is_empty() && !out.ends_with(['\n', '\r']) {
         out.push_str(newline);
     }
-    // A fence that was never closed would swallow the entry, and the next.
+    // An open fence would swallow the entry, and the next one.
     if let Some(code) = document.code.iter().rfind(|code| code.fenced) {
         let text = document.str(&code.span);
         let fence: String = {
+            // The closing fence must be as long as the opening one, and of its
+            // character.
             let first = text.trim_start().chars().next().unwrap_or('`');
             text.trim_start()
                 .chars()
@@ -294,7 +309,8 @@ fn render(learning: &Learning) -> String {
     out
 }
 
-/// A text without structure, in which no line passes for tags or context.
+/// Escapes the structure of a text, and lines that would parse as tags or
+/// context.
 fn guarded(text: &str) -> String {
     let block = document::inert_block(text);
     let lines = block.lines().map(|line| {
@@ -309,7 +325,7 @@ fn guarded(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// A line as it was before [`guarded`] wrote it.
+/// Reverts [`guarded`] for one line.
 fn unguarded(line: &str) -> String {
     let tags = line.strip_prefix("Tags\\: `");
     let context = line.strip_prefix("\\_Context:");
@@ -320,7 +336,7 @@ fn unguarded(line: &str) -> String {
     }
 }
 
-/// Every entry of a file, in its order, whatever form it has.
+/// Parses every entry of a file, in its order, whatever form it has.
 pub fn read(document: &Document) -> Vec<Learning> {
     entries(document)
         .iter()
@@ -328,7 +344,7 @@ pub fn read(document: &Document) -> Vec<Learning> {
         .collect()
 }
 
-/// The learnings of a squad, oldest first as the file has them.
+/// Lists the learnings of a squad, oldest first as in the file.
 pub fn list(workspace: &Workspace, squad: &str) -> Result<Vec<Learning>, Error> {
     let text = workspace.text_if_there(&file(squad)?)?;
     Ok(text.map_or_else(Vec::new, |text| read(&document::parse(text))))
@@ -340,12 +356,13 @@ pub(super) struct Dated {
     pub(super) date: Option<Date>,
     /// From its rule or heading up to the next entry.
     pub(super) span: Range<usize>,
-    /// What it says, behind its date.
+    /// The text after the date.
     pub(super) body: Range<usize>,
 }
 
-/// Entries begin with a rule and a date below it, or with a heading that
-/// begins with a date. A rule without a date is part of what is said.
+/// Finds the dated entries of a file. An entry begins with a rule and a date
+/// below it, or with a heading that begins with a date; a rule without a date
+/// is part of an entry.
 pub(super) fn entries(document: &Document) -> Vec<Dated> {
     let text = &document.text;
     let mut found: Vec<Dated> = Vec::new();
@@ -367,7 +384,7 @@ pub(super) fn entries(document: &Document) -> Vec<Dated> {
                 let Some(date) = title.get(..10).and_then(|it| it.parse::<Date>().ok()) else {
                     continue;
                 };
-                // What stands behind the date is the first line of the text.
+                // The text after the date is the first line of the entry.
                 let line = document.str(&block.span);
                 let at = line.find(&title[..10]).map_or(line.len(), |at| at + 10);
                 (date, block.span.start + at)
@@ -387,7 +404,8 @@ pub(super) fn entries(document: &Document) -> Vec<Dated> {
     found
 }
 
-/// `_2026-03-01_`, `_Date: 2026-03-01_`, `Added: 2026-03-01` and the like.
+/// Parses `_2026-03-01_`, `_Date: 2026-03-01_`, `Added: 2026-03-01` and the
+/// like.
 fn date_line(line: &str) -> Option<Date> {
     let line = line.trim().trim_matches(['_', '*']).trim();
     let line = ["Added:", "Date:", "added:", "date:"]
@@ -396,14 +414,14 @@ fn date_line(line: &str) -> Option<Date> {
         .unwrap_or(line);
     let line = line.trim_matches(['_', '*', ' ']);
     let date = line.get(..10)?.parse().ok()?;
-    // A sentence that begins with a date is a sentence.
+    // A sentence that begins with a date is not a date line.
     (line.len() == 10 || line[10..].starts_with(['T', ' ']) && line.len() <= 30).then_some(date)
 }
 
 fn learning_of(body: &str, date: Option<Date>) -> Option<Learning> {
     let (mut tags, mut context) = (Vec::new(), None);
     let mut lines: Vec<&str> = body.lines().map(str::trim_end).collect();
-    // Tags and context stand at the end, each on a line of its own.
+    // Tags and context are at the end, each on a line of its own.
     while let Some(last) = lines.last() {
         let line = last.trim();
         if line.is_empty() {
@@ -427,6 +445,7 @@ fn learning_of(body: &str, date: Option<Date>) -> Option<Learning> {
         }
     }
     let text = lines.join("\n");
+    // A heading may have a colon between its date and its text.
     let text = text.trim().trim_start_matches(':').trim_start();
     let (category, insight) = labelled(text);
     let insight: Vec<String> = insight.lines().map(unguarded).collect();
@@ -441,7 +460,7 @@ fn learning_of(body: &str, date: Option<Date>) -> Option<Learning> {
     })
 }
 
-/// `● **Success**: text` as its two parts, without the icon.
+/// Splits `● **Success**: text` into category and text, without the icon.
 fn labelled(text: &str) -> (Option<Category>, &str) {
     let bare = text
         .trim_start_matches(['●', '✗', '◆', '→', '✓', '•'])
@@ -461,7 +480,7 @@ fn labelled(text: &str) -> (Option<Category>, &str) {
     (None, text)
 }
 
-/// A line as it was before [`document::inert_line`] wrote it.
+/// Reverts [`document::inert_line`] for one line.
 pub(super) fn shown(line: &str) -> String {
     let mut plain = String::with_capacity(line.len());
     let mut chars = line.chars().peekable();
@@ -473,7 +492,8 @@ pub(super) fn shown(line: &str) -> String {
             c => plain.push(c),
         }
     }
-    // A backslash that somebody wrote stays.
+    // Keeps a backslash that the author wrote: only text that escapes to the
+    // same line was escaped.
     if document::inert_line(&plain) == line {
         plain
     } else {
@@ -481,12 +501,14 @@ pub(super) fn shown(line: &str) -> String {
     }
 }
 
-/// A text as it will read back: lines without spaces around them.
+/// Returns a text in the form in which it reads back: lines without surrounding
+/// spaces.
 pub(super) fn lines_of(text: &str) -> String {
     let block = document::inert_block(text);
     block.lines().map(shown).collect::<Vec<_>>().join("\n")
 }
 
+/// Cleans a tag so that it cannot end its list.
 fn tag_name(tag: &str) -> String {
     let line = document::inert_line(tag);
     line.replace(['`', ',', '\\'], "").trim().to_owned()

@@ -1,9 +1,9 @@
 //! `MEMORY.md`: one line for each topic, always loaded, and so never longer
-//! than its caps. It holds pointers; what they point to is read on demand.
+//! than its caps. It contains pointers; the topics are read on demand.
 //!
-//! Lines that somebody wrote stay as they are, in their order. What does not
-//! fit moves to pages that the index leads to, and comes back when there is
-//! room; the newest pointer is never among it.
+//! Lines that the user wrote stay as they are, in their order. Pointers that do
+//! not fit move to pages behind the index, and come back when there is room;
+//! the newest pointer always stays.
 
 use std::collections::HashMap;
 
@@ -22,31 +22,33 @@ mod units;
 
 use settle::{Candidate, Texts};
 
-/// The index that everyone shares.
+/// The index that is shared with the team.
 pub const FILE: &str = "MEMORY.md";
-/// The index of what stays on this machine.
+/// The index that stays on this machine.
 pub const PRIVATE: &str = "MEMORY.local.md";
-/// What is read where there is no index yet.
+/// The file that is read where there is no index yet.
 pub const FALLBACK: &str = "state.md";
 
-/// More is cut off by those who load it.
+/// Maximum number of lines of an index: clients cut off the rest.
 pub const MAX_LINES: usize = 200;
+/// Maximum size of an index: clients cut off the rest.
 pub const MAX_BYTES: usize = 25_000;
 
-/// How long the parts of a line of ours may be, in characters.
+/// Maximum length of the title in a generated line.
 const LONGEST_TITLE: usize = 80;
+/// Maximum length of the description in a generated line.
 const LONGEST_DESCRIPTION: usize = 160;
 
-/// What bringing an index up to date came to.
+/// The result of bringing the indexes of a memory up to date.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Indexed {
-    /// The files that differ from what they should be, or did.
+    /// The files that changed, or that a check would change.
     pub changed: Vec<RelPath>,
     /// Topics that had no pointer.
     pub added: Vec<RelPath>,
-    /// Pointers to files that are gone, or that others lack.
+    /// Pointers to files that are missing, or that others do not have.
     pub lost: Vec<Lost>,
-    /// Indexes with their size now.
+    /// The indexes with their current size.
     pub files: Vec<IndexFile>,
     pub topics: usize,
     /// Files that could not be read.
@@ -54,6 +56,7 @@ pub struct Indexed {
     pub receipt: Option<Receipt>,
 }
 
+/// A pointer whose file is missing, or is missing for others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lost {
     pub file: RelPath,
@@ -61,19 +64,20 @@ pub struct Lost {
     pub target: String,
 }
 
+/// The size of an index, and what does not fit into it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexFile {
     pub path: RelPath,
     pub lines: usize,
     pub bytes: usize,
-    /// Topics that only the pages behind it point to.
+    /// Number of topics that only the pages behind the index point to.
     pub more: usize,
-    /// Whether the file as it was is longer than those who load it read.
+    /// Whether the file was longer than clients load.
     pub was_too_long: bool,
 }
 
-/// Brings the indexes of a memory up to date. Pointers to nothing stay unless
-/// `drop_lost`: somebody may have written them.
+/// Brings the indexes of a memory up to date. Keeps pointers to missing files
+/// unless `drop_lost` is set: the user may have written them.
 pub fn index(
     workspace: &Workspace,
     home: &Home,
@@ -94,21 +98,21 @@ pub fn index(
     Ok(indexed)
 }
 
-/// What [`index`] would do. Changes nothing.
+/// Reports what [`index`] would do, without changing a file.
 pub fn check(workspace: &Workspace, home: &Home, now: Timestamp) -> Result<Indexed, Error> {
     let read = |path: &RelPath| workspace.text_if_there(path);
     Ok(plan(workspace, home, &[], false, now, read)?.indexed)
 }
 
-/// Files as they are to be, none for those to remove.
+/// Files with the text that they should have, `None` for those to remove.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     pub(super) files: Vec<(RelPath, Option<String>)>,
     pub(super) indexed: Indexed,
 }
 
-/// Works out both indexes. `overlay` are topics that are about to be written;
-/// `read` gives files as they are.
+/// Plans both indexes. `overlay` contains topics that are about to be written;
+/// the closure reads files as they are.
 pub(super) fn plan(
     workspace: &Workspace,
     home: &Home,
@@ -137,9 +141,12 @@ pub(super) fn plan(
         for name in &names {
             before.pages.extend(read(&home.folder().join(name)?)?);
         }
+        // Nothing is created for a memory without topics.
         if before == Texts::default() && candidates.is_empty() {
             continue;
         }
+        // The shared index must not name a private topic, in whatever case its
+        // ending is written.
         let exists = |target: &str| shelf.may_point_to(workspace, home, target);
         let settled = settle::settle(shelf, &before, &candidates, &exists, drop_lost);
         for (page, line, target) in settled.lost {
@@ -169,6 +176,7 @@ pub(super) fn plan(
         let written: Vec<String> = (1..=after.pages.len()).map(|n| shelf.page(n)).collect();
         for (name, text) in written.iter().zip(after.pages) {
             let path = home.folder().join(name)?;
+            // An unchanged page must not be reported as changed.
             if read(&path)?.as_deref() != Some(text.as_str()) {
                 plan.put(path, Some(text));
             }
@@ -181,6 +189,7 @@ pub(super) fn plan(
 }
 
 impl Plan {
+    /// Stages the planned files in a change.
     pub(super) fn stage(&self, change: &mut Change<'_>) {
         for (path, after) in &self.files {
             match after {
@@ -196,14 +205,14 @@ impl Plan {
     }
 }
 
-/// The name of the index that points to a topic.
+/// Returns the name of the index that points to a topic.
 pub(super) fn index_of(path: &RelPath) -> &'static str {
     let private = path.is_private();
     SHELVES[usize::from(private)].index
 }
 
-/// Gives a topic's line new words, where the line is still the one that we
-/// would have written: a line in other words is somebody's own.
+/// Updates a topic's line if it still is the line that we generated. A line in
+/// other words belongs to its author.
 pub(super) fn reword(
     change: &mut Change<'_>,
     workspace: &Workspace,
@@ -245,13 +254,13 @@ pub(super) fn reword(
     Ok(())
 }
 
-/// The first sentence of a text that has no description.
+/// Returns the first sentence of a text that has no description.
 pub(super) fn first_sentence(text: &str) -> String {
     let path = RelPath::new("x.md").expect("a constant that is a valid path");
     Listed::new(path, text).summary
 }
 
-/// The line of a topic, without its marker.
+/// Renders the line of a topic, without its marker.
 pub(super) fn line(title: &str, target: &str, description: &str) -> String {
     let link = linked_items::link(&cut(title, LONGEST_TITLE), target);
     let mut text = String::new();
@@ -271,45 +280,51 @@ pub(super) fn line(title: &str, target: &str, description: &str) -> String {
     }
 }
 
+/// Builds the candidate of a topic from its age and use count.
 fn candidate(topic: &Topic, uses: &HashMap<String, u64>, now: Timestamp) -> Candidate {
-    // A date in the future must not stay the newest for ever.
+    // A date in the future must not stay the newest forever.
     let written = topic.written.min(now);
     let used = uses.get(topic.path.as_str()).copied().unwrap_or(0);
     Candidate {
         target: topic.target.clone(),
         line: line(&topic.title, &topic.target, &topic.description),
         worth: worth(topic.importance, age_in_days(written, now), used),
+        // The file's time orders topics of one moment.
         written: (written, topic.modified),
     }
 }
 
-/// What a pointer is worth: importance, age and use count alike, each from 0
-/// to 1. A month halves what is left for age, three uses give half for use.
+/// Returns the worth of a pointer: importance, age and use count weigh alike,
+/// each from 0 to 1. A month halves the part for age, three uses give half of
+/// the part for use.
 fn worth(importance: u8, days: f64, uses: u64) -> f64 {
     let uses = uses as f64;
     f64::from(importance) / 10.0 + 30.0 / (30.0 + days) + uses / (uses + 3.0)
 }
 
-/// Whole and broken days from one moment to the other, never below 0.
+/// Returns the days between two moments as a fraction, never below 0.
 pub(super) fn age_in_days(written: Timestamp, now: Timestamp) -> f64 {
     let seconds = now.as_second().saturating_sub(written.as_second()).max(0);
     seconds as f64 / 86_400.0
 }
 
-/// How often each file was found, as far as an index knows.
+/// Returns how often each file was found, as far as an index knows.
 fn uses(workspace: &Workspace) -> HashMap<String, u64> {
+    // Without an index every use count is 0, and the order comes from
+    // importance and age.
     let index = Index::open_read_only(&workspace.derived()).ok().flatten();
     let usage = index.and_then(|index| index.usage().ok());
     let of = |it: crate::index::Usage| (it.path, it.count);
     usage.unwrap_or_default().into_iter().map(of).collect()
 }
 
-/// At most `most` characters.
+/// Truncates a text to at most `most` characters, at a space if one is near.
 fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => text.to_owned(),
         Some((end, _)) => {
             let head = &text[..end];
+            // Cuts at a space only if that keeps two thirds of the text.
             let word = head.rfind(' ').filter(|at| at * 3 > end * 2);
             let head = head[..word.unwrap_or(end)].trim_end_matches(['\\', ' ']);
             format!("{head}…")
@@ -321,7 +336,7 @@ fn cut(text: &str, most: usize) -> String {
 #[derive(Debug)]
 struct Shelf {
     index: &'static str,
-    /// What the names of its pages end with.
+    /// The ending of the names of its pages.
     suffix: &'static str,
     private: bool,
 }
@@ -339,10 +354,11 @@ const SHELVES: [Shelf; 2] = [
     },
 ];
 
-/// What the names of pages begin with.
+/// The prefix of the names of pages.
 const MORE: &str = "MEMORY-more";
 
 impl Shelf {
+    /// Returns the file name of a page, counted from 1.
     fn page(&self, number: usize) -> String {
         match number {
             1 => format!("{MORE}{}", self.suffix),
@@ -350,7 +366,7 @@ impl Shelf {
         }
     }
 
-    /// The pages that are there, in their order.
+    /// Lists the pages that exist, in their order.
     fn pages(&self, workspace: &Workspace, home: &Home) -> Vec<String> {
         let names = workspace.markdown_in(home.folder().as_str());
         let number = |path: &RelPath| -> Option<usize> {
@@ -360,6 +376,8 @@ impl Shelf {
                 None => middle.is_empty().then_some(1),
                 Some(digits) => {
                     let number = digits.parse().ok()?;
+                    // Only names that we generate: `MEMORY-more-01.md` belongs
+                    // to the user.
                     (self.page(number) == name).then_some(number)
                 }
             }
@@ -369,11 +387,12 @@ impl Shelf {
         numbers.iter().map(|number| self.page(*number)).collect()
     }
 
+    /// Returns the heading that each page begins with.
     fn title(&self) -> &'static str {
         "# More memories"
     }
 
-    /// The line that leads from the index to its pages.
+    /// Renders the line that leads from the index to its pages.
     fn note(&self, more: usize) -> String {
         let page = self.page(1);
         match more {
@@ -383,12 +402,12 @@ impl Shelf {
         }
     }
 
-    /// The line that leads from one page to the next.
+    /// Renders the line that leads from one page to the next.
     fn next(&self, number: usize) -> String {
         format!("- [More memories]({}) — the next page", self.page(number))
     }
 
-    /// Whether a line is one of ours, word for word but for its number.
+    /// Returns `true` if a line is a generated one, whatever its number.
     fn is_note(&self, text: &str, target: &str) -> bool {
         if !target.starts_with(MORE) {
             return false;
@@ -408,7 +427,8 @@ impl Shelf {
         text == self.note(more) || number.is_some_and(|number| text == self.next(number))
     }
 
-    /// Whether a file lies there, and those who read this index have it too.
+    /// Returns `true` if a file exists and is available to those who read this
+    /// index.
     fn may_point_to(&self, workspace: &Workspace, home: &Home, target: &str) -> bool {
         let Ok(path) = home.folder().join(target) else {
             return false;

@@ -1,6 +1,6 @@
-//! The few topics that a task needs, with how old each is. The ranking is
-//! that of every search; here are the choice among one memory's topics, the
-//! notes on age, and the form in which a prompt takes them.
+//! The few topics that a task needs, with their age. The ranking is that of
+//! every search; this module chooses among one memory's topics, notes their
+//! age, and renders them for a prompt.
 
 use std::fmt::Write;
 
@@ -16,38 +16,38 @@ use crate::recall::{Answer, Question, context, pack::Piece, snippet};
 use crate::retractions::Corrections;
 use crate::workspace::{RelPath, Workspace, git};
 
-/// Topics that are given at most.
+/// Maximum number of topics that are returned.
 pub const MOST: usize = 5;
-/// Below this a passage has nothing to do with the question, though a word or
-/// two may be the same.
+/// Minimum relevance of a topic with words of the query. Below it a passage has
+/// nothing to do with the query, though a word or two may be the same.
 const LEAST_BY_WORDS: f32 = 0.2;
-/// The same without any word in common: short texts are all somewhat near to
-/// one another.
+/// Minimum relevance of a topic without a common word: short texts are all
+/// somewhat similar to each other.
 const LEAST_BY_MEANING: f32 = 0.2;
 
-/// Whether a document of the index is a topic of this memory.
+/// Returns `true` if a document of the index is a topic of this memory.
 pub fn is_of(home: &Home, entry: &Entry) -> bool {
     RelPath::new(&entry.path).is_ok_and(|path| topics::is_topic(home, &path))
 }
 
-/// A topic that answers, in the order of the answer's hits.
+/// A topic that matches a query, in the order of the answer's hits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recalled {
     pub path: RelPath,
     pub title: String,
     pub description: String,
     pub kind: Option<Kind>,
-    /// Whole days since it was written.
+    /// Whole days since the topic was written.
     pub days: u64,
     pub note: Option<String>,
-    /// Corrections of what it says, in plain words.
+    /// Corrections of its statements, in plain words.
     pub corrections: Vec<String>,
-    /// What to be careful about, where it orders the agent about.
+    /// A warning if the text orders the agent to do something.
     pub order: Option<String>,
 }
 
-/// Takes the best topics of an answer, each with its whole text in place of
-/// the passage that was found. What cannot be read any more is left out.
+/// Takes the best topics of an answer, each with its whole text in place of the
+/// passage. Drops topics that cannot be read any more.
 pub fn recalled(
     workspace: &Workspace,
     home: &Home,
@@ -56,8 +56,10 @@ pub fn recalled(
     now: Timestamp,
 ) -> Vec<Recalled> {
     let asked = Question::read(question);
+    // A list of corrections that cannot be read must not cost the answer.
     let known = Corrections::read(workspace).unwrap_or_default();
     let mut found = Vec::new();
+    // Hits and topics stay aligned by index: a hit without a topic is removed.
     answer.hits.retain_mut(|hit| {
         let least = match hit.evidence.text_rank {
             Some(_) => LEAST_BY_WORDS,
@@ -77,6 +79,8 @@ pub fn recalled(
             .or_else(|| git::written(workspace.root(), path.as_str()))
             .unwrap_or_else(|| topics::modified(workspace, &path));
         let body = document.text[document.body.clone()].trim();
+        // The whole topic replaces the passage, so that the packer decides what
+        // is cut.
         hit.passage.text = document::normalise(body).into_owned();
         hit.passage.lines = (1, document.line_starts.len());
         crate::recall::shown(hit);
@@ -98,7 +102,7 @@ pub fn recalled(
     found
 }
 
-/// What a reader must know about a memory that is not of today.
+/// Returns the warning for a memory that is older than a day.
 pub fn age_note(days: f64) -> Option<String> {
     let whole = days as u64;
     let old = match whole {
@@ -116,7 +120,7 @@ pub fn age_note(days: f64) -> Option<String> {
     }
 }
 
-/// The topics for a prompt, fenced as data; empty when there are none.
+/// Renders the topics for a prompt, fenced as data; empty if there are none.
 pub fn render(recalled: &[Recalled], pieces: &[Piece], left_out: &[usize], nonce: &str) -> String {
     if pieces.is_empty() {
         return String::new();
@@ -153,7 +157,7 @@ pub fn render(recalled: &[Recalled], pieces: &[Piece], left_out: &[usize], nonce
     out
 }
 
-/// A topic with its name and its place, as it stands inside of a fence.
+/// Renders a topic with its title and its path, as it appears inside a fence.
 fn quoted(recalled: &[Recalled], piece: &Piece) -> String {
     let one = &recalled[piece.hit];
     let title = document::inert_line(&one.title);

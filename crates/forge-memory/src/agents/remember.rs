@@ -1,6 +1,6 @@
-//! Saving in two steps that happen together: the topic's file, then the
-//! pointer to it. What should not be kept is refused with the reason, and a
-//! topic that says the same already is named instead of written twice.
+//! Saving a topic in two steps that happen together: the topic's file, then the
+//! pointer to it. Text that should not be kept is refused with the reason, and
+//! a similar topic is named instead of written again.
 
 use std::collections::HashSet;
 
@@ -14,31 +14,32 @@ use crate::index::terms::fold;
 use crate::teams::private;
 use crate::workspace::{self, Change, PRIVATE, Receipt, RelPath, Workspace, slug};
 
-/// A memory to keep.
+/// A topic to save.
 #[derive(Debug, Clone, Copy)]
 pub struct New<'a> {
     pub name: &'a str,
-    /// One line; the first sentence of the body where there is none.
+    /// One line; the first sentence of the body if it is missing.
     pub description: Option<&'a str>,
     pub kind: Kind,
     pub body: &'a str,
-    /// 1 to 10.
+    /// From 1 to 10.
     pub importance: Option<u8>,
-    /// Whether it stays on this machine; by default what is about a person.
+    /// Whether the topic stays on this machine; by default topics about a
+    /// person do.
     pub private: Option<bool>,
-    /// Keep it beside topics that look like it.
+    /// Whether to keep it in addition to similar topics.
     pub beside: bool,
 }
 
-/// What is to change in a topic; everything else in it stays.
+/// Changes to a topic; everything else in it stays.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Update<'a> {
     pub description: Option<&'a str>,
     pub kind: Option<Kind>,
     pub importance: Option<u8>,
-    /// Text to add; it is empty when only the front matter changes.
+    /// Text to add; empty if only the front matter changes.
     pub body: &'a str,
-    /// Give this section the text instead; a new one where there is none.
+    /// The section that the text replaces; a missing section is added.
     pub section: Option<&'a str>,
 }
 
@@ -60,17 +61,19 @@ impl SubmittedText for Update<'_> {
     }
 }
 
+/// The topic that was written, with its index and receipt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remembered {
     pub path: RelPath,
-    /// The index that points to it.
+    /// The index that points to the topic.
     pub index: RelPath,
     pub receipt: Receipt,
     /// Pointers that moved to make room, or lead nowhere.
     pub indexed: pointers::Indexed,
 }
 
-/// Writes a topic and the pointer to it.
+/// Writes a topic and the pointer to it. Fails if a similar topic exists,
+/// unless [`New`] allows it.
 pub fn remember(
     workspace: &Workspace,
     home: &Home,
@@ -87,7 +90,7 @@ pub fn remember(
     let own = new.private.unwrap_or(new.kind == Kind::User);
     let suffix = if own { PRIVATE } else { ".md" };
     let path = home.file(&format!("{}{suffix}", slug(new.name)?))?;
-    // Where case does not tell files apart, `memory.md` is the index.
+    // On file systems that ignore case, `memory.md` is the index.
     let name = path.file_name();
     let is_index = name.starts_with("memory.") || name.starts_with("memory-more");
     if !is_topic(home, &path) || is_index {
@@ -97,7 +100,7 @@ pub fn remember(
     change(workspace, home, &path, now, |_, topics| {
         let wanted = Topic::read(home, path.clone(), text.clone(), now);
         let same_file = topics.iter().find(|it| {
-            // On some systems case does not tell files apart.
+            // Some file systems ignore case.
             it.path.as_str().to_lowercase() == path.as_str().to_lowercase()
         });
         let like = same_file.or_else(|| {
@@ -117,7 +120,7 @@ pub fn remember(
     })
 }
 
-/// Adds to a topic, or gives one of its sections new text.
+/// Adds text to a topic, or replaces one of its sections.
 pub fn update(
     workspace: &Workspace,
     home: &Home,
@@ -157,7 +160,7 @@ pub fn update(
     })
 }
 
-/// The topic that a file's name means: from the folder of the memory, or from
+/// Resolves the file name of a topic: from the folder of the memory, or from
 /// the root of the workspace.
 fn named(home: &Home, file: &str) -> Result<RelPath, Error> {
     let from_root = RelPath::new(file)?;
@@ -173,8 +176,8 @@ fn named(home: &Home, file: &str) -> Result<RelPath, Error> {
     }
 }
 
-/// Writes a topic and both indexes in one change. `text` gives the topic's
-/// text, or the reason against it, from what there is under the lock.
+/// Writes a topic and both indexes in one change. The closure returns the
+/// topic's text, or the reason to refuse it, from the state under the lock.
 fn change(
     workspace: &Workspace,
     home: &Home,
@@ -187,15 +190,22 @@ fn change(
         let (topics, _) = topics::list(workspace, home, &[]);
         let text = text(change, &topics)?;
         let before = topics.iter().find(|topic| topic.path == *path);
+        // The file is about to be written, so that it counts as newer than
+        // every other.
         let after = Topic::read(home, path.clone(), text.clone(), Timestamp::MAX);
         change.write(path, text.as_bytes());
+        // The rule that git ignores private files is part of the same change,
+        // so that the first private topic is never visible to git.
         if path.is_private()
             && let Some(rule) = private::ignoring(workspace)?
         {
+            // Read for its side effect: the change is refused if the file
+            // differs by the time of the write.
             change.read(&rule.path)?;
             change.write(&rule.path, rule.after);
         }
         if let Some(before) = before {
+            // Before the plan, which reads the index as this change leaves it.
             pointers::reword(change, workspace, home, before, &after)?;
         }
         let overlay = [(path.clone(), text)];
@@ -213,6 +223,7 @@ fn change(
     })
 }
 
+/// Renders the front matter and the body of a new topic.
 fn text_of(new: &AdmittedText<&New>, body: &str, now: Timestamp) -> Result<String, Error> {
     let name = document::inert_line(new.name);
     let described = new.description.map(document::inert_line);
@@ -236,8 +247,8 @@ fn text_of(new: &AdmittedText<&New>, body: &str, now: Timestamp) -> Result<Strin
     Ok(format!("{text}\n{body}\n"))
 }
 
-/// Text at the end, or in a section. Text that is there already is not added
-/// again: whoever was unsure whether it was saved may save it twice.
+/// Adds text at the end, or sets a section. Text that is already there is not
+/// added again, so that saving is idempotent.
 fn with_body(text: &str, section: Option<&str>, body: &str) -> Result<String, Error> {
     let Some(title) = section else {
         if document::normalise(text).contains(body) {
@@ -248,7 +259,7 @@ fn with_body(text: &str, section: Option<&str>, body: &str) -> Result<String, Er
             document.append_to_section(last, body)
         });
     };
-    // A heading in the text would end the section that it is meant for.
+    // A heading in the text would end its section.
     let has_headings = document::parse(body).sections.len() > 1;
     let body = if has_headings {
         document::inert_block(body)
@@ -261,6 +272,7 @@ fn with_body(text: &str, section: Option<&str>, body: &str) -> Result<String, Er
     })
 }
 
+/// Applies one edit. Fails if the edit does not fit the text.
 fn edited(text: &str, edit: impl FnOnce(&Document) -> Edit) -> Result<String, Error> {
     let document = document::parse(text);
     let edit = edit(&document);
@@ -268,18 +280,20 @@ fn edited(text: &str, edit: impl FnOnce(&Document) -> Edit) -> Result<String, Er
     after.map_err(|error| workspace::Error::Refused(error.to_string()).into())
 }
 
+/// Removes the byte order mark, carriage returns and blank lines around a text.
 fn clean(body: &str) -> String {
     let body = body.trim_start_matches('\u{feff}').replace("\r\n", "\n");
     body.trim_matches('\n').trim_end().to_owned()
 }
 
-/// UTC with milliseconds, so that of two memories one is the newer.
+/// Formats a time as UTC with milliseconds, so that of two memories one is the
+/// newer.
 fn stamp(now: Timestamp) -> String {
     format!("{now:.3}")
 }
 
-/// A program cannot tell a good memory from a bad one, but some texts are
-/// nothing else than what git and the terminal keep anyway.
+/// Refuses diffs, logs and stack traces. A program cannot judge a memory, but
+/// git and the terminal keep these anyway.
 fn refuse_what_is_kept_elsewhere(body: &str) -> Result<(), Error> {
     let lines: Vec<&str> = body
         .lines()
@@ -316,17 +330,17 @@ fn refuse_what_is_kept_elsewhere(body: &str) -> Result<(), Error> {
     Err(Error::KeptElsewhere { what })
 }
 
-/// Names that differ in less than this share of their letters are one name.
+/// Minimum similarity of two names for them to be one topic.
 const SAME_NAME: f64 = 0.85;
-/// Texts that share this part of their words say the same.
+/// Minimum share of common words for two texts to be one topic.
 const SAME_TEXT: f64 = 0.7;
-/// With fewer words nothing can be said.
+/// Minimum number of words for a comparison of texts.
 const WORDS: usize = 8;
 
-/// Whether two topics are probably one.
+/// Returns `true` if two topics are probably the same.
 fn is_like(a: &Topic, b: &Topic) -> bool {
     let (first, second) = (fold(&a.title), fold(&b.title));
-    // `phase-1` and `phase-2` differ in one letter and in everything else.
+    // `phase-1` and `phase-2` differ in one letter and are different topics.
     let numbers = |text: &str| -> String { text.chars().filter(char::is_ascii_digit).collect() };
     let same_name = numbers(&first) == numbers(&second)
         && strsim::normalized_damerau_levenshtein(&first, &second) >= SAME_NAME;
@@ -335,12 +349,13 @@ fn is_like(a: &Topic, b: &Topic) -> bool {
         || shared(&own_text(a), &own_text(b)) >= SAME_TEXT
 }
 
+/// Returns the text of a topic without its front matter.
 fn own_text(topic: &Topic) -> String {
     let document = document::parse(topic.text.as_str());
     document.text[document.body.clone()].to_owned()
 }
 
-/// The share of words that two texts have in common.
+/// Returns the share of words that two texts have in common.
 fn shared(a: &str, b: &str) -> f64 {
     let words = |text: &str| -> HashSet<String> {
         fold(text)

@@ -1,6 +1,6 @@
-//! Keeping the files that grow by appending at a size that an agent can read:
-//! the oldest entries move to an archive beside the file, word for word, and a
-//! line says where. What has no date stays, since nobody can say how old it is.
+//! Rotation of files that grow: the oldest entries move to an archive beside
+//! the file, word for word, and a line links to it. Entries without a date
+//! stay, since their age is unknown.
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -11,26 +11,29 @@ use super::{Error, Home, MEMORY, folders_in};
 use crate::document::{self, Document};
 use crate::workspace::{self, Change, Receipt, RelPath, Workspace};
 
-/// What a file may have before it is rotated.
+/// Size above which a file is rotated.
 pub const MAX_BYTES: usize = 12_000;
 
+/// A file above the cap, before and after its rotation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rotated {
     pub path: RelPath,
     pub archive: RelPath,
-    /// Entries that moved.
+    /// Number of entries that moved.
     pub moved: usize,
     pub before: usize,
     pub after: usize,
 }
 
 impl Rotated {
-    /// Whether it is still too long: there was nothing old enough to move.
+    /// Returns `true` if the file is still too long because no entry was old
+    /// enough to move.
     pub fn is_too_long(&self, max_bytes: usize) -> bool {
         self.after > max_bytes
     }
 }
 
+/// The result of rotating files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rotation {
     /// Files above the cap.
@@ -38,13 +41,13 @@ pub struct Rotation {
     pub receipt: Option<Receipt>,
 }
 
-/// The files of an agent that grow.
+/// Lists the files of an agent that grow.
 pub fn files_of(home: &Home) -> Result<Vec<RelPath>, Error> {
     let files = STATE_FILES.iter().map(|name| home.file(name));
     files.collect()
 }
 
-/// What squads share, which belongs to no agent.
+/// Lists the files that squads share and that belong to no agent.
 pub fn shared_files(workspace: &Workspace) -> Vec<RelPath> {
     let root = RelPath::new(MEMORY).expect("a constant that is a valid path");
     let squads = folders_in(workspace, &root);
@@ -56,7 +59,7 @@ pub fn shared_files(workspace: &Workspace) -> Vec<RelPath> {
     files
 }
 
-/// Rotates these files in one change. A dry run only says what would move.
+/// Rotates these files in one change. A dry run only reports what would move.
 pub fn rotate(
     workspace: &Workspace,
     files: &[RelPath],
@@ -96,6 +99,7 @@ pub fn rotate(
     Ok(rotation)
 }
 
+/// Returns the path of the archive beside a file.
 fn archive_of(path: &RelPath) -> Result<RelPath, workspace::Error> {
     let name = format!("{}-archive.md", path.stem());
     let folder = path.parent();
@@ -111,7 +115,8 @@ struct Plan {
     rotated: Rotated,
 }
 
-/// None for a file below the cap. The newest entry always stays.
+/// Plans the rotation of a file; `None` below the cap. The newest entry always
+/// stays.
 fn plan(
     path: &RelPath,
     archive: &RelPath,
@@ -125,12 +130,14 @@ fn plan(
     let entries = learnings::entries(&document);
     let pointer = format!("Older entries: [{0}]({0})", archive.file_name());
     let before = document.text.len();
-    // Some room is left, so that not every new entry moves an old one.
+    // Leaves a quarter free, so that not every new entry moves an old one.
     let aim = max_bytes - max_bytes / 4;
     let has_pointer = document.text.lines().any(|line| line.trim() == pointer);
+    // The new pointer line takes room too.
     let mut size = before + if has_pointer { 0 } else { pointer.len() + 4 };
     let mut moving: Vec<&Dated> = Vec::new();
     let by_age = by_age(&entries);
+    // The newest entry stays, even if it alone is too long.
     for entry in by_age.iter().take(by_age.len().saturating_sub(1)) {
         if size <= aim {
             break;
@@ -169,7 +176,8 @@ fn plan(
     }))
 }
 
-/// Whether the entries that stay are the entries of the new text.
+/// Returns `true` if the entries that stay are exactly the entries of the new
+/// text.
 fn reads_as_before(document: &Document, entries: &[Dated], moving: &[&Dated], text: &str) -> bool {
     let after = document::parse(text);
     let left = learnings::entries(&after);
@@ -184,8 +192,9 @@ fn reads_as_before(document: &Document, entries: &[Dated], moving: &[&Dated], te
         .eq(kept)
 }
 
-/// Oldest first. Where dates do not tell, the order of the file does: most
-/// grow at their end, and one that grows at its top shows it by its dates.
+/// Sorts entries, oldest first. Equal dates keep the order of time in the file:
+/// most files grow at their end, and one that grows at its top shows it by its
+/// dates.
 fn by_age(entries: &[Dated]) -> Vec<&Dated> {
     let dates: Vec<Date> = entries.iter().filter_map(|it| it.date).collect();
     let newest_first = dates.first() > dates.last();
@@ -201,8 +210,8 @@ fn by_age(entries: &[Dated]) -> Vec<&Dated> {
     order.into_iter().map(|(_, entry)| entry).collect()
 }
 
-/// The text without some entries, and with a line before the first of all
-/// that says where they are.
+/// Removes entries, and adds a line before the first entry that links to the
+/// archive.
 fn without(
     document: &Document,
     entries: &[Dated],
@@ -253,7 +262,7 @@ fn ends_with_blank_line(text: &str) -> bool {
         .is_none_or(|it| it.trim().is_empty())
 }
 
-/// The archive with more entries at its end.
+/// Returns the archive with more entries at its end.
 fn archived(path: &RelPath, there: Option<String>, moved: &[String]) -> String {
     let there = there.unwrap_or_default();
     let newline = document::parse(there.as_str()).newline();

@@ -1,13 +1,14 @@
-//! `.agents/SYSTEM.md`: what every agent of a workspace reads before anything
-//! else. It teaches how memory is read and saved. It is written once, and what
-//! is there is never replaced.
+//! `.agents/SYSTEM.md`: the file that every agent of a workspace reads first.
+//! It explains how to read and save memory. It is written once, and an existing
+//! file is never replaced.
 
 use crate::workspace::{Proposal, RelPath, Workspace};
 
-/// Where it is; the first layer of a context comes from it.
+/// Path of the file; the first layer of a context comes from it.
 pub const FILE: &str = ".agents/SYSTEM.md";
 
-/// Short, because every run of every agent begins with it.
+/// Text of the file. It is short because every run of every agent begins with
+/// it.
 pub const TEXT: &str = "\
 # How agents remember here
 
@@ -32,7 +33,7 @@ Every agent has a folder `.agents/memory/<squad>/<agent>/`. `MEMORY.md` in it is
 - Never save secrets, what code or git already says, recipes for debugging, or what holds for this task only.
 ";
 
-/// Proposes the file where it is missing; empty where it is there.
+/// Proposes the file if it is missing; the proposal is empty if it exists.
 pub fn propose(workspace: &Workspace) -> Proposal {
     let mut proposal = Proposal::default();
     let path = RelPath::new(FILE).expect("a constant that is a valid path");

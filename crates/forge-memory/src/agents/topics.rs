@@ -1,6 +1,6 @@
-//! Topic files: one memory each, with `name`, `description` and `type` in
-//! their front matter. Files of other people may lack any of these; then the
-//! text itself says what it is about.
+//! Topic files: one memory each, with `name`, `description` and `type` in their
+//! front matter. Files of other people may lack any of these; then title and
+//! first sentence replace them.
 
 use std::fmt;
 
@@ -13,22 +13,24 @@ use crate::knowledge::forget;
 use crate::knowledge::readme::Listed;
 use crate::workspace::{RelPath, Role, Workspace, role_by_path};
 
-/// What a memory is about, which decides who may see it.
+/// The subject of a memory, which decides who may see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// About a person: stays on this machine.
+    /// About a person; stays on this machine.
     User,
-    /// How somebody wants the work to be done.
+    /// How a person wants the work to be done.
     Feedback,
     /// About the project.
     Project,
-    /// Where something is to be found.
+    /// Where to find something.
     Reference,
 }
 
 impl Kind {
+    /// All types.
     pub const ALL: [Kind; 4] = [Kind::User, Kind::Feedback, Kind::Project, Kind::Reference];
 
+    /// Returns the value of `type` in the front matter.
     pub fn name(self) -> &'static str {
         match self {
             Kind::User => "user",
@@ -38,6 +40,7 @@ impl Kind {
         }
     }
 
+    /// Parses the value of `type` in the front matter.
     pub fn read(text: &str) -> Option<Kind> {
         let text = text.trim().to_lowercase();
         Kind::ALL.into_iter().find(|kind| kind.name() == text)
@@ -50,30 +53,31 @@ impl fmt::Display for Kind {
     }
 }
 
-/// Files of an agent's folder that are kept by other means.
+/// Files of an agent's folder that other commands maintain.
 pub const STATE_FILES: [&str; 4] = ["state.md", "learnings.md", "output.md", "feedback.md"];
 
+/// A topic file with the fields that pointers need.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Topic {
     pub path: RelPath,
-    /// Relative to the folder of the memory: what a pointer names.
+    /// Path relative to the folder of the memory, as a pointer contains it.
     pub target: String,
     pub title: String,
     /// One line; may be empty.
     pub description: String,
     pub kind: Option<Kind>,
-    /// 1 to 10.
+    /// From 1 to 10.
     pub importance: u8,
-    /// When it was last written, by its own word or else the file's.
+    /// The time at which it was written, by its front matter or else the file.
     pub written: Timestamp,
-    /// The file's own time, which tells apart what was written at one moment.
+    /// The file's own time, which orders topics written at the same moment.
     pub modified: Timestamp,
     pub archived: bool,
     pub text: String,
 }
 
 impl Topic {
-    /// Reads a topic; `modified` is the time of its file.
+    /// Parses a topic; the last argument is the modification time of its file.
     pub fn read(home: &Home, path: RelPath, text: String, modified: Timestamp) -> Topic {
         let document = document::parse(text);
         let front = document.front_matter.as_ref();
@@ -95,6 +99,7 @@ impl Topic {
             kind: front
                 .and_then(|front| front.text("type"))
                 .and_then(Kind::read),
+            // Unrated topics rank between important and minor ones.
             importance: importance.unwrap_or(5),
             written: own_time(&document, path.stem()).unwrap_or(modified),
             modified,
@@ -104,12 +109,13 @@ impl Topic {
         }
     }
 
+    /// Returns `true` if the topic stays on this machine.
     pub fn is_private(&self) -> bool {
         self.path.is_private()
     }
 }
 
-/// When a document says that it was written.
+/// Returns the time at which a document states that it was written.
 pub fn own_time(document: &Document, stem: &str) -> Option<Timestamp> {
     let front = document.front_matter.as_ref();
     let modified = front.and_then(|front| front.text("modified"));
@@ -123,8 +129,8 @@ pub fn own_time(document: &Document, stem: &str) -> Option<Timestamp> {
     Some(start.timestamp())
 }
 
-/// Every topic of a memory, sorted by path, and a word on each file that
-/// cannot be read. `overlay` are texts that are about to be written.
+/// Lists every topic of a memory, sorted by path, and the files that cannot be
+/// read. `overlay` contains texts that are about to be written.
 pub fn list(
     workspace: &Workspace,
     home: &Home,
@@ -139,6 +145,7 @@ pub fn list(
         let modified = modified(workspace, &path);
         match workspace.read_text(&path) {
             Ok(text) => topics.push(Topic::read(home, path, text, modified)),
+            // Removed between the listing and this read.
             Err(error) if error.is_not_found() => {}
             Err(error) => problems.push(format!("`{path}`: {}", error.reason())),
         }
@@ -147,14 +154,14 @@ pub fn list(
         let topic = Topic::read(home, path.clone(), text.clone(), Timestamp::MAX);
         topics.push(topic);
     }
-    // A list that cannot be read is for whoever searches to complain about.
+    // The search reports an unreadable list; here it must not hide topics.
     let forgotten = forget::forgotten(workspace).unwrap_or_default();
     topics.retain(|topic| !topic.archived && !forgotten.contains(topic.path.as_str()));
     topics.sort_by(|a, b| a.path.cmp(&b.path));
     (topics, problems)
 }
 
-/// Whether a file of this memory is a topic, by its name alone.
+/// Returns `true` if a file of this memory is a topic, by its name alone.
 pub fn is_topic(home: &Home, path: &RelPath) -> bool {
     if !path.starts_with(home.folder().as_str()) {
         return false;
@@ -186,6 +193,7 @@ fn paths(workspace: &Workspace, home: &Home) -> Vec<RelPath> {
     paths
 }
 
+/// Returns the modification time of a file; the epoch if it is unknown.
 pub(super) fn modified(workspace: &Workspace, path: &RelPath) -> Timestamp {
     let meta = std::fs::symlink_metadata(workspace.absolute(path));
     let time = meta.and_then(|meta| meta.modified()).ok();

@@ -1,5 +1,5 @@
-//! What is given before a compaction. No client is known to pass it on, so
-//! nothing depends on it: the next start brings the checkpoint back.
+//! The briefing before a compaction. No known client passes it on, so nothing
+//! depends on it: the next start restores the checkpoint.
 
 use jiff::Timestamp;
 
@@ -7,15 +7,16 @@ use super::{Brief, fence};
 use crate::mind::Checkpoint;
 use crate::quote;
 
-/// Bytes of the state, and of the work, at most.
+/// Maximum size of the state, and of the work.
 const MAX_PART_BYTES: usize = 3_000;
 
-/// Shows the checkpoint that was just made.
+/// Renders the checkpoint that was just made.
 pub fn brief_compaction(checkpoint: &Checkpoint, nonce: &str, now: Timestamp) -> Brief {
     let part = |text: &Option<String>, absent: &str| -> String {
         let text = quote::unasked(text.as_deref().unwrap_or(absent).trim());
         let end = text.floor_char_boundary(MAX_PART_BYTES);
         let more = if end < text.len() { "\n[…]" } else { "" };
+        // Text that contains the nonce could close its own fence.
         format!("{}{more}", text[..end].replace(nonce, "…"))
     };
     let (open, close) = (fence::open(nonce), fence::close(nonce));

@@ -1,10 +1,10 @@
-//! The context that an agent starts with, put together from layers by its role
-//! and within its budget, and a manifest that says what went in and why.
+//! The context of an agent, built from layers by its role and within its
+//! budget, with a report of what it contains and why.
 //!
-//! One numbering and one order hold for the text and for the manifest: L0 to
-//! L6, from what hardly ever changes to what changes daily, so that the text
-//! begins with the same bytes from day to day. How old something is stands at
-//! the very end, and nothing else depends on the day.
+//! One numbering and one order hold for the text and for the report: L0 to L6,
+//! from what hardly ever changes to what changes daily, so that the text begins
+//! with the same bytes from day to day. Ages are at the very end, and nothing
+//! else depends on the day.
 
 use jiff::Timestamp;
 
@@ -27,18 +27,21 @@ pub use manifest::{ContextManifest, LayerReport, LayerState};
 pub use policy::{Channel, ContextLayer, ContextPolicy, FILE, RolePolicy};
 pub use roles::resolve_role;
 
-/// What a context is for; which of the three channels it carries.
+/// The moment for which a context is built; selects the channels that it
+/// includes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ContextScope {
-    /// An agent that knows nothing yet: everything.
+    /// An agent without any context: everything.
     Run,
-    /// The start of a conversation: what is static and what a session needs.
+    /// The start of a conversation: static layers and those of a session.
     Session,
-    /// A turn of one that runs: what may have changed, without what is static.
+    /// A turn of a running conversation: what may have changed, without static
+    /// layers.
     Tick,
 }
 
 impl ContextScope {
+    /// Returns the name for flags and JSON.
     pub fn name(self) -> &'static str {
         match self {
             ContextScope::Run => "run",
@@ -47,6 +50,7 @@ impl ContextScope {
         }
     }
 
+    /// Returns `true` if this scope includes the layers of a channel.
     fn carries(self, channel: Channel) -> bool {
         match self {
             ContextScope::Run => true,
@@ -56,28 +60,33 @@ impl ContextScope {
     }
 }
 
+/// A request for the context of an agent.
 #[derive(Debug, Clone, Copy)]
 pub struct ContextRequest<'a> {
     pub scope: ContextScope,
     pub squad: &'a str,
     pub agent: &'a str,
-    /// In place of the role that the agent's definition or name gives it.
+    /// Replaces the role of the agent's definition or name.
     pub role: Option<&'a str>,
     pub now: Timestamp,
 }
 
-/// Why there is no context.
+/// The reason why a context cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub enum ContextError {
+    /// The caller's squad or agent is not a valid name.
     #[error(transparent)]
     Agent(#[from] agents::Error),
+    /// The workspace cannot be read; the file system is at fault.
     #[error(transparent)]
     Workspace(#[from] workspace::Error),
+    /// The user's policy file is malformed.
     #[error("`{FILE}`{}: {message}", .line.map(|line| format!(" line {line}")).unwrap_or_default())]
     Policy {
         line: Option<usize>,
         message: String,
     },
+    /// The caller named a role that the policy does not have.
     #[error("There is no role `{role}`")]
     Role { role: String, known: Vec<String> },
 }
@@ -112,8 +121,8 @@ impl Diagnostic for ContextError {
     }
 }
 
-/// Puts the context of an agent together. Missing layers are in the manifest;
-/// an error is what makes an answer impossible.
+/// Builds the context of an agent. Reports missing layers in the manifest;
+/// fails only if no answer is possible.
 pub fn brief_agent(
     workspace: &Workspace,
     request: &ContextRequest<'_>,
@@ -150,16 +159,18 @@ pub fn brief_agent(
     })
 }
 
-/// Room that a line about the age of a layer may take, whatever it says.
+/// Reserved room for a line about the age of a layer, whatever it contains.
 const MAX_AGE_NOTE: usize = 90;
 
-/// Gives each layer what it may show. Early layers go first, and each of the
-/// others keeps a floor, so that no long file drives out what comes behind it.
-/// Nothing here depends on the day.
+/// Allocates the budget to layers. Early layers go first, and each of the
+/// others keeps a floor, so that a long file cannot push out the layers behind
+/// it. The result does not depend on the day.
 fn allocate(layers: &mut [LayerText], budget: usize, role: &RolePolicy) {
     for layer in layers.iter_mut().filter(|it| it.layer.outside_budget) {
         layer.shown = layer.is_resolved().then(|| layer.text.clone());
     }
+    // Reserved whether or not a layer is old, so that the cut of a layer does
+    // not change from day to day.
     let notes = MAX_AGE_NOTE * layers.len();
     let mut within: Vec<&mut LayerText> = layers
         .iter_mut()
@@ -167,6 +178,8 @@ fn allocate(layers: &mut [LayerText], budget: usize, role: &RolePolicy) {
         .collect();
     let frame = TITLE.chars().count() + AGE.chars().count() + notes;
     let all = Budget::of_chars(budget.saturating_sub(frame));
+    // Half of an equal share is kept for each layer; the other half goes to the
+    // layers that come first.
     let half_a_share = all.chars / (2 * within.len().max(1));
     let caps: Vec<Budget> = within
         .iter()
@@ -177,6 +190,7 @@ fn allocate(layers: &mut [LayerText], budget: usize, role: &RolePolicy) {
         })
         .collect();
     let floors: Vec<usize> = caps.iter().map(|it| it.chars.min(half_a_share)).collect();
+    // Corrections are in the text of a layer already.
     let mut packer = Packer::new(all, &corrections::NONE, "");
     for (at, layer) in within.iter_mut().enumerate() {
         let all = layer.text.chars().count();
@@ -201,14 +215,15 @@ fn allocate(layers: &mut [LayerText], budget: usize, role: &RolePolicy) {
     }
 }
 
+/// Returns a budget that limits characters alone.
 fn chars(chars: usize) -> Budget {
     Budget { chars, ..NOTHING }
 }
 
-/// What is known of an agent before any layer is read.
+/// The properties of an agent that its definition sets.
 struct AgentDefinition {
     squad: String,
-    /// The folders that its memory may have, its own name first.
+    /// The possible folders of its memory, its own name first.
     folders: Vec<String>,
     role: Option<String>,
     max_chars: Option<usize>,
@@ -244,6 +259,7 @@ impl AgentDefinition {
         let from = front.list("context_from").into_iter();
         let named = from.filter(|squad| agents::segment("a squad", squad).is_ok());
         agent.context_from = named.map(str::to_owned).collect();
+        // The context must not depend on the order in the definition.
         agent.context_from.sort();
         agent.context_from.dedup();
         agent
@@ -253,7 +269,7 @@ impl AgentDefinition {
 /// Sizes are in characters, and a token has about four (T2).
 pub const CHARS_PER_TOKEN: usize = 4;
 
-/// The front matter of a definition; some have it behind their heading.
+/// Returns the front matter of a definition; some have it behind their heading.
 fn fields(definition: &Document) -> Option<FrontMatter> {
     if definition.front_matter.is_some() {
         return definition.front_matter.clone();
@@ -263,8 +279,9 @@ fn fields(definition: &Document) -> Option<FrontMatter> {
     document::parse(behind).front_matter
 }
 
-/// Whoever leads a squad is called `lead`, `<squad>-lead` or `squad-lead`; what
-/// is written under one of these names is read under all.
+/// Returns the folders of an agent's memory. The lead of a squad is called
+/// `lead`, `<squad>-lead` or `squad-lead`; text under one of these names is
+/// read under all.
 fn folders(squad: &str, agent: &str) -> Vec<String> {
     let names = [
         "lead".to_owned(),
@@ -281,16 +298,16 @@ fn folders(squad: &str, agent: &str) -> Vec<String> {
 /// A layer with the text of its files.
 struct LayerText {
     layer: ContextLayer,
-    /// The first of its paths that is there.
+    /// The first of its paths that exists.
     path: Option<RelPath>,
-    /// Names of the files that stand beside it.
+    /// Names of the additional files.
     supporting: Vec<String>,
-    /// Everything that it has to say, corrections included.
+    /// The whole text, corrections included.
     text: String,
     age_days: Option<i64>,
-    /// Why a file that is there could not be used.
+    /// The reason why an existing file could not be used.
     problem: Option<String>,
-    /// As it goes in; none where there is no room.
+    /// The text that is shown; `None` without room.
     shown: Option<String>,
     cut: bool,
 }
@@ -342,21 +359,22 @@ impl LayerText {
                 }
             }
         }
-        // In front, where no cut takes them away.
+        // In front, so that no truncation removes them.
         let notes = corrections.told_of(&found.text).into_iter();
         let notes: String = notes.map(|note| format!("[{note}]\n")).collect();
         found.text.insert_str(0, &notes);
         if !found.text.is_empty() && layer.channel != Channel::Static {
-            // What was remembered is data; only the definitions instruct.
-            // No nonce: what is before the model must begin with the same bytes
-            // from turn to turn, and no text can hold a sum of itself.
+            // Memory is data; only the definitions instruct. There is no nonce,
+            // since the text before a prompt must begin with the same bytes
+            // from turn to turn, and no text can contain a hash of itself.
             let mark = quote::mark("", std::iter::once(found.text.as_str()));
             found.text = format!("<data {mark}>\n{}\n</data {mark}>", found.text);
         }
         found
     }
 
-    /// The text of a file without its front matter; none where it has none.
+    /// Returns the text of a file without its front matter; `None` if it has no
+    /// text.
     fn body(&mut self, workspace: &Workspace, path: &RelPath, now: Timestamp) -> Option<String> {
         let text = match workspace.text_if_there(path) {
             Ok(text) => text?,
@@ -368,7 +386,7 @@ impl LayerText {
         };
         let text = document::normalise(&text);
         let text = match self.layer.channel {
-            // A definition instructs: that is what it is for.
+            // The purpose of a definition is to instruct.
             Channel::Static => quote::clean(&text),
             _ => quote::unasked(&text),
         };
@@ -381,26 +399,30 @@ impl LayerText {
             return None;
         }
         if let Some(days) = age_days(workspace, path, &document, now) {
-            // A layer is as old as the oldest of what it says.
+            // A layer is as old as the oldest of its files.
             self.age_days = Some(self.age_days.map_or(days, |it| it.max(days)));
         }
         Some(body)
     }
 
+    /// Returns `true` if a file of the layer has text.
     fn is_resolved(&self) -> bool {
         !self.text.is_empty()
     }
 
+    /// Returns `true` if the layer is older than its decay.
     fn is_stale(&self) -> bool {
         let limit = i64::from(self.layer.decay_days);
         limit > 0 && self.age_days.is_some_and(|days| days > limit)
     }
 
+    /// Returns the heading above the layer.
     fn heading(&self) -> String {
         format!("## L{} {}\n\n", self.layer.id, self.layer.name)
     }
 
-    /// A fence that was opened is closed again.
+    /// Returns the mark that closes the fence of the layer; empty without a
+    /// fence.
     fn fence_end(&self) -> &str {
         match self.text.rfind("\n</data ") {
             Some(at) if self.text.starts_with("<data ") => &self.text[at..],
@@ -408,8 +430,8 @@ impl LayerText {
         }
     }
 
-    /// What is said about its age: of what was remembered from a day on, of
-    /// everything else once it is stale.
+    /// Returns the line about the age of the layer: for memory after one day,
+    /// for everything else once it is stale.
     fn age_note(&self) -> Option<String> {
         let days = self.age_days.filter(|days| *days >= 1)?;
         let remembered = self.layer.channel != Channel::Static;
@@ -425,8 +447,8 @@ impl LayerText {
     }
 }
 
-/// The paths that a template means, with the squad that `{ctx}` stood for. A
-/// name that makes no path makes none.
+/// Expands a path template, with the squad in place of `{ctx}`. Drops names
+/// that cannot be a path.
 fn expanded(
     template: &str,
     definition: &AgentDefinition,
@@ -456,7 +478,8 @@ fn expanded(
     paths
 }
 
-/// Days since a file was last updated: by its own word, else by its time.
+/// Returns the days since a file was last updated: by its front matter, else by
+/// its modification time.
 fn age_days(
     workspace: &Workspace,
     path: &RelPath,
@@ -481,7 +504,7 @@ fn age_days(
     Some(((now.as_second() - time.as_second()) / 86_400).max(0))
 }
 
-/// The layers in their order, and behind them how old they are.
+/// Renders the layers in their order, then their age.
 fn render(found: &[LayerText]) -> String {
     let mut text = String::new();
     for layer in found {
@@ -499,5 +522,7 @@ fn render(found: &[LayerText]) -> String {
     format!("{TITLE}{}\n", text.trim_end())
 }
 
+/// The first line of a context.
 const TITLE: &str = "# CONTEXT\n\n";
+/// The heading above the ages of layers.
 const AGE: &str = "## Age\n\n";

@@ -1,7 +1,8 @@
-//! Marks around text from memory, which is data and never an instruction. They
-//! carry the caller's nonce, which the author of a file could not know.
+//! Fences around text from memory, which is data and never an instruction.
+//! Their marks contain the caller's nonce, which the author of a file cannot
+//! know.
 
-/// Longer text is cut in any case.
+/// Maximum size of a fenced text; longer text is truncated.
 const MAX_BYTES: usize = 2 * super::MAX_BYTES;
 
 /// Returns the mark that opens text from memory.
@@ -14,7 +15,8 @@ pub(super) fn close(nonce: &str) -> String {
     format!("</data {nonce}>")
 }
 
-/// Returns text from memory that cannot close its own fence.
+/// Removes control characters and the nonce, so that text from memory cannot
+/// close its own fence.
 pub(super) fn clean(text: &str, nonce: &str) -> String {
     let text: String = text[..text.floor_char_boundary(MAX_BYTES)]
         .chars()

@@ -1,6 +1,6 @@
-//! The overview of a workspace at the start of a session: where things stand, in
-//! at most twenty lines, and what needs attention before work begins. Reads only,
-//! and a file that is missing is a remark.
+//! The overview of a workspace at the start of a session: its state in at most
+//! twenty lines, and what needs attention before work begins. It only reads,
+//! and a missing file is a remark.
 
 use jiff::Timestamp;
 
@@ -20,59 +20,62 @@ use crate::routing::untracked::{Untracked, is_skipped};
 use crate::thresholds::{STATUS_STALE_DAYS, UNCLEAN_CLOSE};
 use crate::workspace::{RelPath, Role, Tree, Workspace};
 
-/// Where a workspace stands and what needs attention, part by part.
+/// The state of a workspace, and what needs attention, part by part.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionOverview {
     pub phase: Option<String>,
     pub focus: Option<String>,
     pub next: Option<String>,
-    /// The day of the last update, when that is too long ago, and the days since.
+    /// The day of the last update if it is too old, and the days since.
     pub stale: Option<(String, i64)>,
     pub last_session: Option<LastSession>,
     pub in_flight: Vec<String>,
     pub blocked: Vec<String>,
     pub stale_blockers: Vec<StaleBlocker>,
     pub decisions: Vec<String>,
-    /// How many ideas there are, and the title of the newest.
+    /// Number of ideas, and the title of the newest.
     pub ideas: (usize, Option<String>),
-    /// A file that was changed after the last session was closed.
+    /// A file that changed after the last session was closed.
     pub unclean: Option<RelPath>,
     pub untracked: Untracked,
-    /// The version of a manifest that is older than ours.
+    /// The version of a manifest that is older than the current one.
     pub old_version: Option<String>,
-    /// Hubs without closets, and all hubs.
+    /// Number of hubs without closets, and of all hubs.
     pub closets: Option<(usize, usize)>,
-    /// What the manifest says of each domain: its name and its summary.
+    /// Name and summary of each domain in the manifest.
     pub hub_map: Vec<(String, String)>,
-    /// Domains that the prompt names, with what to read first.
+    /// Domains that the prompt names, each with the file to read first.
     pub domains: Vec<(String, RelPath)>,
     pub notes: Vec<String>,
-    /// Corrections of what is said above, in plain words.
+    /// Corrections of the statements above, in plain words.
     pub corrections: Vec<String>,
 }
 
-/// What the newest entry of the log says.
+/// The newest entry of the session log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LastSession {
     pub title: String,
     pub bullets: Vec<String>,
-    /// Bullets that are not shown.
+    /// Number of points that are not shown.
     pub more: usize,
     pub path: RelPath,
 }
 
+/// Maximum number of points shown of the last session.
 const BULLETS: usize = 3;
+/// Maximum number of decisions shown.
 const DECISIONS: usize = 2;
+/// Number of newest decisions that are considered.
 const RECENT_DECISIONS: usize = 5;
-/// A folder with so many notes is worth a hub.
+/// Minimum number of notes for which a folder deserves a hub.
 const WORTH_A_HUB: usize = 3;
-/// Characters of a line.
+/// Maximum length of a line.
 const WIDE: usize = 240;
-/// Lines of remarks.
+/// Maximum number of remarks.
 const REMARKS: usize = 6;
 
-/// Shows where a workspace stands; `prompt` is what the user wants to do, where
-/// it is known. None where there is neither a manifest nor any state.
+/// Renders the state of a workspace; `prompt` is the user's task, if it is
+/// known. Returns `None` if there is neither a manifest nor any state.
 pub fn brief_overview(workspace: &Workspace, prompt: &str, now: Timestamp) -> Option<Brief> {
     let overview = look_at(workspace, prompt, now)?;
     let text = overview.render();
@@ -82,7 +85,10 @@ pub fn brief_overview(workspace: &Workspace, prompt: &str, now: Timestamp) -> Op
     })
 }
 
+/// Builds the overview from state, manifest and corrections.
 fn look_at(workspace: &Workspace, prompt: &str, now: Timestamp) -> Option<SessionOverview> {
+    // The agent did not request this text, so that instructions to agents are
+    // removed from it.
     let mind = Mind::open(workspace).unasked();
     let manifest = Manifest::read(workspace).filter(|it| it.mode() != Mode::Absent);
     if manifest.is_none() && !mind.exists() {
@@ -131,9 +137,9 @@ fn look_at(workspace: &Workspace, prompt: &str, now: Timestamp) -> Option<Sessio
     Some(overview)
 }
 
-/// Returns the part of the overview that a briefing by hooks does not have
-/// already: what the manifest says of the domains, ideas, an old status, and all
-/// remarks. None of it where there is no manifest.
+/// Returns the part of the overview that a briefing by hooks does not contain
+/// already: domains, ideas, an old status, and all remarks. Empty without a
+/// manifest.
 pub fn list_remarks(workspace: &Workspace, now: Timestamp) -> Vec<String> {
     let has_manifest = Manifest::read(workspace).is_some_and(|it| it.mode() != Mode::Absent);
     let overview = if has_manifest {
@@ -144,7 +150,8 @@ pub fn list_remarks(workspace: &Workspace, now: Timestamp) -> Vec<String> {
     overview.map(|it| it.overview()).unwrap_or_default()
 }
 
-/// What a file says; what is wrong with it is a remark.
+/// Returns what was read from a file; adds a note if the file is missing or
+/// malformed.
 fn read<T>(
     overview: &mut SessionOverview,
     mind: &Mind<'_>,
@@ -188,7 +195,7 @@ fn last_session(session: &Session, mind: &Mind<'_>) -> LastSession {
     }
 }
 
-/// What the session seems to be about.
+/// Returns the text that describes the subject of the session.
 fn about(state: Option<&State>, prompt: &str) -> String {
     let mut text = prompt.to_owned();
     for part in state.iter().flat_map(|it| {
@@ -201,8 +208,8 @@ fn about(state: Option<&State>, prompt: &str) -> String {
     text
 }
 
-/// Of the newest decisions that still hold, those that are about it; the
-/// newest where none is.
+/// Returns the newest decisions in force that share words with the subject,
+/// else the newest one.
 fn relevant(all: &[Decision], about: &str) -> Vec<String> {
     let words = content_words(about);
     let mut recent: Vec<(usize, &Decision)> = all
@@ -215,6 +222,7 @@ fn relevant(all: &[Decision], about: &str) -> Vec<String> {
             (own.intersection(&words).count(), it)
         })
         .collect();
+    // A stable sort: among equals the newest stays first.
     recent.sort_by_key(|(shared, _)| std::cmp::Reverse(*shared));
     let most = match recent.first() {
         Some((0, _)) => 1,
@@ -235,6 +243,7 @@ fn relevant(all: &[Decision], about: &str) -> Vec<String> {
         .collect()
 }
 
+/// Adds what the manifest, its hubs and untracked files show.
 fn look_around(
     overview: &mut SessionOverview,
     workspace: &Workspace,
@@ -289,10 +298,11 @@ fn words_of(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns the newest note that was written after the last session was closed. What
-/// upkeep rewrites, maps and closets, says nothing about a session.
+/// Returns the newest note that was written after the last session was closed.
+/// Ignores maps and closets, which upkeep rewrites.
 pub fn unclean(tree: &Tree, mind: &Mind<'_>) -> Option<RelPath> {
     let closed = closed_at(mind)?;
+    // The last writes of a session may come shortly after its end.
     let limit = (closed + UNCLEAN_CLOSE).as_nanosecond();
     tree.files
         .iter()
@@ -303,8 +313,8 @@ pub fn unclean(tree: &Tree, mind: &Mind<'_>) -> Option<RelPath> {
         .map(|it| it.path.clone())
 }
 
-/// Returns when the last session was closed: a status that did not change is not
-/// written, but the log is.
+/// Returns the time at which the last session was closed. An unchanged status
+/// is not written, but the log is.
 pub fn closed_at(mind: &Mind<'_>) -> Option<Timestamp> {
     let status = mind.modified(File::State)?;
     Some(
@@ -314,7 +324,8 @@ pub fn closed_at(mind: &Mind<'_>) -> Option<Timestamp> {
 }
 
 impl SessionOverview {
-    /// As agents read it: labels in their order, then remarks, then what to do.
+    /// Renders the overview for agents: labels in their order, then remarks,
+    /// then the next steps.
     pub fn render(&self) -> String {
         let mut lines = self.labels();
         let remarks = self.remarks();
@@ -370,7 +381,7 @@ impl SessionOverview {
     fn labels(&self) -> Vec<String> {
         let mut lines = Vec::new();
         let focus = self.focus.as_deref().or(self.next.as_deref());
-        // A list of one or several, on one line.
+        // Joins a list of several items on one line.
         let focus = focus.map(|text| {
             let items = text
                 .lines()
@@ -465,7 +476,7 @@ fn said(blocker: &StaleBlocker) -> String {
     }
 }
 
-/// Several things on one line, and how many did not fit.
+/// Joins several items on one line, and counts those that did not fit.
 fn listed(items: &[String]) -> String {
     if items.is_empty() {
         return "None.".to_owned();

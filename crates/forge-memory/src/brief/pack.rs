@@ -1,6 +1,6 @@
-//! Packs pieces of text under caps that always hold: the one packer of
-//! everything that an agent is given. A piece that is put in first matters
-//! most; where it appears in the text is another question.
+//! The one packer of all briefings: it packs pieces of text under caps that
+//! always hold. A piece that is added first matters most; its place in the text
+//! is independent of that.
 
 use super::fence::clean;
 use crate::retractions::Corrections;
@@ -16,20 +16,20 @@ pub struct Budget {
     pub chars: usize,
 }
 
-/// Line ends between a piece and the next.
+/// Size of the line ends between two pieces.
 const JOIN: usize = 2;
 
 impl Budget {
-    /// In place of a number: this unit does not count.
+    /// The value of a unit that is not limited.
     pub const NO_LIMIT: usize = usize::MAX;
-    /// Everything fits.
+    /// A budget without any limit.
     pub const UNLIMITED: Budget = Budget {
         tokens: Budget::NO_LIMIT,
         bytes: Budget::NO_LIMIT,
         chars: Budget::NO_LIMIT,
     };
 
-    /// So many tokens and bytes.
+    /// Returns a budget of tokens and bytes.
     pub const fn of_text(tokens: usize, bytes: usize) -> Budget {
         Budget {
             tokens,
@@ -38,7 +38,7 @@ impl Budget {
         }
     }
 
-    /// So many characters.
+    /// Returns a budget of characters.
     pub const fn of_chars(chars: usize) -> Budget {
         Budget {
             tokens: Budget::NO_LIMIT,
@@ -47,20 +47,22 @@ impl Budget {
         }
     }
 
-    /// Returns what a piece takes, with the line ends around it, in the units
+    /// Returns the size of a piece, with the line ends around it, in the units
     /// that this budget limits.
     pub(super) fn cost(self, text: &str) -> Budget {
         let limited = |limit: usize, size: &dyn Fn() -> usize| {
             if limit == Budget::NO_LIMIT { 0 } else { size() }
         };
         Budget {
-            // The estimate adds a constant to every text, and pieces are joined.
+            // The estimate adds a constant to every text, which joined pieces
+            // have only once.
             tokens: limited(self.tokens, &|| estimate(text).saturating_sub(5) + JOIN),
             bytes: limited(self.bytes, &|| text.len() + JOIN),
             chars: limited(self.chars, &|| text.chars().count() + JOIN),
         }
     }
 
+    /// Returns `true` if a cost fits into this budget.
     pub(super) fn holds(self, cost: Budget) -> bool {
         cost.tokens <= self.tokens && cost.bytes <= self.bytes && cost.chars <= self.chars
     }
@@ -81,7 +83,7 @@ impl Budget {
         }
     }
 
-    /// Returns a part of it, in hundredths.
+    /// Returns a share of the budget, in percent.
     pub(super) fn share(self, hundredths: usize) -> Budget {
         let hundredths = Budget {
             tokens: hundredths,
@@ -91,7 +93,8 @@ impl Budget {
         self.each(hundredths, |whole, part| whole * part / 100)
     }
 
-    /// What has no limit stays without one.
+    /// Combines two budgets unit by unit. A unit without a limit stays without
+    /// one.
     fn each(self, other: Budget, f: impl Fn(usize, usize) -> usize) -> Budget {
         let one = |own: usize, other: usize| match own {
             Budget::NO_LIMIT => own,
@@ -105,32 +108,33 @@ impl Budget {
     }
 }
 
-/// What takes no room.
+/// A cost of nothing in every unit.
 pub(super) const NOTHING: Budget = Budget {
     tokens: 0,
     bytes: 0,
     chars: 0,
 };
 
-/// A text on its way into what an agent is given.
+/// A text on its way into a briefing.
 #[derive(Clone, Copy)]
 pub(super) struct Piece<'t, S> {
     /// The part of the whole text in which it appears.
     pub(super) slot: S,
-    /// Its place in there.
+    /// Its place in that part.
     pub(super) order: usize,
     pub(super) text: &'t str,
-    /// It takes no more than this.
+    /// The most that it may take.
     pub(super) cap: Budget,
-    /// What stays free for the pieces behind it.
+    /// Room that stays free for the pieces after it.
     pub(super) floor: Budget,
-    /// What goes in with it: its heading.
+    /// The size of what is added with it: its heading.
     pub(super) around: Budget,
     pub(super) shortening: Shortening<'t>,
 }
 
 impl<'t, S> Piece<'t, S> {
-    /// A piece that goes in whole or not at all, wherever there is room.
+    /// Returns a piece that is added whole or not at all, wherever there is
+    /// room.
     pub(super) fn whole(slot: S, order: usize, text: &'t str) -> Piece<'t, S> {
         Piece {
             slot,
@@ -143,7 +147,7 @@ impl<'t, S> Piece<'t, S> {
         }
     }
 
-    /// A piece of which as much goes in as fits into `cap`.
+    /// Returns a piece that is shortened to `cap`.
     pub(super) fn within(slot: S, order: usize, text: &'t str, cap: Budget) -> Piece<'t, S> {
         Piece {
             cap,
@@ -153,22 +157,22 @@ impl<'t, S> Piece<'t, S> {
     }
 }
 
-/// What becomes of a piece that is too long.
+/// The rule for a piece that is too long.
 #[derive(Clone, Copy)]
 pub(super) enum Shortening<'t> {
-    /// It stays out.
+    /// It is left out.
     Never,
-    /// It is cut, with a mark behind it.
+    /// It is cut, and a mark is added.
     Marked,
-    /// It is cut, with a line behind it that is made from the number of
-    /// characters shown, and with the end of its fence.
+    /// It is cut, and a note about the number of characters shown and the end
+    /// of its fence are added.
     Noted {
         note: &'t dyn Fn(usize) -> String,
         close: &'t str,
     },
 }
 
-/// How a piece went in.
+/// The outcome of adding a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fit {
     Whole,
@@ -182,7 +186,7 @@ pub(super) enum Fit {
 pub(super) struct Packer<'a, S> {
     left: Budget,
     pieces: Vec<(S, usize, String)>,
-    /// Slots of which something was cut or stayed out.
+    /// Slots of which something was cut or left out.
     lacking: Vec<S>,
     corrections: &'a Corrections,
     nonce: &'a str,
@@ -199,18 +203,19 @@ impl<'a, S: Copy + PartialEq> Packer<'a, S> {
         }
     }
 
-    /// Returns what must follow a text.
+    /// Returns the corrections that must follow a text.
     fn notes(&self, text: &str) -> String {
         let told = self.corrections.told_of(text).into_iter();
         told.map(|note| format!("\n[{}]", clean(&note, self.nonce)))
             .collect()
     }
 
+    /// Returns the room that is left.
     pub(super) fn left(&self) -> Budget {
         self.left
     }
 
-    /// Puts a piece in: whole, or as much of it as there is room for.
+    /// Adds a piece: whole, or as much of it as there is room for.
     pub(super) fn put(&mut self, piece: &Piece<'_, S>) -> Fit {
         let fit = self.fitted(piece);
         if fit != Fit::Whole {
@@ -219,6 +224,7 @@ impl<'a, S: Copy + PartialEq> Packer<'a, S> {
         fit
     }
 
+    /// Adds a piece without recording what it lacks.
     fn fitted(&mut self, piece: &Piece<'_, S>) -> Fit {
         let room = self.left.minus(piece.floor).smaller(piece.cap);
         let notes = self.notes(piece.text);
@@ -227,7 +233,7 @@ impl<'a, S: Copy + PartialEq> Packer<'a, S> {
             self.take_room(piece, whole);
             return Fit::Whole;
         }
-        // A part repeats no more than the whole.
+        // A part contains no more corrected facts than the whole.
         let notes = match notes.as_str() {
             "" => NOTHING,
             notes => room.cost(notes),
@@ -245,13 +251,14 @@ impl<'a, S: Copy + PartialEq> Packer<'a, S> {
         Fit::Cut
     }
 
+    /// Adds a text and takes its room.
     fn take_room(&mut self, piece: &Piece<'_, S>, text: String) {
         self.left = self.left.minus(self.left.cost(&text).plus(piece.around));
         self.pieces.push((piece.slot, piece.order, text));
     }
 
-    /// Puts in the lines of a text, whole ones in their order, as many as fit
-    /// into `cap`. Returns how many did not.
+    /// Adds the whole lines of a text in their order, as many as fit into
+    /// `cap`. Returns the number of lines that did not fit.
     pub(super) fn put_lines(&mut self, slot: S, text: &str, cap: Budget) -> usize {
         let start = self.left;
         let lines = text.lines().filter(|line| !line.trim().is_empty());
@@ -259,6 +266,7 @@ impl<'a, S: Copy + PartialEq> Packer<'a, S> {
         take_lines(lines, |line| {
             let line = clean(line.trim_end(), self.nonce);
             let piece = Piece {
+                // The cap less what earlier lines took.
                 cap: cap.minus(start.minus(self.left)),
                 ..Piece::whole(slot, shown, &line)
             };
@@ -267,16 +275,17 @@ impl<'a, S: Copy + PartialEq> Packer<'a, S> {
         })
     }
 
+    /// Returns `true` if a slot has a piece.
     pub(super) fn has(&self, slot: S) -> bool {
         self.pieces.iter().any(|(it, _, _)| *it == slot)
     }
 
-    /// Returns whether something of this slot was cut or stayed out.
+    /// Returns `true` if something of this slot was cut or stayed out.
     pub(super) fn lacks(&self, slot: S) -> bool {
         self.lacking.contains(&slot)
     }
 
-    /// Notes that there is more of a slot than was put in.
+    /// Records that there is more of a slot than was added.
     pub(super) fn note_lack(&mut self, slot: S) {
         self.lacking.push(slot);
     }
@@ -297,9 +306,9 @@ impl<'a, S: Copy + PartialEq> Packer<'a, S> {
     }
 }
 
-/// Takes lines in their order as long as they fit: order has a meaning, so
-/// nothing behind the first that does not fit goes in. Returns how many are
-/// left.
+/// Takes lines in their order as long as they fit. Order has a meaning, so that
+/// nothing after the first line that does not fit is taken. Returns the number
+/// of lines left.
 pub(super) fn take_lines<'t>(
     mut lines: impl Iterator<Item = &'t str>,
     mut put: impl FnMut(&'t str) -> bool,
@@ -312,8 +321,8 @@ pub(super) fn take_lines<'t>(
     0
 }
 
-/// Divides room among parts by what each needs: a part gets an equal share, and
-/// what it does not need goes to the others. `shorten` brings a part to its
+/// Divides room among parts by what each needs: every part gets an equal share,
+/// and what it does not need goes to the others. `shorten` brings a part to its
 /// share.
 pub(super) fn share_out(
     parts: &mut [String],
@@ -323,6 +332,8 @@ pub(super) fn share_out(
     let mut order: Vec<usize> = (0..parts.len())
         .filter(|at| !parts[*at].is_empty())
         .collect();
+    // Short parts first: what they leave of their share goes to the longer
+    // ones.
     order.sort_by_key(|at| parts[*at].chars().count());
     for (done, at) in order.iter().enumerate() {
         let share = room / (order.len() - done);
@@ -331,14 +342,15 @@ pub(super) fn share_out(
     }
 }
 
+/// The mark behind a text that was cut.
 const MARK: &str = " […]";
-/// Bytes of a marked text at least.
+/// Minimum size of a marked text.
 const MIN_MARKED: usize = 8;
-/// Characters of a noted text at least: fewer are not worth a heading.
+/// Minimum length of a noted text; fewer characters are not worth a heading.
 const MIN_NOTED: usize = 40;
 
-/// Returns the beginning of a text that fits, cut at a line or between words
-/// where that loses little; none where next to nothing would fit.
+/// Shortens a text so that it fits, cut at a line or between words where that
+/// loses little. Returns `None` if next to nothing would fit.
 pub(super) fn shortened(text: &str, room: Budget, how: Shortening<'_>) -> Option<String> {
     let text = text.trim_end();
     match how {
@@ -353,7 +365,7 @@ pub(super) fn shortened(text: &str, room: Budget, how: Shortening<'_>) -> Option
                 chars: MARK.chars().count(),
             };
             let head = beginning(text, room.minus(mark));
-            // A word is worth a third of what is there.
+            // The last word may cost at most a third of the text.
             let head = cut_at_border(head, |space, all| space * 3 > all * 2);
             (head.len() >= MIN_MARKED).then(|| format!("{head}{MARK}"))
         }
@@ -384,6 +396,8 @@ fn beginning(text: &str, room: Budget) -> &str {
     };
     let of_chars = of_chars.map_or(text.len(), |(at, _)| at);
     let (mut low, mut high) = (0, text.floor_char_boundary(room.bytes).min(of_chars));
+    // Without a limit in tokens the bound itself usually fits, and no search is
+    // needed.
     if room.tokens == Budget::NO_LIMIT && room.holds(room.cost(&text[..high])) {
         low = high;
     }
@@ -405,8 +419,8 @@ fn beginning(text: &str, room: Budget) -> &str {
     &text[..low]
 }
 
-/// Takes a beginning back to the end of a line, or to a space where
-/// `keeps_enough` of the length before it.
+/// Shortens a beginning to the end of a line, or to a space where
+/// `keeps_enough` allows it.
 fn cut_at_border(head: &str, keeps_enough: impl Fn(usize, usize) -> bool) -> &str {
     let head = match (head.rfind('\n'), head.rfind(' ')) {
         (Some(line), _) if line * 2 > head.len() => &head[..line],

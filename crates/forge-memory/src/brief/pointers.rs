@@ -1,6 +1,6 @@
-//! Which index of pointers is given without a request: a session gets that of
-//! the workspace, a helper its own and no other. Reads two files at most beside
-//! the names of folders, since hooks call it.
+//! The index of pointers that is sent without a request: a session gets that of
+//! the workspace, a helper its own and no other. This reads at most two files
+//! besides the names of folders, since hooks call it.
 
 use super::pack::take_lines;
 use crate::agents::Home;
@@ -9,16 +9,16 @@ use crate::document;
 use crate::quote;
 use crate::workspace::{RelPath, Workspace};
 
-/// An index of pointers as it is read: a line for each topic.
+/// An index of pointers as a prompt contains it: a line for each topic.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PointerIndex {
-    /// Its links are relative to it.
+    /// Links in the text are relative to this path.
     pub path: String,
     pub text: String,
 }
 
-/// Returns the index of the workspace: that of `knowledge/`, else the one at the
-/// root.
+/// Returns the index of the workspace: that of `knowledge/`, else the one at
+/// the root.
 pub fn find_for_session(workspace: &Workspace) -> Option<PointerIndex> {
     let home = Home::knowledge();
     if let Some(text) = read_index(workspace, &home, MAX_BYTES) {
@@ -36,8 +36,8 @@ pub fn find_for_session(workspace: &Workspace) -> Option<PointerIndex> {
 }
 
 /// Returns the memory of the agent that a client calls by this name: `agent`,
-/// `squad/agent`, `squad:agent`, or `plugin:agent`. Where several squads have an
-/// agent of that name, the name does not tell them apart, and none is given.
+/// `squad/agent`, `squad:agent`, or `plugin:agent`. Returns `None` if several
+/// squads have an agent of that name.
 pub fn find_for_helper(workspace: &Workspace, name: &str) -> Option<PointerIndex> {
     let home = home_of(workspace, name)?;
     let text = read_index(workspace, &home, MAX_BYTES)?;
@@ -59,7 +59,7 @@ fn home_of(workspace: &Workspace, name: &str) -> Option<Home> {
     let is_there = |home: &Home| workspace.absolute(home.folder()).is_dir();
     if let Some((squad, agent)) = name.split_once(['/', ':']) {
         let named = Home::open(squad, agent).ok().filter(is_there);
-        // What stands before a colon may be the plugin that brought the agent.
+        // The text before a colon may be the plugin that brought the agent.
         return named.or_else(|| {
             if name.contains(':') {
                 Home::find(workspace, agent).ok().filter(is_agent)
@@ -71,14 +71,15 @@ fn home_of(workspace: &Workspace, name: &str) -> Option<Home> {
     Home::find(workspace, name).ok().filter(is_agent)
 }
 
-/// `knowledge` is everyone's, also where a client calls an agent so.
+/// Returns `true` if the memory belongs to an agent. A client may call an agent
+/// `knowledge`, and that memory is shared.
 fn is_agent(home: &Home) -> bool {
     home.agent().is_some()
 }
 
-/// Returns what an agent is given of its memory at its start: the index, shared
-/// and private, within `max_bytes` and the caps of the file; where there is none,
-/// `state.md`. The end names what was left out.
+/// Returns the memory that an agent receives at its start: the index, shared
+/// and private, within `max_bytes` and the caps of the file; `state.md` if
+/// there is no index. The last line names what was left out.
 pub fn read_index(workspace: &Workspace, home: &Home, max_bytes: usize) -> Option<String> {
     let read = |name: &str| -> Option<(String, String)> {
         let path = home.file(name).ok()?;
@@ -93,8 +94,8 @@ pub fn read_index(workspace: &Workspace, home: &Home, max_bytes: usize) -> Optio
     within(&parts, max_bytes.min(MAX_BYTES), MAX_LINES)
 }
 
-/// The lines of a file as a prompt takes them: without front matter, and with
-/// nothing in them that may not be given unasked.
+/// Returns the lines of a file for a prompt: without front matter, and without
+/// anything that must not be sent unasked.
 fn shown(text: &str) -> String {
     let text = document::normalise(text);
     let document = document::parse(quote::unasked(&text).into_owned());
@@ -103,8 +104,8 @@ fn shown(text: &str) -> String {
     body.trim_matches('\n').to_owned()
 }
 
-/// Whole lines of these files in their order, as many as fit. The last line
-/// says how many did not and where they are.
+/// Returns whole lines of these files in their order, as many as fit. The last
+/// line contains the number and the files of those that did not.
 fn within(parts: &[(String, String)], max_bytes: usize, max_lines: usize) -> Option<String> {
     let whole: Vec<&str> = parts.iter().map(|(_, text)| text.as_str()).collect();
     let whole = whole.join("\n");
@@ -125,12 +126,12 @@ fn within(parts: &[(String, String)], max_bytes: usize, max_lines: usize) -> Opt
         .iter()
         .map(|(path, text)| (path.as_str(), text.lines().count()))
         .collect();
-    // The longest that the note can get.
+    // The longest possible note.
     let room = max_bytes.checked_sub(note(&all).len())?;
     let (mut out, mut taken) = (String::new(), 0);
     let mut left: Vec<(&str, usize)> = Vec::new();
     for (path, text) in parts {
-        // Nothing of a file behind one that did not fit.
+        // Nothing of a file after the first one that did not fit.
         let is_full = !left.is_empty();
         let rest = take_lines(text.lines(), |line| {
             let fits = !is_full && out.len() + line.len() < room && taken + 1 < max_lines;

@@ -1,5 +1,5 @@
-//! The one line that a prompt carries. Reads the state alone and keeps no cache,
-//! so it is never older than the file.
+//! The one line that a prompt contains. It is made from the state alone,
+//! without a cache, so that it is never older than the file.
 
 use jiff::Timestamp;
 
@@ -8,14 +8,14 @@ use super::pack::share_out;
 use crate::mind::{File, Mind, cut};
 use crate::quote;
 
-/// Characters of the line at most.
+/// Maximum length of the line.
 pub const MAX_PROMPT_CHARS: usize = 200;
-/// A longer path would leave no room for the rest.
+/// Maximum length of the path; a longer one would leave no room for the rest.
 const MAX_PATH_CHARS: usize = 60;
 
-/// Shows phase, next action and blockers on one line, and how old the state is
-/// where the last turn ended with an old one. None where there is nothing of
-/// this to show.
+/// Renders phase, next action and blockers on one line, and the age of the
+/// state if the last turn ended with an old one. Returns `None` if there is
+/// nothing to show.
 pub fn brief_prompt(mind: &Mind<'_>, now: Timestamp) -> Option<Brief> {
     let state = mind.state_at_a_glance().ok()??;
     let path = mind.file(File::State);
@@ -34,7 +34,8 @@ pub fn brief_prompt(mind: &Mind<'_>, now: Timestamp) -> Option<Brief> {
     };
     let blocked = state.blocked.join("; ");
     let corrections = mind.corrections();
-    // There is no room for a correction, so what would need one is not shown.
+    // A value that needs a correction is not shown, as there is no room for the
+    // correction.
     let shown = |text: &str| {
         if corrections.check(text).is_empty() {
             text.to_owned()
@@ -50,11 +51,12 @@ pub fn brief_prompt(mind: &Mind<'_>, now: Timestamp) -> Option<Brief> {
     )))
 }
 
+/// Renders the reminder to update the state.
 fn reminder(path: &str, age: &str) -> String {
     format!("{path} was last updated {age} ago; `memory-forge mind set --next …` updates it")
 }
 
-/// Parts are values of a file; the rest is ours.
+/// Renders the whole line. The parts come from a file; the rest is ours.
 fn line(phase: &str, next: &str, (count, blocked): (usize, &str), tail: &str) -> String {
     let render = |phase: &str, next: &str, blocked: &str| {
         let blocked = match (blocked.is_empty(), count) {
@@ -64,6 +66,8 @@ fn line(phase: &str, next: &str, (count, blocked): (usize, &str), tail: &str) ->
         };
         format!("[Memory] Phase: {phase} | Next: {next}{blocked} | ({tail})")
     };
+    // Rendered with a placeholder, since the label of blockers appears only
+    // with a value.
     let frame = render("", "", if blocked.is_empty() { "" } else { "?" });
     let frame = frame.chars().count() - usize::from(!blocked.is_empty());
     let mut parts = [phase, next, blocked].map(str::to_owned);
@@ -71,7 +75,7 @@ fn line(phase: &str, next: &str, (count, blocked): (usize, &str), tail: &str) ->
     render(&parts[0], &parts[1], &parts[2])
 }
 
-/// Cuts a value to this many characters, quotation marks included.
+/// Shortens a value to this many characters, quotation marks included.
 fn quoted(text: &str, room: usize) -> String {
     let short = cut(text, room);
     let value = quote::value(&short);

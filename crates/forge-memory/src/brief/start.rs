@@ -1,6 +1,6 @@
-//! What a session is given at its start, and again when it was compacted: the
-//! state ranked by value. Nothing here fails: a file that cannot be read becomes
-//! a line with the reason.
+//! The briefing of a session at its start, and again after a compaction: the
+//! state ranked by value. Nothing here fails: a file that cannot be read
+//! becomes a line with the reason.
 
 use self::frame::Frame;
 pub(super) use self::sources::Sources;
@@ -13,29 +13,29 @@ use crate::tokens::estimate;
 mod frame;
 mod sources;
 
-/// Where a piece appears in the text.
+/// The part of the text in which a piece appears.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Slot {
     State,
     Checkpoint,
     Events,
-    /// What is to be known of a workspace with a manifest.
+    /// Remarks about a workspace with a manifest.
     Overview,
     Progress,
     Blocked,
     Decisions,
     Session,
-    /// What is known, a line each.
+    /// The index of topics, a line each.
     Pointers,
 }
 
-/// Shows where the work stands to an agent that knows nothing yet.
+/// Renders the state of the work for an agent that knows nothing yet.
 pub fn brief_start(mind: &Mind<'_>, input: &BriefInput<'_>) -> Brief {
     let sources = Sources::read(mind);
     let corrections = mind.corrections();
     let frame = Frame::of(mind, &sources, input);
     let limit = limit(input);
-    // A frame alone may be too much for a very small cap.
+    // The frame alone may exceed a very small cap.
     let Some(left) = frame.room_inside(limit) else {
         return smallest(&sources, limit, &corrections);
     };
@@ -56,16 +56,19 @@ pub fn brief_start(mind: &Mind<'_>, input: &BriefInput<'_>) -> Brief {
 /// Returns the caps of a text as a whole.
 pub(super) fn limit(input: &BriefInput<'_>) -> Budget {
     Budget {
+        // A briefing has fewer bytes than its cap.
         bytes: input.budget.bytes.min(MAX_BYTES).saturating_sub(1),
         ..input.budget
     }
 }
 
+/// Returns `true` if a whole text is within the caps.
 pub(super) fn fits(text: &str, limit: Budget) -> bool {
     estimate(text) <= limit.tokens && text.len() <= limit.bytes
 }
 
-/// For caps that hold no briefing: what to do next, or nothing.
+/// Renders the next action alone, for caps that hold no briefing; empty if even
+/// that does not fit.
 fn smallest(sources: &Sources, limit: Budget, corrections: &Corrections) -> Brief {
     let state = sources.state.as_ref().ok().and_then(Option::as_ref);
     let next = state.and_then(|it| it.next.as_deref()).unwrap_or("not set");
@@ -91,7 +94,7 @@ fn smallest(sources: &Sources, limit: Budget, corrections: &Corrections) -> Brie
     }
 }
 
-/// `DEC-007: title — decision`.
+/// Renders a decision on one line: `DEC-007: title — decision`.
 pub(super) fn in_a_line(decision: &Decision) -> String {
     let id = decision
         .id

@@ -1,9 +1,9 @@
-//! The questions that everyone has of work: what is blocked and by what, who is
-//! idle, what takes longest, what was done, who is sent back, what a decision
-//! touched, how two notes hang together.
+//! The questions about work: what is blocked and by what, who is idle, what
+//! takes longest, what was completed, whose work is sent back, what a decision
+//! touches, how two notes are connected.
 //!
-//! A question is answered once, here, from what a [`Source`] selects: the graph
-//! in memory or one on a server. So the rows are the same whoever was asked.
+//! Each question is answered in one place, from what a [`Source`] selects: the
+//! graph in memory or one on a server. So both give the same rows.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -13,7 +13,7 @@ use super::critical;
 use super::{Graph, Kind, Link, Node, Relation, Standing};
 use crate::quote;
 
-/// A node as answers tell it.
+/// A node as answers contain it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Entry {
     pub id: String,
@@ -34,26 +34,28 @@ pub struct Related {
     pub to: Entry,
 }
 
-/// Which nodes; what is not set does not matter.
+/// A selection of nodes; a filter that is not set does not apply.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Select<'s> {
     pub kind: Option<Kind>,
-    /// Only what others may still wait for.
+    /// Only open items, neither done nor dropped.
     pub open: bool,
     pub standing: Option<Standing>,
-    /// Done on this day or later.
+    /// Completed on this day or later.
     pub completed_since: Option<&'s str>,
 }
 
-/// A graph that can be asked. Order does not matter: answers are sorted.
+/// A graph that can be queried. Order does not matter: answers are sorted.
 pub trait Source {
     type Error;
 
+    /// Returns the node with this id.
     fn node(&mut self, id: &str) -> Result<Option<Entry>, Self::Error>;
 
+    /// Returns the nodes that match.
     fn nodes(&mut self, select: &Select<'_>) -> Result<Vec<Entry>, Self::Error>;
 
-    /// Relations of one type whose ends both fit.
+    /// Returns the relations of one type whose ends both match.
     fn relations(
         &mut self,
         relation: Relation,
@@ -61,17 +63,18 @@ pub trait Source {
         to: &Select<'_>,
     ) -> Result<Vec<Related>, Self::Error>;
 
-    /// Every relation that begins or ends at one of these.
+    /// Returns every relation that begins or ends at one of these.
     fn around(&mut self, nodes: &[Entry]) -> Result<Vec<Related>, Self::Error>;
 }
 
+/// A question about the work in a graph.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Question {
     Blocked,
     Active,
     Idle,
     CriticalPath,
-    /// Tasks that were done on this day or later.
+    /// Tasks that were completed on this day or later.
     Done {
         since: String,
     },
@@ -86,6 +89,7 @@ pub enum Question {
     },
 }
 
+/// The answer to a [`Question`], with one variant each.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Answer {
     Blocked(Vec<Blocked>),
@@ -94,36 +98,37 @@ pub enum Answer {
     CriticalPath(CriticalPath),
     Done(Vec<Entry>),
     Rejections(Vec<Maker>),
-    /// None where there is no such node.
+    /// `None` if there is no such node.
     Impact(Option<Vec<Touched>>),
     Path(Way),
 }
 
-/// Something that cannot go on, and what it waits for; nothing where nobody
-/// wrote that down.
+/// An item that cannot continue, and what it waits for; the list is empty where
+/// only its status is known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Blocked {
     pub item: Entry,
     pub by: Vec<Entry>,
 }
 
-/// A task at work, and who has it.
+/// A task at work, and its assignees.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Active {
     pub task: Entry,
     pub assigned: Vec<Entry>,
 }
 
+/// The longest chain of items that wait for each other.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CriticalPath {
     /// In the order in which they have to be done.
     pub steps: Vec<Entry>,
     pub weight: u64,
-    /// What waits for itself, and is on no chain.
+    /// Items that wait for themselves, and are on no chain.
     pub rings: Vec<Vec<Entry>>,
 }
 
-/// Someone who makes things, and how much of it was sent back.
+/// A maker, and how many of its tasks were sent back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Maker {
     pub maker: Entry,
@@ -133,7 +138,7 @@ pub struct Maker {
     pub rejections: u64,
 }
 
-/// What a decision touched: by which relation, and from where.
+/// A node that a decision touches: by which relation, and from which node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Touched {
     pub distance: usize,
@@ -142,6 +147,7 @@ pub struct Touched {
     pub from: String,
 }
 
+/// The shortest path between two nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Way {
     /// No node has this id.
@@ -153,8 +159,8 @@ pub enum Way {
     },
 }
 
-/// One step of a way: the relation, whether it is walked against its
-/// direction, and where it leads.
+/// One step of a path: the relation, its direction, and the node that it leads
+/// to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hop {
     pub relation: Relation,
@@ -162,6 +168,7 @@ pub struct Hop {
     pub to: Entry,
 }
 
+/// A selection that matches every node.
 const ANY: Select<'static> = Select {
     kind: None,
     open: false,
@@ -169,7 +176,7 @@ const ANY: Select<'static> = Select {
     completed_since: None,
 };
 
-/// Answers a question; every list is in the order of its ids unless the
+/// Computes the answer to a question. Lists are in the order of ids unless the
 /// question has an order of its own.
 pub fn ask<S: Source>(source: &mut S, question: &Question) -> Result<Answer, S::Error> {
     Ok(match question {
@@ -184,7 +191,7 @@ pub fn ask<S: Source>(source: &mut S, question: &Question) -> Result<Answer, S::
     })
 }
 
-/// Open things that wait for open ones, and those that only say so.
+/// Returns open items that wait for open ones, and tasks with the status alone.
 fn blocked<S: Source>(source: &mut S) -> Result<Vec<Blocked>, S::Error> {
     let mut found: BTreeMap<String, Blocked> = BTreeMap::new();
     let says_so = Select {
@@ -212,7 +219,8 @@ fn blocked<S: Source>(source: &mut S) -> Result<Vec<Blocked>, S::Error> {
     Ok(all)
 }
 
-/// Who waits for what, both of them open; someone is never waiting.
+/// Returns the pairs of open items of which one waits for the other. People and
+/// agents never wait.
 fn waits<S: Source>(source: &mut S) -> Result<Vec<Related>, S::Error> {
     let open = Select { open: true, ..ANY };
     let mut waits = source.relations(Relation::BlockedBy, &open, &open)?;
@@ -220,10 +228,12 @@ fn waits<S: Source>(source: &mut S) -> Result<Vec<Related>, S::Error> {
     Ok(waits)
 }
 
+/// Returns `true` unless the kind is a person or an agent.
 fn is_item(kind: Kind) -> bool {
     !matches!(kind, Kind::Agent | Kind::Person)
 }
 
+/// Returns tasks at work with their assignees, without blocked ones.
 fn active<S: Source>(source: &mut S) -> Result<Vec<Active>, S::Error> {
     let at_work = Select {
         kind: Some(Kind::Task),
@@ -250,8 +260,8 @@ fn active<S: Source>(source: &mut S) -> Result<Vec<Active>, S::Error> {
     Ok(all)
 }
 
-/// Agents, and people who were ever given a task, that have no open one and do
-/// not say that they are busy or away.
+/// Returns agents, and people who were ever assigned a task, that have no open
+/// task and no status of being busy or away.
 fn idle<S: Source>(source: &mut S) -> Result<Vec<Entry>, S::Error> {
     let agents = Select {
         kind: Some(Kind::Agent),
@@ -282,6 +292,7 @@ fn idle<S: Source>(source: &mut S) -> Result<Vec<Entry>, S::Error> {
         .collect())
 }
 
+/// Finds the longest chain of open tasks and the items that they wait for.
 fn critical_path<S: Source>(source: &mut S) -> Result<CriticalPath, S::Error> {
     let tasks = Select {
         kind: Some(Kind::Task),
@@ -316,7 +327,7 @@ fn critical_path<S: Source>(source: &mut S) -> Result<CriticalPath, S::Error> {
     })
 }
 
-/// The newest first.
+/// Returns completed tasks, the newest first.
 fn done<S: Source>(source: &mut S, since: &str) -> Result<Vec<Entry>, S::Error> {
     let mut done = source.nodes(&Select {
         kind: Some(Kind::Task),
@@ -328,7 +339,8 @@ fn done<S: Source>(source: &mut S, since: &str) -> Result<Vec<Entry>, S::Error> 
     Ok(done)
 }
 
-/// The highest rate first.
+/// Returns makers by the share of their tasks that was sent back, the highest
+/// first.
 fn rejections<S: Source>(source: &mut S) -> Result<Vec<Maker>, S::Error> {
     let tasks = Select {
         kind: Some(Kind::Task),
@@ -347,13 +359,14 @@ fn rejections<S: Source>(source: &mut S) -> Result<Vec<Maker>, S::Error> {
         maker.rejections += u64::from(from.rejections);
     }
     let mut makers: Vec<Maker> = makers.into_values().collect();
-    // As whole numbers: a/b > c/d where a·d > c·b.
+    // Compares the rates as whole numbers: a/b > c/d if a·d > c·b.
     makers.sort_by(|a, b| (b.rejected * a.tasks).cmp(&(a.rejected * b.tasks)));
     Ok(makers)
 }
 
-/// What refers to a node, waits for it or is a part of it, what it produced or
-/// replaced, and the same of those; at first also what it names itself.
+/// Returns what refers to a node, waits for it or is a part of it, what it
+/// produced or replaced, and the same of those; at the first step also what the
+/// node itself links to.
 fn impact<S: Source>(
     source: &mut S,
     id: &str,
@@ -373,6 +386,8 @@ fn impact<S: Source>(
                 Relation::BlockedBy | Relation::PartOf => false,
                 Relation::Produced | Relation::Supersedes => true,
                 Relation::LinksTo => distance == 1 && here.contains(&from.id),
+                // Relations to people and agents are not followed: a person is
+                // connected to all of their work.
                 _ => continue,
             };
             let (at, next) = if onward { (from, to) } else { (to, from) };
@@ -388,6 +403,8 @@ fn impact<S: Source>(
             let key = |it: &Touched| (it.relation, it.from.clone());
             let known = found.entry(touched.node.id.clone());
             let known = known.or_insert_with(|| touched.clone());
+            // Of several relations to one node, the first by type and source is
+            // reported.
             if key(&touched) < key(known) {
                 *known = touched;
             }
@@ -402,7 +419,7 @@ fn impact<S: Source>(
     Ok(Some(all))
 }
 
-/// The shortest way, layer by layer. Of equals, edges with a meaning come
+/// Finds the shortest path, layer by layer. Of equals, typed relations come
 /// before links, then the order of ids decides.
 fn path<S: Source>(source: &mut S, from: &str, to: &str) -> Result<Way, S::Error> {
     let Some(start) = source.node(from)? else {
@@ -456,6 +473,7 @@ fn path<S: Source>(source: &mut S, from: &str, to: &str) -> Result<Way, S::Error
 }
 
 impl Select<'_> {
+    /// Returns `true` if a node matches all filters that are set.
     pub fn fits(&self, entry: &Entry) -> bool {
         self.kind.is_none_or(|it| it == entry.kind)
             && (!self.open || entry.standing.is_open())
@@ -467,7 +485,8 @@ impl Select<'_> {
 }
 
 impl Entry {
-    /// Without credentials that somebody wrote into a name or a status.
+    /// Returns the summary of a node, without credentials that a name or status
+    /// may contain.
     pub fn of(node: &Node) -> Entry {
         Entry {
             id: node.id.clone(),
@@ -482,15 +501,16 @@ impl Entry {
     }
 }
 
-/// The graph in memory, with what begins and ends at each node.
+/// The graph in memory, with the relations that begin or end at each node.
 pub struct Embedded<'g> {
     graph: &'g Graph,
     links: Vec<Link>,
-    /// Places in `links`, for each node.
+    /// Positions in `links`, for each node.
     touching: Vec<Vec<u32>>,
 }
 
 impl<'g> Embedded<'g> {
+    /// Indexes the relations of a graph by their ends.
     pub fn new(graph: &'g Graph) -> Embedded<'g> {
         let links = graph.relations();
         let mut touching = vec![Vec::new(); graph.nodes.len()];

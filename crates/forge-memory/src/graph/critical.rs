@@ -1,21 +1,21 @@
-//! The longest chain of things that wait for each other, by weight. Things
-//! that wait for each other in a ring are told apart: no chain through them
-//! has an end.
+//! The longest chain of items that wait for each other, by weight. Items that
+//! wait for each other in a ring are kept apart: no chain through them has an
+//! end.
 
 use std::collections::BTreeSet;
 
-/// Places in the list that was given.
+/// The longest chain, as places in the list of weights.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Chain {
     /// In the order in which they have to be done.
     pub(super) steps: Vec<usize>,
     pub(super) weight: u64,
-    /// Each ring in order, the rings by their first.
+    /// Each ring in order, the rings by their first item.
     pub(super) rings: Vec<Vec<usize>>,
 }
 
-/// `waits` are pairs of a place and one that it waits for. Of chains that are
-/// equally long, the one whose places come first is taken.
+/// Finds the longest chain. `waits` are pairs of a place and one that it waits
+/// for. Of equally long chains, the one whose places come first wins.
 pub(super) fn longest(weights: &[u32], waits: &[(usize, usize)]) -> Chain {
     let waits: BTreeSet<(usize, usize)> = waits.iter().copied().collect();
     let mut blockers = vec![Vec::new(); weights.len()];
@@ -29,7 +29,7 @@ pub(super) fn longest(weights: &[u32], waits: &[(usize, usize)]) -> Chain {
     for place in rings.iter().flatten() {
         in_ring[*place] = true;
     }
-    // From what nobody waits for to what waits for nobody.
+    // From items that nothing waits for to items that wait for nothing.
     let mut left: Vec<usize> = (waiting.iter())
         .map(|list| list.iter().filter(|it| !in_ring[**it]).count())
         .collect();
@@ -39,13 +39,15 @@ pub(super) fn longest(weights: &[u32], waits: &[(usize, usize)]) -> Chain {
     let mut behind = vec![0u64; weights.len()];
     let mut next = vec![None; weights.len()];
     while let Some(place) = ready.pop() {
-        // Lists are in order, so the first of equals is the smallest.
+        // Lists are sorted, so that the first of equals is the smallest.
         for follower in waiting[place].iter().filter(|it| !in_ring[**it]) {
             if behind[*follower] > behind[place] {
                 behind[place] = behind[*follower];
                 next[place] = Some(*follower);
             }
         }
+        // At least 1, so that of unweighted chains the one with more items is
+        // longer.
         behind[place] += u64::from(weights[place].max(1));
         for blocker in blockers[place].iter().filter(|it| !in_ring[**it]) {
             left[*blocker] -= 1;
@@ -69,9 +71,11 @@ pub(super) fn longest(weights: &[u32], waits: &[(usize, usize)]) -> Chain {
     chain
 }
 
-/// Places that can be reached from each other, and those that wait for
+/// Finds the rings: places that can reach each other, and places that wait for
 /// themselves.
 fn rings(out: &[Vec<usize>], back: &[Vec<usize>]) -> Vec<Vec<usize>> {
+    // Kosaraju's algorithm with a stack of its own: recursion would overflow on
+    // a long chain.
     let mut order = Vec::with_capacity(out.len());
     let mut seen = vec![false; out.len()];
     for start in 0..out.len() {

@@ -1,10 +1,11 @@
-//! The graph in the formats of other programs.
+//! Exports of the graph in the formats of other programs. No name of a note can
+//! break a format: each is quoted or escaped.
 
 use std::fmt::Write;
 
 use super::{EdgeKind, Graph, Kind};
 
-/// Graphviz.
+/// Renders the graph for Graphviz.
 pub fn dot(graph: &Graph) -> String {
     let mut out = String::from(
         "digraph memory {\n  graph [overlap=false, splines=true];\n  \
@@ -35,7 +36,7 @@ pub fn dot(graph: &Graph) -> String {
     out
 }
 
-/// GraphML, as yEd, Gephi and networkx read it.
+/// Renders the graph as GraphML for yEd, Gephi and networkx.
 pub fn graphml(graph: &Graph) -> String {
     let mut out = String::from(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
@@ -94,6 +95,7 @@ pub fn graphml(graph: &Graph) -> String {
     out
 }
 
+/// Returns the fill colour of a kind.
 pub(super) fn colour(kind: Kind) -> &'static str {
     match kind {
         Kind::Project => "#f6c344",
@@ -107,6 +109,7 @@ pub(super) fn colour(kind: Kind) -> &'static str {
     }
 }
 
+/// Quotes a text for Graphviz.
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for char in text.chars() {
@@ -121,7 +124,7 @@ fn quoted(text: &str) -> String {
     out
 }
 
-/// Text for XML: what XML cannot hold at all becomes a space.
+/// Escapes a text for XML; characters that XML cannot contain become spaces.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for char in text.chars() {

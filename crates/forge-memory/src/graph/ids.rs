@@ -1,14 +1,14 @@
-//! Names for what has no file, made from its words: the same words give the
-//! same name wherever they stand in a list, and others do not.
+//! Ids for things without a file, made from their words. The same words give
+//! the same id wherever they are in a list, and other words give another.
 
 use std::collections::HashMap;
 
 use crate::links::fold;
 
-/// How much of a text is kept in its name before a sum stands for the rest.
+/// Maximum length of a slug before a hash replaces the rest.
 const MOST: usize = 48;
 
-/// Letters and digits with dashes between the words.
+/// Returns letters and digits with dashes between the words.
 pub(super) fn slug(text: &str) -> String {
     let mut slug = String::new();
     for char in fold(text).chars() {
@@ -23,6 +23,7 @@ pub(super) fn slug(text: &str) -> String {
         return slug.to_owned();
     }
     let start: String = slug.chars().take(MOST).collect();
+    // Twelve digits are 48 bits, enough for the texts of one workspace.
     let sum = blake3::hash(fold(text).as_bytes()).to_hex();
     let start = start.trim_end_matches('-');
     match start {
@@ -31,11 +32,12 @@ pub(super) fn slug(text: &str) -> String {
     }
 }
 
-/// Tells equal names apart by their order.
+/// Ids that are made unique: equal names get numbers in their order.
 #[derive(Default)]
 pub(super) struct Once(HashMap<String, usize>);
 
 impl Once {
+    /// Returns the id, with a number from its second use on.
     pub(super) fn give(&mut self, id: String) -> String {
         let times = self.0.entry(id.clone()).or_default();
         *times += 1;

@@ -1,5 +1,5 @@
 //! `memory/.graph.md`, the graph as agents and older tools read it: the typed
-//! edges only, the same bytes for the same notes.
+//! edges only. The same notes give the same bytes.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -9,10 +9,10 @@ use crate::document::inert_line;
 use crate::links::Vault;
 use crate::workspace::{self, Change, RelPath};
 
-/// Where the graph is written.
+/// Path of the generated graph.
 pub const PATH: &str = "memory/.graph.md";
 
-/// Draws the file again as part of a change, where the notes have typed edges.
+/// Renders the file as part of a change, if the notes have typed edges.
 pub fn draw(change: &mut Change<'_>, vault: &Vault) -> Result<(), workspace::Error> {
     let graph = super::build(vault);
     if graph.typed().next().is_some() {
@@ -61,6 +61,7 @@ fn render(graph: &Graph) -> String {
         node.status.clone()
     });
     out.push_str("\n## Typed edges\n");
+    // Edges are sorted by the node at which they begin.
     for same in typed.chunk_by(|a, b| a.from == b.from) {
         let _ = writeln!(out, "\n### {}", link(graph.node(same[0].from)));
         let mut same = same.to_vec();
@@ -82,11 +83,12 @@ fn render(graph: &Graph) -> String {
     out
 }
 
+/// Returns `true` if the edge begins at a note with front matter.
 fn of_a_note(graph: &Graph, edge: &&Edge) -> bool {
     graph.node(edge.from).has_front_matter
 }
 
-/// The file is everyone's, and speaks of nothing private.
+/// Returns `true` if neither end is private, since the file is shared.
 fn is_shared(graph: &Graph, edge: &Edge) -> bool {
     let private = |node: u32| is_private(graph.node(node));
     !private(edge.from) && !private(edge.to)
@@ -96,7 +98,7 @@ fn is_private(node: &Node) -> bool {
     node.path.as_ref().is_some_and(RelPath::is_private)
 }
 
-/// Lists the notes with front matter below what `key` says of each.
+/// Lists the notes with front matter, grouped by `key`.
 fn groups(out: &mut String, title: &str, graph: &Graph, key: impl Fn(&Node) -> Option<String>) {
     let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let listed = |node: &&Node| node.has_front_matter && !is_private(node);
@@ -114,8 +116,9 @@ fn groups(out: &mut String, title: &str, graph: &Graph, key: impl Fn(&Node) -> O
     }
 }
 
+/// Renders a wikilink to a node.
 fn link(node: &Node) -> String {
-    // A name comes from a file and must stay one name.
+    // A name comes from a file and must not end the brackets.
     let name: String = node
         .name
         .chars()

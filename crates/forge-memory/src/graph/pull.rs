@@ -1,6 +1,6 @@
 //! The view of work that the graph gives, as a part of the state file between
-//! two marks of its own. What people wrote is not touched, and taking the part
-//! out gives back the bytes from before.
+//! two marks. Text of the user is not touched, and removing the part restores
+//! the exact bytes.
 
 use std::fmt::Write;
 
@@ -11,20 +11,23 @@ use crate::document::{self, inert_line};
 use crate::mind::{File, Mind};
 use crate::workspace::{self, RelPath};
 
-/// The mark says how many line ends were put before it.
+/// The start of the mark before the part. The number behind it counts the line
+/// ends that were added before it.
 const BEGIN: &str = "<!-- memory-forge:graph begin ";
+/// The mark after the part.
 const END: &str = "<!-- memory-forge:graph end -->";
 
-/// How many lines each list has at most.
+/// Maximum number of lines of each list.
 const MOST: usize = 20;
 
+/// The state file, and whether the view changed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pulled {
     pub path: RelPath,
     pub changed: bool,
 }
 
-/// Writes the part, or takes it out where there is no view.
+/// Writes the part, or removes it without a view.
 pub fn pull_state(
     mind: &Mind<'_>,
     view: Option<(&[Blocked], &[Active])>,
@@ -38,7 +41,8 @@ pub fn pull_state(
     let changed = after != before;
     if changed && !dry_run {
         workspace.change("Write the view of the graph", now, |change| {
-            // Read once more under the lock: somebody may have written since.
+            // Read again under the lock: another process may have written
+            // since.
             let before = change.read_text(&path)?;
             if let Some(after) = settled(before.as_deref(), view)
                 && Some(&after) != before.as_ref()
@@ -51,7 +55,7 @@ pub fn pull_state(
     Ok(Pulled { path, changed })
 }
 
-/// The text with the part as it should be; none where there is no file and
+/// Returns the text with the current part; `None` if there is no file and
 /// nothing to write.
 fn settled(before: Option<&str>, view: Option<(&[Blocked], &[Active])>) -> Option<String> {
     let text = before.unwrap_or("");
@@ -64,12 +68,13 @@ fn settled(before: Option<&str>, view: Option<(&[Blocked], &[Active])>) -> Optio
         };
     };
     let body = rendered(blocked, active).replace('\n', newline);
-    // A part that is there stays where it is, with the line ends before it.
+    // An existing part stays where it is, with the line ends before it.
     if let Some(found) = found {
         let head = &text[found.start..found.body];
         let (start, end) = (&text[..found.start], &text[found.end..]);
         return Some(format!("{start}{head}{body}{end}"));
     }
+    // Kept in the mark, so that removing the part restores the exact bytes.
     let gap = match text {
         "" => 0,
         text if text.ends_with(&newline.repeat(2)) => 0,
@@ -81,15 +86,15 @@ fn settled(before: Option<&str>, view: Option<(&[Blocked], &[Active])>) -> Optio
 }
 
 struct Part {
-    /// With the line ends that were put before the mark.
+    /// Includes the line ends that were added before the mark.
     start: usize,
-    /// Behind the first mark's line.
+    /// After the line of the first mark.
     body: usize,
     end: usize,
 }
 
-/// The part that is ours: the first mark that has an end before the next mark.
-/// Marks in code, and those that nobody ended, are somebody's text.
+/// Finds the generated part: the first mark that has an end before the next
+/// mark. Ignores marks in code and marks without an end.
 fn part(text: &str) -> Option<Part> {
     let document = document::parse(text.to_owned());
     let marks: Vec<usize> = text.match_indices(BEGIN).map(|it| it.0).collect();
@@ -106,9 +111,11 @@ fn part(text: &str) -> Option<Part> {
     None
 }
 
+/// Parses the part that begins at a mark; `None` if the mark has no end.
 fn part_at(text: &str, at: usize, next: usize) -> Option<Part> {
     let (line, _) = text[at + BEGIN.len()..next].split_once('\n')?;
     let gap = line.trim_end().strip_suffix(" -->")?;
+    // At most two line ends are ever added; a larger number is not our mark.
     let gap: usize = gap.parse().ok().filter(|it| *it <= 2)?;
     let body = at + BEGIN.len() + line.len() + 1;
     let end = body + text[body..next].find(END)? + END.len();
@@ -127,9 +134,10 @@ fn part_at(text: &str, at: usize, next: usize) -> Option<Part> {
     })
 }
 
+/// Renders the part for the state file.
 fn rendered(blocked: &[Blocked], active: &[Active]) -> String {
-    // No title that means a part of the state, and no links: both would be
-    // read back as if somebody had written them.
+    // No heading that the state file knows, and no links: both would be read
+    // back as if the user had written them.
     let mut out = String::from(
         "## Work in the Graph\n\n\
          Made by `memory-forge graph pull --state`; what is written here is replaced.\n\n\

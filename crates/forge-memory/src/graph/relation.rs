@@ -1,5 +1,5 @@
 //! Edges as a graph database has them: a closed list of relations, each in one
-//! direction, whoever wrote it down and from which side.
+//! direction, from whichever side it was written.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +25,7 @@ pub enum Relation {
 }
 
 impl Relation {
+    /// All types of relations.
     pub const ALL: [Relation; 12] = [
         Relation::AssignedTo,
         Relation::BlockedBy,
@@ -40,6 +41,7 @@ impl Relation {
         Relation::VerifiedBy,
     ];
 
+    /// Returns the name of the type in a graph database.
     pub fn name(self) -> &'static str {
         match self {
             Relation::AssignedTo => "ASSIGNED_TO",
@@ -57,6 +59,7 @@ impl Relation {
         }
     }
 
+    /// Returns the type with this name.
     pub fn of(name: &str) -> Option<Relation> {
         Relation::ALL.into_iter().find(|it| it.name() == name)
     }
@@ -71,8 +74,8 @@ pub struct Link {
 }
 
 impl Graph {
-    /// Every relation once, in order: what two notes say of each other from
-    /// both sides is one.
+    /// Returns every relation once, in order. A relation that two notes state
+    /// from both sides is one.
     pub fn relations(&self) -> Vec<Link> {
         let mut all: Vec<Link> = self
             .edges
@@ -92,14 +95,14 @@ impl Graph {
         all
     }
 
-    /// The part that others may see: nothing of notes that are one person's.
+    /// Returns the graph without private notes.
     pub fn shared(&self) -> Graph {
         self.shared_by(&RelPath::is_private)
     }
 
-    /// The same where the caller knows which files are private: only a workspace
-    /// knows where symlinks lead. A file whose name holds a secret is not shared
-    /// either, because its name is its id.
+    /// Returns the graph without the files that the caller knows to be private:
+    /// only a workspace knows where symlinks lead. Drops files whose name
+    /// contains a secret too, because the name is the id.
     pub fn shared_by(&self, is_private: &dyn Fn(&RelPath) -> bool) -> Graph {
         let private = |index: &u32| {
             let path = self.node(*index).path.as_ref();
@@ -110,7 +113,7 @@ impl Graph {
         let mut kept: Vec<bool> = (0..self.nodes.len() as u32)
             .map(|index| !private(&index))
             .collect();
-        // What only private notes name is as private as they are.
+        // A node that only private notes name is as private as they are.
         let mut named = vec![false; self.nodes.len()];
         for edge in self.edges.iter().filter(|it| kept[it.from as usize]) {
             named[edge.to as usize] = true;

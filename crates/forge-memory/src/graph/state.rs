@@ -1,4 +1,6 @@
-//! Decisions and tasks as nodes, with what they name.
+//! Decisions and tasks as nodes, with the people and items that they name.
+//! Their ids are made from words, so that a change elsewhere in the file keeps
+//! them.
 
 use std::collections::HashMap;
 
@@ -12,10 +14,10 @@ use crate::mind::fields::{self, Fields};
 use crate::mind::{Bucket, Mind, TaskEntry};
 
 impl Graph {
-    /// Adds what the state files know. A file that cannot be read adds nothing.
+    /// Adds decisions and tasks. A file that cannot be read adds nothing.
     pub fn with_state(self, vault: &Vault, mind: &Mind<'_>) -> Graph {
         let notes = self.notes;
-        // Ids are made from words, and no credential may be among them.
+        // Ids are made from words, which must not include a credential.
         let mind = &mind.shown();
         let mut builder = Builder::from(self);
         let decisions = mind.decisions().unwrap_or_default();
@@ -57,7 +59,7 @@ impl Graph {
             replaced.extend(successor(&decision.text).map(|newer| (node, newer)));
             builder.links_in(vault, node, &decision.text);
         }
-        // The newer one may stand further down.
+        // The successor may come later in the file.
         for (node, newer) in replaced {
             if let Some(newer) = builder.by_id.get(newer).copied() {
                 builder.edge(node, newer, EdgeKind::SupersededBy);
@@ -71,8 +73,8 @@ impl Graph {
 }
 
 impl Builder {
-    /// The tasks of the progress file and what the state file calls blocked,
-    /// with whom and what their fields name.
+    /// Adds the tasks of the progress file and the blockers of the state file,
+    /// with the people and items that their fields name.
     fn tasks(&mut self, vault: &Vault, mind: &Mind<'_>) {
         let blocked = mind.state().ok().flatten().unwrap_or_default().blocked;
         let tasks = mind.progress().ok().flatten().unwrap_or_default().tasks;
@@ -84,7 +86,7 @@ impl Builder {
             let fields = &item.fields;
             let words = fields.id.clone().unwrap_or_else(|| slug(&fields.text));
             let node = self.add(item.node(once.give(format!("task:{words}"))));
-            // The first of two tasks with the same words is meant.
+            // A name means the first of two tasks with the same words.
             by_name
                 .entry(fold(&fields.text).into_owned())
                 .or_insert(node);
@@ -106,7 +108,8 @@ impl Builder {
         }
     }
 
-    /// What a task's field names: another task, a decision, a note, or someone.
+    /// Returns the node that a field of a task names: another task, a decision,
+    /// a note, or a person.
     fn meant(
         &mut self,
         vault: &Vault,
@@ -127,6 +130,7 @@ impl Builder {
         }
     }
 
+    /// Adds edges for the links in a text.
     fn links_in(&mut self, vault: &Vault, node: u32, text: &str) {
         for link in document::parse(text).links {
             if let Some(file) = vault.names.resolve(&link.target, "").file()
@@ -146,8 +150,8 @@ struct Item {
     completed: Option<Date>,
 }
 
-/// Every task once. Blockers of the state file are tasks too; one that the
-/// progress file has as well is that task, and blocked unless it is done.
+/// Collects every task once. Blockers of the state file are tasks too; one that
+/// the progress file also has is that task, and blocked unless it is done.
 fn items(tasks: &[TaskEntry], blocked: &[String]) -> Vec<Item> {
     let mut waiting = WaitingTasks::read(blocked);
     let mut items: Vec<Item> = Vec::new();
@@ -176,8 +180,8 @@ fn items(tasks: &[TaskEntry], blocked: &[String]) -> Vec<Item> {
     items
 }
 
-/// Blockers of the state file that no task has taken yet. They are found by
-/// their name, since there may be as many of them as tasks.
+/// Blockers of the state file that no task has claimed yet. They are found by
+/// name, since there may be as many of them as tasks.
 #[derive(Default)]
 struct WaitingTasks {
     blockers: Vec<Option<Fields>>,
@@ -196,7 +200,8 @@ impl WaitingTasks {
         waiting
     }
 
-    /// Whether a task of this name is blocked; the first one takes the name.
+    /// Returns `true` if a task of this name is blocked; the first such task
+    /// claims the name.
     fn take(&mut self, name: &str) -> bool {
         let places = self.by_name.remove(fold(name).as_ref());
         for &nth in places.iter().flatten() {
@@ -205,7 +210,7 @@ impl WaitingTasks {
         places.is_some()
     }
 
-    /// What no task has, in the order of the file.
+    /// Returns the unclaimed blockers, in the order of the file.
     fn left(self) -> impl Iterator<Item = Fields> {
         self.blockers.into_iter().flatten()
     }
@@ -214,7 +219,7 @@ impl WaitingTasks {
 impl Item {
     fn node(&self, id: String) -> Node {
         let fields = &self.fields;
-        // A box that is ticked says more than a word that was left behind.
+        // A ticked box outweighs a status that was left behind.
         let status = match fields.get("status") {
             Some(said) if self.status != "done" => said,
             _ => self.status,
@@ -239,7 +244,7 @@ impl Item {
     }
 }
 
-/// `DEC-009` in `superseded by DEC-009`.
+/// Returns `DEC-009` of `superseded by DEC-009`.
 fn successor(text: &str) -> Option<&str> {
     let lower = text.to_ascii_lowercase();
     let at = lower.find("superseded by ")? + "superseded by ".len();

@@ -1,18 +1,20 @@
-//! The graph as a picture: one file that needs nothing else, the same bytes
-//! everywhere. Places come from springs and repulsion, computed with the four
-//! operations and roots alone, which every machine rounds alike.
+//! The graph as a picture: one self-contained file, with the same bytes on
+//! every machine. Positions come from springs and repulsion, computed with the
+//! four operations and square roots alone, which every machine rounds alike.
 
 use std::fmt::Write;
 
 use super::export::{colour, escaped};
 use super::{EdgeKind, Graph, Kind};
 
-/// More nodes than this make no picture; those with the most edges are drawn.
+/// Maximum number of nodes that are drawn: those with the most edges.
 pub const MOST_NODES: usize = 400;
 
-/// Labels beyond this many would hide the picture; the others are tooltips.
+/// Maximum number of labels; more would hide the picture, and the others are
+/// tooltips.
 const MOST_LABELS: usize = 90;
 
+/// Renders the graph as a self-contained SVG picture.
 pub fn svg(graph: &Graph) -> String {
     let all = degrees(graph);
     let mut chosen: Vec<u32> = (0..graph.nodes.len() as u32).collect();
@@ -26,6 +28,7 @@ pub fn svg(graph: &Graph) -> String {
     draw(&part, &degrees, &places, left_out)
 }
 
+/// Counts the edges at each node.
 fn degrees(graph: &Graph) -> Vec<usize> {
     let mut degrees = vec![0; graph.nodes.len()];
     for edge in &graph.edges {
@@ -37,8 +40,8 @@ fn degrees(graph: &Graph) -> Vec<usize> {
 
 type Point = (f64, f64);
 
-/// Forces in rounds that cool down. Heavy nodes are pulled to the middle, so
-/// that parts without connection do not drift away.
+/// Computes positions with forces in rounds that cool down. Heavy nodes are
+/// pulled to the middle, so that unconnected parts do not drift away.
 fn layout(graph: &Graph, degrees: &[usize]) -> Vec<Point> {
     let count = graph.nodes.len();
     let mut places: Vec<Point> = (0..count).map(start).collect();
@@ -50,7 +53,7 @@ fn layout(graph: &Graph, degrees: &[usize]) -> Vec<Point> {
             for b in a + 1..count {
                 let (dx, dy) = (places[a].0 - places[b].0, places[a].1 - places[b].1);
                 let square = (dx * dx + dy * dy).max(1.0);
-                // Beyond some distance nobody pushes, so that islands stay near.
+                // No repulsion beyond some distance, so that islands stay near.
                 if square > 400.0 * 400.0 {
                     continue;
                 }
@@ -65,7 +68,7 @@ fn layout(graph: &Graph, degrees: &[usize]) -> Vec<Point> {
             let (a, b) = (edge.from as usize, edge.to as usize);
             let (dx, dy) = (places[a].0 - places[b].0, places[a].1 - places[b].1);
             let length = (dx * dx + dy * dy).sqrt().max(1.0);
-            // A hub must not draw everything into one heap.
+            // A hub must not pull everything into one heap.
             let crowd = (degrees[a].min(degrees[b]).max(1) as f64).sqrt();
             let pull = length / distance / crowd;
             forces[a].0 -= dx * pull;
@@ -75,7 +78,7 @@ fn layout(graph: &Graph, degrees: &[usize]) -> Vec<Point> {
         }
         let heat = 40.0 * (1.0 - f64::from(round) / f64::from(rounds)) + 0.5;
         for (index, (place, force)) in places.iter_mut().zip(forces).enumerate() {
-            // What nothing holds would be pushed far out.
+            // Nodes without edges would be pushed far out.
             let inwards = if degrees[index] == 0 { 0.3 } else { 0.06 };
             let (fx, fy) = (force.0 - place.0 * inwards, force.1 - place.1 * inwards);
             let size = (fx * fx + fy * fy).sqrt().max(0.001);
@@ -87,15 +90,19 @@ fn layout(graph: &Graph, degrees: &[usize]) -> Vec<Point> {
     places
 }
 
-/// Scattered, and always the same: the fractions of two multiples of roots.
+/// Returns a scattered position that is always the same: the fractions of two
+/// multiples of roots.
 fn start(index: usize) -> Point {
     let part = |factor: f64| {
         let value = (index as f64 + 1.0) * factor;
         (value - value.floor() - 0.5) * 600.0
     };
+    // The inverse of the plastic number and its square, whose multiples spread
+    // evenly.
     (part(0.754_877_666_246_693), part(0.569_840_290_998_053))
 }
 
+/// Returns the radius of a node with this many edges.
 fn radius(degree: usize) -> f64 {
     4.0 + (degree as f64).sqrt() * 1.6
 }
@@ -107,6 +114,7 @@ fill:none}.n{stroke:#4a5560;stroke-width:1}.m{stroke-dasharray:3 2}.k{font-size:
 @media(prefers-color-scheme:dark){svg{background:#16191d}text{fill:#e6e8ea;stroke:#16191d}\
 .e{stroke:#3c434b}.t{stroke:#98a2ad}}";
 
+/// Renders edges, nodes, labels and legend.
 fn draw(graph: &Graph, degrees: &[usize], places: &[Point], left_out: usize) -> String {
     let (mut low, mut high) = ((0.0f64, 0.0f64), (0.0f64, 0.0f64));
     for (x, y) in places {
@@ -125,7 +133,7 @@ fn draw(graph: &Graph, degrees: &[usize], places: &[Point], left_out: usize) -> 
         let (a, b) = (places[edge.from as usize], places[edge.to as usize]);
         let (dx, dy) = (b.0 - a.0, b.1 - a.1);
         let length = (dx * dx + dy * dy).sqrt().max(1.0);
-        // The line ends at the rim, where its arrow can be seen.
+        // The line ends at the rim, where its arrow is visible.
         let end = radius(degrees[edge.to as usize]) + 2.0;
         let (x, y) = (b.0 - dx / length * end, b.1 - dy / length * end);
         let (class, arrow) = match edge.kind {
@@ -178,7 +186,7 @@ fn draw(graph: &Graph, degrees: &[usize], places: &[Point], left_out: usize) -> 
     out
 }
 
-/// The nodes with the most edges get their names.
+/// Selects the nodes with the most edges for labels.
 fn labelled(degrees: &[usize]) -> Vec<bool> {
     let mut order: Vec<usize> = (0..degrees.len()).collect();
     order.sort_by_key(|index| (usize::MAX - degrees[*index], *index));
@@ -189,6 +197,7 @@ fn labelled(degrees: &[usize]) -> Vec<bool> {
     labelled
 }
 
+/// Escapes a name and truncates it.
 fn label(name: &str) -> String {
     const LONGEST: usize = 36;
     if name.chars().count() <= LONGEST {
@@ -198,6 +207,7 @@ fn label(name: &str) -> String {
     escaped(&format!("{}…", start.trim_end()))
 }
 
+/// Renders the number of nodes of each kind.
 fn legend(out: &mut String, graph: &Graph, corner: Point, left_out: usize) {
     let mut x = corner.0 + 14.0;
     let y = corner.1 - 14.0;

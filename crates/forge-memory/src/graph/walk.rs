@@ -1,12 +1,12 @@
-//! Questions to the graph: which nodes and edges, what is around a node, and
-//! how one leads to another. Always answered in the same order.
+//! Queries of the graph: which nodes and edges match, what is around a node,
+//! and how one leads to another. Results are always in the same order.
 
 use std::collections::{HashSet, VecDeque};
 
 use super::{Edge, EdgeKind, Graph, Kind};
 use crate::links::fold;
 
-/// What a node or an edge must be like; what is not set does not matter.
+/// A filter for nodes and edges; a field that is not set does not apply.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
     pub kind: Option<Kind>,
@@ -26,7 +26,7 @@ pub struct Step {
 }
 
 impl Filter {
-    /// Whether a node fits; notes without a type count as `other`.
+    /// Returns `true` if a node matches; notes without a type count as `other`.
     pub fn fits(&self, graph: &Graph, node: u32) -> bool {
         let node = graph.node(node);
         let same = |wanted: &Option<String>, have: &str| {
@@ -49,13 +49,15 @@ impl Filter {
                 .is_none_or(|it| !date.is_empty() && (date <= it || date.starts_with(it)))
     }
 
+    /// Returns `true` if the kind of an edge matches.
     fn takes(&self, edge: &Edge) -> bool {
         self.edges.is_empty() || self.edges.contains(&edge.kind)
     }
 }
 
 impl Graph {
-    /// The nodes that fit, those without any page left out unless asked for.
+    /// Returns the nodes that match, without missing ones unless the filter
+    /// selects a kind.
     pub fn select(&self, filter: &Filter) -> Vec<u32> {
         (0..self.nodes.len() as u32)
             .filter(|index| filter.fits(self, *index))
@@ -63,13 +65,13 @@ impl Graph {
             .collect()
     }
 
-    /// The edges of the right kind that begin at a node that fits.
+    /// Returns the edges that match and begin at a node that matches.
     pub fn select_edges(&self, filter: &Filter) -> Vec<Edge> {
         let fits = |edge: &&Edge| filter.takes(edge) && filter.fits(self, edge.from);
         self.edges.iter().filter(fits).copied().collect()
     }
 
-    /// The nodes within `depth` steps of a node, itself included.
+    /// Returns the nodes within `depth` steps of a node, itself included.
     pub fn around(&self, node: u32, depth: usize, filter: &Filter) -> Vec<u32> {
         let neighbours = self.neighbours(filter, false);
         let mut seen = HashSet::from([node]);
@@ -93,7 +95,7 @@ impl Graph {
         seen
     }
 
-    /// The graph of these nodes alone.
+    /// Returns the graph of these nodes alone.
     pub fn part(&self, nodes: &[u32]) -> Graph {
         let mut place = vec![None; self.nodes.len()];
         for (new, old) in (0u32..).zip(nodes) {
@@ -113,8 +115,8 @@ impl Graph {
         }
     }
 
-    /// The shortest way from one node to another, or none. Edges are walked
-    /// both ways unless `directed`.
+    /// Returns the shortest path from one node to another. Follows edges both
+    /// ways unless `directed` is set.
     pub fn path(&self, from: u32, to: u32, filter: &Filter, directed: bool) -> Option<Vec<Step>> {
         let neighbours = self.neighbours(filter, directed);
         let mut came: Vec<Option<Step>> = vec![None; self.nodes.len()];
@@ -146,7 +148,7 @@ impl Graph {
         Some(steps)
     }
 
-    /// For each node what one step leads to; typed edges first.
+    /// Lists for each node the neighbours within one step; typed edges first.
     fn neighbours(&self, filter: &Filter, directed: bool) -> Vec<Vec<(u32, Step)>> {
         let mut neighbours = vec![Vec::new(); self.nodes.len()];
         for edge in self.edges.iter().filter(|edge| filter.takes(edge)) {
@@ -160,6 +162,7 @@ impl Graph {
             }
         }
         for list in &mut neighbours {
+            // This order decides between paths of equal length.
             list.sort_by_key(|(to, step)| (!step.edge.kind.is_typed(), *to, step.against));
         }
         neighbours

@@ -1,36 +1,38 @@
-//! A node as a piece of work: how far it is, what it weighs, how often it was
-//! sent back. Words that people use for the same thing mean the same here.
+//! A node as a piece of work: its progress, its weight, and how often it was
+//! sent back. Different words that people use for the same status mean the same
+//! here.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Kind, Node};
 use crate::links::fold;
 
-/// What front matter or the fields of a task say beyond its status.
+/// The properties of a piece of work beyond its status.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Work {
     pub priority: Option<String>,
     pub phase: Option<String>,
-    /// The day on which it was done, `2026-03-01`.
+    /// The day on which it was completed, `2026-03-01`.
     pub completed: Option<String>,
-    /// How long it takes, in whatever unit the team counts.
+    /// The estimate, in whatever unit the team counts.
     pub estimate: Option<u32>,
-    /// How often a checker sent it back.
+    /// Number of times that a checker sent it back.
     pub rejections: u32,
 }
 
-/// How far something is.
+/// The progress of a piece of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Standing {
     Open,
     Active,
     Blocked,
     Done,
-    /// Ended without being done, and in nobody's way any more.
+    /// Ended without being done; nothing waits for it any more.
     Dropped,
 }
 
 impl Standing {
+    /// All states of progress.
     pub const ALL: [Standing; 5] = [
         Standing::Open,
         Standing::Active,
@@ -39,6 +41,7 @@ impl Standing {
         Standing::Dropped,
     ];
 
+    /// Returns the name for flags and JSON.
     pub fn name(self) -> &'static str {
         match self {
             Standing::Open => "open",
@@ -49,18 +52,20 @@ impl Standing {
         }
     }
 
+    /// Returns the state with this name.
     pub fn of(name: &str) -> Option<Standing> {
         Standing::ALL.into_iter().find(|it| it.name() == name)
     }
 
-    /// Whether others still wait for it.
+    /// Returns `true` if others still wait for it.
     pub fn is_open(self) -> bool {
         !matches!(self, Standing::Done | Standing::Dropped)
     }
 }
 
 impl Work {
-    /// `field` gives the value of the first of some keys.
+    /// Reads the properties; `field` returns the value of the first key that is
+    /// set.
     pub(super) fn read(field: impl Fn(&[&str]) -> Option<String>) -> Work {
         let number = |keys: &[&str]| field(keys)?.trim().parse::<u32>().ok();
         Work {
@@ -73,13 +78,14 @@ impl Work {
         }
     }
 
-    /// What it counts for on a chain; unknown is one.
+    /// Returns the weight on a chain; 1 if it is unknown.
     pub fn weight(&self) -> u32 {
         self.estimate.unwrap_or(1).max(1)
     }
 }
 
 impl Node {
+    /// Returns the progress that the status of the node means.
     pub fn standing(&self) -> Standing {
         let status = self.status.as_deref().map(|it| {
             let words = fold(it.trim()).replace(['-', '_', '’', '\''], " ");
@@ -107,7 +113,8 @@ impl Node {
                 "pending" | "proposed" | "open" | "draft" | "deferred" | "in discussion"
                 | "under review" | "review" => Standing::Open,
                 "blocked" | "waiting" | "on hold" => Standing::Blocked,
-                // A decision in the log was taken, whatever it says.
+                // A decision in the log is made unless its status is a known
+                // open one.
                 _ => Standing::Done,
             };
         }
@@ -121,7 +128,7 @@ impl Node {
         }
     }
 
-    /// Whether it is of a kind whose front matter speaks of work.
+    /// Returns `true` if front matter of this kind of node describes work.
     pub(super) fn is_about_work(&self) -> bool {
         let typed = self.type_name.as_deref().map(fold);
         matches!(
@@ -130,13 +137,14 @@ impl Node {
         ) || typed.as_deref() == Some("artifact")
     }
 
-    /// Whether it is an entry of a state file, which is no file itself.
+    /// Returns `true` if the node is an entry of a state file and not a file
+    /// itself.
     pub(super) fn is_entry(&self) -> bool {
         self.path.is_none() && matches!(self.kind, Kind::Task | Kind::Decision)
     }
 }
 
-/// The day at the start of a date or time.
+/// Returns the day at the start of a date or time.
 fn day(text: &str) -> Option<String> {
     let day: jiff::civil::Date = text.trim().get(..10)?.parse().ok()?;
     Some(day.to_string())

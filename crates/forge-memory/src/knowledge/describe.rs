@@ -1,4 +1,5 @@
-//! What the index keeps of a document: its names, date, standing and passages.
+//! The record that the index keeps of a document: its names, date, standing and
+//! passages. Secrets are redacted before anything is derived from the text.
 
 use std::borrow::Cow;
 
@@ -9,18 +10,21 @@ use crate::index::{Kind, Put, Stamp, Standing};
 use crate::secrets;
 use crate::workspace::{RelPath, Role};
 
-/// Raised whenever [`describe`] makes something else of the same document, so
-/// that indexes from before are filled again. A test notices when it should be.
+/// Version of [`describe`]. Raise it whenever the function makes a different
+/// record of the same document, so that existing indexes are filled again. A
+/// test fails if it was forgotten.
 pub const FIELDS: u32 = 3;
 
-/// Where a document is searched. `README.md` and other files that lead to
-/// documents are found with knowledge, below what they lead to.
+/// Returns the scope in which a document is searched. `README.md` and other
+/// files that lead to documents belong to knowledge, and rank below what they
+/// lead to.
 pub fn scope(role: Role, document: Option<&Document>) -> &'static str {
     let archived = document
         .and_then(|d| d.front_matter.as_ref())
         .and_then(|f| f.text("status"))
         .is_some_and(|s| s.eq_ignore_ascii_case("archived"));
     match role {
+        // The status in the front matter outweighs the folder.
         _ if archived => "archive",
         Role::Archive => "archive",
         Role::Agent => "agents",
@@ -30,8 +34,8 @@ pub fn scope(role: Role, document: Option<&Document>) -> &'static str {
     }
 }
 
-/// What a look at a whole text found, as the index keeps it of each file. A
-/// check that opens no file knows by it which ones have something to report.
+/// The findings of a look at a whole text, as the index keeps them for each
+/// file. They show a check which files to open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TextTraits(u32);
 
@@ -46,8 +50,8 @@ impl TextTraits {
         TextTraits(bits)
     }
 
-    /// Looks at a document that was read from a text, and at whether secrets
-    /// were taken out of that text first.
+    /// Returns the traits of a parsed document. `has_secret` is set if secrets
+    /// were redacted from its text first.
     pub fn of(document: &Document, has_secret: bool) -> TextTraits {
         let bits = [
             (document.front_matter.is_some(), TextTraits::FRONT_MATTER),
@@ -73,9 +77,9 @@ impl TextTraits {
     }
 }
 
-/// Describes a text, with the document that was read from it. Secrets are
-/// taken out before anything else happens: one that is longer than a passage is
-/// known in the whole text alone, and titles and names are kept as well.
+/// Describes a text, and returns the document that was parsed from it. Secrets
+/// are redacted before anything else: one that is longer than a passage is
+/// recognized in the whole text alone, and titles and names are kept as well.
 pub fn describe(
     path: &RelPath,
     role: Role,
@@ -98,6 +102,7 @@ pub fn describe(
     (document, put)
 }
 
+/// Returns the record of a parsed document.
 fn entry(
     path: &RelPath,
     role: Role,
@@ -139,8 +144,8 @@ fn entry(
     }
 }
 
-/// As [`describe`], for an index that lives in memory and is never compared
-/// with files.
+/// Describes a text as [`describe`] does, for an index that is in memory and
+/// never compared with files.
 pub fn of_text(path: &RelPath, role: Role, text: &str, sizes: Sizes) -> (Document, Put) {
     let stamp = Stamp {
         size: text.len() as u64,
@@ -150,8 +155,8 @@ pub fn of_text(path: &RelPath, role: Role, text: &str, sizes: Sizes) -> (Documen
     describe(path, role, stamp, document::content_hash(text), text, sizes)
 }
 
-/// A file that is there but cannot be used, so that it is named once and not
-/// read again until it changes.
+/// Returns the record of a file that cannot be used, so that it is reported
+/// once and not read again until it changes.
 pub fn unusable(path: &RelPath, role: Role, stamp: Stamp, problem: String) -> Put {
     Put {
         path: path.as_str().to_owned(),
@@ -171,7 +176,7 @@ pub fn unusable(path: &RelPath, role: Role, stamp: Stamp, problem: String) -> Pu
     }
 }
 
-/// Words that lead to the document besides its text.
+/// Returns the words besides its text that find the document.
 fn names(path: &RelPath, front: Option<&FrontMatter>) -> String {
     let path = path.as_str();
     let mut names = path
@@ -190,6 +195,8 @@ fn names(path: &RelPath, front: Option<&FrontMatter>) -> String {
     names
 }
 
+/// Returns the standing that the front matter states: current, superseded or
+/// deprecated.
 fn standing(front: Option<&FrontMatter>) -> Standing {
     let Some(front) = front else {
         return Standing::Current;

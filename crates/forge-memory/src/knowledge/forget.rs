@@ -1,5 +1,6 @@
-//! Which documents to forget, and forgetting and restoring them. The files
-//! stay as they are: `retractions` has the list that searches go by.
+//! Forgetting documents: which ones to choose, adding them to the list, and
+//! restoring them. The files stay as they are: `retractions` owns the list that
+//! searches use.
 
 use std::collections::HashSet;
 
@@ -14,26 +15,36 @@ use crate::workspace::{self, Receipt, RelPath, Role, Workspace, role_by_path};
 
 pub use crate::retractions::{LIST, Tombstone};
 
+/// The reason why a document cannot be forgotten or restored.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// The index cannot be read.
     #[error(transparent)]
     Index(#[from] index::Error),
+    /// The workspace cannot be read or written; the file system is at fault.
     #[error(transparent)]
     Workspace(#[from] workspace::Error),
+    /// The caller's reason was refused by the gate.
     #[error(transparent)]
     Refused(#[from] admit::Refusal),
+    /// The caller named a file that does not exist.
     #[error("There is no document `{path}`")]
     Missing { path: String },
+    /// The caller named a file outside `knowledge/`.
     #[error("`{path}` is not a document of `knowledge/`, and only those are forgotten")]
     NotKnowledge { path: String },
+    /// The caller named a document that its importance protects.
     #[error("`{path}` has importance {importance}, and from {protect} on nothing is forgotten")]
     Protected {
         path: String,
         importance: i64,
         protect: u8,
     },
+    /// The caller restores a document that is not on the list.
     #[error("`{path}` is not forgotten")]
     NotForgotten { path: String },
+    /// The user's list has a comment or code block that would swallow a new
+    /// entry.
     #[error("`{LIST}` cannot be added to: a comment or code block in it is never closed")]
     OpenEnded,
 }
@@ -82,7 +93,7 @@ impl From<ListError> for Error {
     }
 }
 
-/// A document to forget, and why.
+/// A document to forget, with its usage and the reason.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chosen {
     pub path: String,
@@ -92,32 +103,32 @@ pub struct Chosen {
     pub reason: String,
 }
 
-/// What to forget. Zero is a number like any other.
+/// The documents to forget. Zero is a valid limit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// Named by a person, relative to the root.
+    /// Documents that the user named, relative to the root.
     pub paths: Vec<RelPath>,
-    /// Why those are forgotten.
+    /// The reason for those.
     pub reason: Option<String>,
-    /// Keep at most so many documents.
+    /// Maximum number of documents to keep.
     pub max_files: Option<usize>,
-    /// Forget what no search has found for so many days, or ever.
+    /// Number of days after which a document that no search found is forgotten.
     pub max_age_days: Option<u32>,
 }
 
-/// Paths that the list names, relative to the root.
+/// Returns the paths that the list contains, relative to the root.
 pub fn forgotten(workspace: &Workspace) -> Result<HashSet<String>, refresh::Error> {
     Ok(retractions::read_forgotten(workspace)?)
 }
 
-/// The list with all that it says, in its own order.
+/// Returns every entry of the list, in its own order.
 pub fn list(workspace: &Workspace) -> Result<Vec<Tombstone>, workspace::Error> {
     retractions::read_tombstones(workspace)
 }
 
-/// Decides what to forget, least important first. What is forgotten already is
-/// not chosen again, and neither is what is protected; naming a protected
-/// document is refused.
+/// Chooses the documents to forget, least important first. Skips documents that
+/// are forgotten already, and protected ones; fails if a protected document is
+/// named.
 pub fn choose(
     workspace: &Workspace,
     index: &Index,
@@ -139,6 +150,8 @@ pub fn choose(
         (a.importance, a.count, &a.last, &a.path).cmp(&(b.importance, b.count, &b.last, &b.path))
     });
     if let Some(days) = wanted.max_age_days {
+        // A number of days beyond the calendar matches only documents that no
+        // search ever found.
         let cutoff = now
             .checked_sub((i64::from(days) * 24).hours())
             .unwrap_or(Timestamp::MIN);
@@ -157,18 +170,19 @@ pub fn choose(
         }
     }
     if let Some(most) = wanted.max_files {
-        // The protected ones stay and take up room.
+        // Protected documents stay and count.
         let too_many = documents.saturating_sub(most).min(least_first.len());
         for least in &least_first[..too_many] {
             chosen.push(because(least, format!("beyond the {most} to keep")));
         }
     }
+    // The first reason for a document wins.
     let mut seen = gone;
     chosen.retain(|c| seen.insert(c.path.clone()));
     Ok(chosen)
 }
 
-/// Adds documents to the list.
+/// Adds documents to the list of forgotten ones.
 pub fn forget(workspace: &Workspace, chosen: &[Chosen], now: Timestamp) -> Result<Receipt, Error> {
     let documents: Vec<(&str, &str)> = chosen
         .iter()
@@ -180,7 +194,7 @@ pub fn forget(workspace: &Workspace, chosen: &[Chosen], now: Timestamp) -> Resul
     )?)
 }
 
-/// Takes documents off the list, and with `None` all of them. Gives the paths.
+/// Removes documents from the list, all of them for `None`. Returns the paths.
 pub fn restore(
     workspace: &Workspace,
     paths: Option<&[RelPath]>,
@@ -201,6 +215,8 @@ pub fn restore(
     Ok((restored, receipt))
 }
 
+/// Adds a document that the user named. Fails if it is missing, protected or
+/// outside `knowledge/`.
 fn named(
     workspace: &Workspace,
     path: &RelPath,
@@ -218,7 +234,7 @@ fn named(
     if !workspace.absolute(path).is_file() {
         return Err(Error::Missing { path: name });
     }
-    // A file that could not be indexed has no usage and can still be listed.
+    // A file that could not be indexed has no usage and can still be forgotten.
     let known = usage.iter().find(|u| u.path == name).cloned();
     let known = known.unwrap_or(Usage {
         path: name.clone(),
@@ -241,7 +257,7 @@ fn named(
     Ok(())
 }
 
-/// Documents that may be chosen by their use: knowledge that a search finds.
+/// Returns the usage of documents that a search of knowledge finds.
 fn candidates(
     index: &Index,
     usage: Vec<Usage>,

@@ -1,5 +1,5 @@
-//! An index that is open and in step with the files, whatever state it was
-//! found in: absent, damaged, busy, or in a place that cannot be written.
+//! An open index that is in step with the files, whatever state it was found
+//! in: absent, damaged, locked, or in a folder that cannot be written.
 
 use std::time::Duration;
 
@@ -10,46 +10,47 @@ use crate::index::{Entry, Index, Note};
 use crate::routing::manifest::{Manifest, Retired};
 use crate::workspace::{Lock, Scan, Workspace};
 
-/// An index to ask, and what is to be said about it.
+/// An index that is ready to be queried, with remarks about it.
 pub struct Fresh {
     pub index: Index,
     pub catalogue: Vec<Entry>,
-    /// What was brought up to date; `None` when nothing had to be.
+    /// The report of the update; `None` if nothing had to be done.
     pub refresh: Option<Refresh>,
-    /// Held while the index may be written; dropping it lets others in.
+    /// Held while the index may be written; dropping it releases the lock.
     pub lock: Option<Lock>,
     pub remarks: Vec<Remark>,
     /// The rows of Tier 3 by which files of the catalogue became archived.
     retired: Retired,
 }
 
-/// What a person should know about the index that answered.
+/// A remark for people about the index that answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Remark {
-    /// The index had to be thrown away and built anew.
+    /// The index was damaged and was rebuilt.
     Rebuilt(String),
-    /// A newer version's index was left alone.
+    /// The index of a newer version was left alone.
     Beside { newer: i32, path: String },
-    /// Another process is writing: so many files may be answered from older text.
+    /// Another process is writing: this many files may be answered from older
+    /// text.
     Behind { files: usize },
-    /// The folder cannot be written, so the index lives in memory.
+    /// The folder cannot be written, so that the index is in memory.
     InMemory(String),
-    /// A place that could not be looked into.
+    /// A folder that could not be listed.
     Unreadable(String),
 }
 
-/// How to open the index.
+/// The options for opening the index.
 pub struct Opening<'a> {
     pub now: Timestamp,
-    /// How long to wait for another process that writes.
+    /// How long to wait for another process that is writing.
     pub wait: Duration,
-    /// Read every file again.
+    /// Whether to read every file again.
     pub force: bool,
     pub progress: &'a mut dyn FnMut(usize, usize),
 }
 
 impl Fresh {
-    /// Returns what became of every file, also where nothing had to be done.
+    /// Returns the outcome of every file, also if there was nothing to do.
     pub fn outcomes(&self) -> Vec<(String, Outcome)> {
         if let Some(refresh) = &self.refresh {
             return refresh.files.clone();
@@ -64,7 +65,7 @@ impl Fresh {
         unchanged.collect()
     }
 
-    /// Why the index could not be kept, when it could not.
+    /// Returns the reason why the index could not be kept on disk, if any.
     pub fn in_memory(&self) -> Option<&str> {
         self.remarks.iter().find_map(|remark| match remark {
             Remark::InMemory(why) => Some(why.as_str()),
@@ -78,8 +79,8 @@ impl Fresh {
     }
 }
 
-/// What the manifest lists in Tier 3 is archived. That is looked up anew at
-/// each opening, since a row can change while the file it names does not.
+/// Marks the entries of Tier 3 of the manifest as archived. This runs at each
+/// opening, since a row can change while the file that it names does not.
 pub fn retire(catalogue: &mut [Entry], manifest: Option<&Manifest>) -> Retired {
     let retired = manifest.map(Manifest::retired).unwrap_or_default();
     for entry in catalogue {
@@ -90,20 +91,23 @@ pub fn retire(catalogue: &mut [Entry], manifest: Option<&Manifest>) -> Retired {
     retired
 }
 
-/// Opens the index and brings it up to date. Where it cannot be kept, it is
-/// made in memory: a search is answered as long as the files can be read.
+/// Opens the index and brings it up to date. If it cannot be kept, it is built
+/// in memory: a search is answered as long as the files can be read.
 pub fn fresh(workspace: &Workspace, opening: &mut Opening) -> Result<Fresh, Error> {
-    // One look at the files serves all that follows.
+    // One scan serves everything below.
     let (scan, manifest) = workspace.scan_and_manifest();
     Ok(in_step(workspace, &scan, opening)?.with_retired(manifest.as_ref()))
 }
 
+/// Opens the index in step with a scan, on disk if possible.
 fn in_step(workspace: &Workspace, scan: &Scan, opening: &mut Opening) -> Result<Fresh, Error> {
     let mut damage = None;
     if !opening.force {
         match unchanged(workspace, scan) {
             Ok(Some(fresh)) => return Ok(fresh),
             Ok(None) => {}
+            // Damage is kept as the reason for the rebuild; other errors of the
+            // index repeat under the lock.
             Err(Error::Index(e)) if e.is_damage() => damage = Some(e.to_string()),
             Err(Error::Index(_)) => {}
             Err(e) => return Err(e),
@@ -117,13 +121,15 @@ fn in_step(workspace: &Workspace, scan: &Scan, opening: &mut Opening) -> Result<
         Err(e) if e.is_locked() => return behind(workspace, scan, e.into()),
         Err(e) => return in_memory(workspace, scan, opening, e.to_string()),
     };
+    // An index on a full or read-only disk must not cost the answer.
     kept(workspace, scan, lock, damage, opening)
         .or_else(|e| in_memory(workspace, scan, opening, e.to_string()))
 }
 
-/// The same for one that has been open since it was last asked: where neither
-/// the files nor the index itself changed meanwhile, nothing is read again.
+/// Reuses an index that was open before, or opens it again. Reads nothing again
+/// if neither the files nor the index itself changed.
 pub fn again(workspace: &Workspace, before: Fresh, opening: &mut Opening) -> Result<Fresh, Error> {
+    // An answer from older text must not become permanent in a server.
     let behind = |remark: &Remark| matches!(remark, Remark::Behind { .. });
     let usable = !opening.force
         && !before.remarks.iter().any(behind)
@@ -153,16 +159,18 @@ pub fn again(workspace: &Workspace, before: Fresh, opening: &mut Opening) -> Res
             });
         }
     }
+    // Closed before it is opened again, since a rebuild replaces the file.
     drop(before);
     fresh(workspace, opening)
 }
 
+/// Returns `true` if the listing for other tools exists.
 fn manifest_is_there(workspace: &Workspace) -> bool {
     let manifest = workspace.derived().join("manifest.json");
     manifest.symlink_metadata().is_ok()
 }
 
-/// The index in its file, brought up to date under the lock.
+/// Opens the index in its file and brings it up to date under the lock.
 fn kept(
     workspace: &Workspace,
     scan: &Scan,
@@ -182,12 +190,16 @@ fn kept(
         Some(Note::Created) | None => {}
     }
     let mut index = opened.index;
+    // A file that was just created or rebuilt cannot have the damage that was
+    // found before.
     if let Some(why) = damage
         && !is_new
     {
         index = index.rebuild()?;
         remarks.push(Remark::Rebuilt(why));
     }
+    // Damage may show only when rows are written. One rebuild is enough, since
+    // the file is new then.
     let report = match run(workspace, scan, &mut index, &lock, opening) {
         Err(Error::Index(e)) if e.is_damage() => {
             remarks.push(Remark::Rebuilt(e.to_string()));
@@ -207,7 +219,7 @@ fn kept(
     })
 }
 
-/// Throws an index away that proved to be damaged while it was asked.
+/// Rebuilds an index that proved to be damaged during a query.
 pub fn rebuilt(workspace: &Workspace, opening: &mut Opening, why: String) -> Result<Fresh, Error> {
     let (scan, manifest) = workspace.scan_and_manifest();
     let fresh = match workspace.lock_index(opening.wait) {
@@ -236,7 +248,8 @@ fn run(
     )
 }
 
-/// Where there is nothing to index and never was, no folder is made.
+/// Returns an empty index if there is nothing to index and never was, so that
+/// no folder is created.
 fn nothing(workspace: &Workspace, scan: &Scan) -> Result<Option<Fresh>, Error> {
     if workspace
         .derived()
@@ -268,13 +281,13 @@ fn unreadable(problems: Vec<String>) -> Vec<Remark> {
     problems.into_iter().map(Remark::Unreadable).collect()
 }
 
-/// The usual case: the index is there and nothing changed.
+/// Opens the index if nothing changed, which is the usual case.
 fn unchanged(workspace: &Workspace, scan: &Scan) -> Result<Option<Fresh>, Error> {
     let Some(index) = Index::open_existing(&workspace.derived())? else {
         return Ok(None);
     };
     let catalogue = index.catalogue()?;
-    // A manifest that somebody removed is written again.
+    // A removed `manifest.json` is written again.
     if !refresh::nothing_differs(scan, &catalogue)
         || !manifest_is_there(workspace)
         || !refresh::has_current_shape(workspace, &index)?
@@ -291,8 +304,8 @@ fn unchanged(workspace: &Workspace, scan: &Scan) -> Result<Option<Fresh>, Error>
     }))
 }
 
-/// Another process writes and does not finish: answer from what it has
-/// committed, and say so.
+/// Opens the last committed state of an index that another process is still
+/// writing.
 fn behind(workspace: &Workspace, scan: &Scan, locked: Error) -> Result<Fresh, Error> {
     let Some(index) = Index::open_existing(&workspace.derived())? else {
         return Err(locked);
@@ -310,6 +323,7 @@ fn behind(workspace: &Workspace, scan: &Scan, locked: Error) -> Result<Fresh, Er
     })
 }
 
+/// Builds the index in memory, from all files.
 fn in_memory(
     workspace: &Workspace,
     scan: &Scan,

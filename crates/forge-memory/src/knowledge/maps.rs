@@ -1,6 +1,6 @@
-//! Manifest and closets as something to search. An entry of the closets stands
-//! for the file that it describes; the manifest, and what else a closets file
-//! says, are searched as text.
+//! Manifest and closets as searchable text. An entry of the closets represents
+//! the file that it describes; the manifest, and the rest of a closets file,
+//! are searched as plain text.
 
 use super::describe::of_text;
 use super::refresh::Error;
@@ -13,26 +13,27 @@ use crate::workspace::{RelPath, Role, Workspace};
 
 /// An answer and the entries that it was chosen from.
 pub struct Mapped {
-    /// The entries; the number of a hit of [`closets::SCOPE`] is its place here.
+    /// The entries; the number of a hit of [`closets::SCOPE`] is its position
+    /// here.
     pub listing: Listing,
-    /// None where there is nothing to ask.
+    /// `None` if there is nothing to search.
     pub answer: Option<Answer>,
     /// Files that could not be read, and why.
     pub unread: Vec<String>,
-    /// What a reader should know about how it was answered.
+    /// Notes for the reader about how the query was answered.
     pub notes: Vec<String>,
 }
 
-/// Which entries are asked.
+/// A filter for the entries that are searched.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Only<'a> {
-    /// One field of each.
+    /// Restricts the search to one field of each entry.
     pub field: Option<Field>,
-    /// Those of one hub.
+    /// Restricts the search to the entries of one hub.
     pub hub: Option<&'a str>,
 }
 
-/// Asks the closets alone.
+/// Searches the closets alone.
 pub fn ask_closets(
     workspace: &Workspace,
     ask: &Ask<'_>,
@@ -67,8 +68,8 @@ pub fn ask_closets(
     })
 }
 
-/// Asks the closets, and the manifest by full text. Where each file counts
-/// once, no closets file is found, and the manifest behind all entries.
+/// Searches the closets, and the manifest by full text. If each file counts
+/// once, closets files are no hits, and the manifest comes after all entries.
 pub fn ask(
     workspace: &Workspace,
     ask: &Ask<'_>,
@@ -86,7 +87,7 @@ pub fn ask(
     Ok(mapped)
 }
 
-/// Asks the manifest, and what closets files say outside of entries.
+/// Searches the manifest, and the text of closets files outside entries.
 fn ask_others(
     workspace: &Workspace,
     listing: &Listing,
@@ -114,6 +115,7 @@ fn ask_others(
     index.apply(texts.into_iter().map(put).collect())?;
     let catalogue = index.catalogue()?;
     let ask = Ask {
+        // Nothing embeds an index that exists for one query.
         mode: Mode::Text,
         scopes: Vec::new(),
         kinds: Vec::new(),

@@ -1,4 +1,5 @@
-//! Knowledge as it was: an index in memory of the tree of a git revision.
+//! The knowledge at a git revision, as an index in memory. Nothing is checked
+//! out: files are read from git's objects.
 
 use super::describe::{describe, unusable};
 use super::refresh::Error;
@@ -7,6 +8,7 @@ use crate::index::{Change, Entry, Index, Sizes, Stamp};
 use crate::routing::manifest::{self, Manifest};
 use crate::workspace::{RelPath, Role, Workspace, git, role_in};
 
+/// An index of the knowledge at a git revision.
 pub struct Past {
     pub index: Index,
     pub catalogue: Vec<Entry>,
@@ -14,9 +16,11 @@ pub struct Past {
     pub date: String,
 }
 
-/// Files read from git at a time, which bounds memory.
+/// Number of files read from git at a time, which bounds memory.
 const BATCH: usize = 500;
 
+/// Indexes the knowledge of a revision in memory. Fails if git does not know
+/// the revision.
 pub fn at(
     workspace: &Workspace,
     rev: &str,
@@ -24,7 +28,7 @@ pub fn at(
 ) -> Result<Past, Error> {
     let rev = git::tree_at(workspace.root(), rev)?;
     let all = git::files_at(workspace.root(), &rev, "")?;
-    // Domains are those that the manifest had then.
+    // The domains that the manifest had at that revision.
     let manifest = all.iter().find(|(path, _)| path == manifest::FILE);
     let manifest = match manifest {
         Some((_, blob)) => git::blobs(workspace.root(), &[blob.as_str()])?.pop(),

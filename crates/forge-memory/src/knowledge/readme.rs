@@ -1,7 +1,7 @@
 //! `knowledge/README.md`: the index for people. A part of it between two
 //! comments lists the documents and is kept up to date by `init`, `index` and
-//! `save`; every other byte belongs to whoever wrote it. `init` and `doctor
-//! --fix` begin the list, and a search never writes it.
+//! `save`; every other byte belongs to its author. `init` and `doctor --fix`
+//! begin the list, and a search never writes it.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -14,13 +14,15 @@ use crate::document::{self, BlockKind, Document, Edit};
 use crate::index::{Entry, Index};
 use crate::workspace::{self, RelPath, Workspace};
 
+/// Path of the README.
 pub const PATH: &str = "knowledge/README.md";
 
 const BEGIN: &str = "<!-- memory-forge:index:begin -->";
 const END: &str = "<!-- memory-forge:index:end -->";
 
-/// The heading of a new README, and what it says above its list.
+/// The heading of a new README.
 const TITLE: &str = "# Knowledge";
+/// The paragraph above the list of a new README.
 const OPENING: &str = "What this project knows, one topic to a file. Search it with `memory-forge search \"<question>\"`, or with `grep`.";
 
 /// A document as the list shows it.
@@ -33,10 +35,12 @@ pub struct Listed {
 }
 
 impl Listed {
+    /// Parses a text and returns its entry.
     pub fn new(path: RelPath, text: &str) -> Listed {
         Listed::of(path, &document::parse(text))
     }
 
+    /// Returns the entry of a parsed document.
     pub fn of(path: RelPath, document: &Document) -> Listed {
         let title = document.title().map(str::to_owned);
         Listed {
@@ -46,6 +50,7 @@ impl Listed {
         }
     }
 
+    /// Renders the line of the list.
     fn line(&self) -> String {
         let link = linked_items::link(&self.title, target(&self.path));
         match self.summary.as_str() {
@@ -55,20 +60,21 @@ impl Listed {
     }
 }
 
+/// Returns the path of the README.
 pub fn path() -> RelPath {
     RelPath::new(PATH).expect("a constant that is a valid path")
 }
 
-/// Whether the list names a file of the workspace.
+/// Returns `true` if the list names a file of the workspace.
 pub fn is_listed(path: &RelPath) -> bool {
     path.starts_with("knowledge")
         && !path.is_private()
         && !matches!(path.as_str(), PATH | super::forget::LIST)
 }
 
-/// Every document that the list should name, sorted by path. `overlay` are
-/// texts that are about to be written. Files that cannot be read are left out:
-/// whoever asked says so elsewhere.
+/// Returns every document that the list should name, sorted by path. `overlay`
+/// contains texts that are about to be written. Skips files that cannot be
+/// read: the caller reports those elsewhere.
 pub fn documents(workspace: &Workspace, overlay: &[(RelPath, String)]) -> Vec<Listed> {
     let mut listed: Vec<Listed> = Vec::new();
     for found in workspace.scan().files {
@@ -88,14 +94,15 @@ pub fn documents(workspace: &Workspace, overlay: &[(RelPath, String)]) -> Vec<Li
     listed
 }
 
-/// The README with its list brought up to date; `None` begins a new one.
-/// A README whose comments do not pair up is not understood, and refused.
+/// Returns the README with its list brought up to date; `None` begins a new
+/// one. Fails if the marks of the list do not pair up.
 pub fn refreshed(readme: Option<&str>, documents: &[Listed]) -> Result<String, workspace::Error> {
     let lines: Vec<String> = documents.iter().map(Listed::line).collect();
     with_lines(readme, &lines)
 }
 
-/// The README with a line for one document more; none where it has no list.
+/// Returns the README with a line for one more document; `None` if it has no
+/// list.
 pub fn with_document(readme: &str, new: &Listed) -> Option<String> {
     let document = document::parse(readme);
     let mut lines = lines_in(&document, &span_of_list(&document)?);
@@ -104,15 +111,14 @@ pub fn with_document(readme: &str, new: &Listed) -> Option<String> {
     with_lines(Some(readme), &lines).ok()
 }
 
-/// Under this name the index remembers for which files the list was made: a
-/// hash of them, and when the newest of them was changed.
+/// The key under which the index remembers the files that the list was made
+/// for: a hash of them, and the newest modification time.
 const NOTE: &str = "readme";
 
-/// Brings the list of an existing README up to date with an index that is;
-/// gives whether the file was written. Without a list nothing is.
-///
-/// Where no document changed since the last time, nothing is read but a note
-/// in the index. Otherwise documents are read that changed since.
+/// Brings the list of an existing README up to date with the index; returns
+/// `true` if the file was written. A README without a list is left alone. If no
+/// document changed since the last time, this reads only a note in the index;
+/// otherwise it reads the documents that changed since.
 pub fn keep(
     workspace: &Workspace,
     fresh: &Fresh,
@@ -125,18 +131,19 @@ pub fn keep(
         return Ok(false);
     }
     let written = relist(workspace, fresh, newest.parse().unwrap_or(i64::MIN), now)?;
-    // A list that was written has changed the hash; whoever brings the index
-    // up to date with it calls this once more.
+    // A rewritten list changes the hash of the README; the caller that indexes
+    // it calls this again, and then the note is stored.
     if !written {
         let times = documents_of(fresh).map(|(_, changed)| changed);
         let newest = times.max().unwrap_or(i64::MIN);
+        // A note that cannot be stored costs only time at the next run.
         let _ = fresh.index.set_note(NOTE, &format!("{hash} {newest}"));
     }
     Ok(written)
 }
 
-/// Writes the list where it differs. Lines of documents that were changed
-/// before `listed_at` are still right.
+/// Rewrites the list if it differs. Keeps the lines of documents that were
+/// changed before `listed_at`.
 fn relist(
     workspace: &Workspace,
     fresh: &Fresh,
@@ -170,8 +177,9 @@ fn relist(
         return Ok(false);
     }
     let receipt = workspace.change("List the documents of knowledge/", now, |change| {
+        // An undo without an id is meant for the user's own last change.
         change.mark_automatic();
-        // Somebody may have edited it meanwhile; the next run sees to it.
+        // Another process may have edited it since; the next run updates it.
         if change.read_text(&path())?.as_deref() == Some(text.as_str()) {
             change.write(&path(), after);
         }
@@ -180,7 +188,8 @@ fn relist(
     Ok(!receipt.files.is_empty())
 }
 
-/// The documents of the list as the index has them, with their times.
+/// Returns the documents of the list as the index has them, with their
+/// modification times.
 fn documents_of(fresh: &Fresh) -> impl Iterator<Item = (RelPath, i64)> {
     let usable = fresh.catalogue.iter().filter(|it| it.problem.is_none());
     usable.filter_map(|entry| {
@@ -197,7 +206,8 @@ pub fn is_kept(index: &Index, catalogue: &[Entry]) -> bool {
     made_for == hash_of_documents(catalogue)
 }
 
-/// A hash of which files there are, the README among them, and of their times.
+/// Returns a hash of the paths of all files, the README among them, and of
+/// their modification times.
 fn hash_of_documents(catalogue: &[Entry]) -> String {
     let mut hasher = blake3::Hasher::new();
     let documents = catalogue.iter();
@@ -210,7 +220,7 @@ fn hash_of_documents(catalogue: &[Entry]) -> String {
     hasher.finalize().to_hex().to_string()
 }
 
-/// The README with these lines as its list.
+/// Returns the README with these lines as its list.
 fn with_lines(readme: Option<&str>, lines: &[String]) -> Result<String, workspace::Error> {
     let Some(text) = readme else {
         return Ok(format!("{TITLE}\n\n{OPENING}\n\n{}\n", list(lines, "\n")));
@@ -247,6 +257,7 @@ fn with_lines(readme: Option<&str>, lines: &[String]) -> Result<String, workspac
     };
     let after =
         document::apply(text, vec![edit]).map_err(|e| workspace::Error::Refused(e.to_string()))?;
+    // A list inside an open code block would not be found again.
     if !has_list(&after) {
         return Err(workspace::Error::Refused(format!(
             "`{PATH}` cannot be added to: a code block in it is never closed"
@@ -257,7 +268,7 @@ fn with_lines(readme: Option<&str>, lines: &[String]) -> Result<String, workspac
 
 /// Returns the README as searches see it: without its list, which repeats the
 /// first sentence of every document and would rank above the documents, and
-/// without what every new README says. Lines keep their numbers.
+/// without the text of every new README. Lines keep their numbers.
 pub fn own_text(readme: &str) -> String {
     let document = document::parse(readme);
     let Some(list) = span_of_list(&document) else {
@@ -268,24 +279,26 @@ pub fn own_text(readme: &str) -> String {
     let (above, below) = (&readme[..list.start], &readme[list.end..]);
     let above = above.replacen(OPENING, "", 1);
     let text = format!("{above}{list_lines}{below}");
+    // A README with generated text alone is empty for a search.
     if text.replacen(END, "", 1).trim() == TITLE {
         return line_ends(&text);
     }
     text
 }
 
-/// Whether a README has a list that is kept up to date.
+/// Returns `true` if a README has a list that is kept up to date.
 pub fn has_list(readme: &str) -> bool {
     !marks(&document::parse(readme), BEGIN).is_empty()
 }
 
-/// How the README, which is in `knowledge/`, names a document.
+/// Returns the name of a document as links in `knowledge/README.md` write it.
 fn target(path: &RelPath) -> &str {
     let path = path.as_str();
     path.strip_prefix("knowledge/").unwrap_or(path)
 }
 
-/// From the first mark to the last; none where they do not pair up.
+/// Returns the span from the first mark to the last; `None` if they do not pair
+/// up.
 fn span_of_list(document: &Document) -> Option<Range<usize>> {
     match (&marks(document, BEGIN)[..], &marks(document, END)[..]) {
         ([begin], [end]) if begin < end => Some(*begin..*end),
@@ -293,7 +306,7 @@ fn span_of_list(document: &Document) -> Option<Range<usize>> {
     }
 }
 
-/// The lines of the list by the documents that they lead to.
+/// Returns the lines of the list by the documents that they lead to.
 fn lines_in(document: &Document, list: &Range<usize>) -> BTreeMap<String, String> {
     linked_items::entries(document)
         .filter(|entry| list.contains(&entry.span.start))
@@ -304,7 +317,7 @@ fn lines_in(document: &Document, list: &Range<usize>) -> BTreeMap<String, String
         .collect()
 }
 
-/// Where a comment stands that is all there is on its line, outside of code.
+/// Finds the positions of a mark that is alone on its line and outside code.
 fn marks(document: &Document, mark: &str) -> Vec<usize> {
     let mut found = Vec::new();
     for start in &document.line_starts {
@@ -319,6 +332,7 @@ fn marks(document: &Document, mark: &str) -> Vec<usize> {
     found
 }
 
+/// Renders the list between its marks.
 fn list(lines: &[String], newline: &str) -> String {
     let mut text = format!("{BEGIN}{newline}");
     for line in lines {
@@ -329,11 +343,11 @@ fn list(lines: &[String], newline: &str) -> String {
     text
 }
 
-/// A summary is cut at the word before this many characters.
+/// Maximum length of a summary, which is cut at a word.
 const LONGEST: usize = 160;
 
-/// The first sentence of the first paragraph, without its markup for links:
-/// their targets would lead elsewhere from here.
+/// Returns the first sentence of the first paragraph, without links: their
+/// targets would lead elsewhere from here.
 fn first_sentence(document: &Document) -> String {
     let Some(block) = document
         .blocks
@@ -365,7 +379,7 @@ fn first_sentence(document: &Document) -> String {
     document::inert_line(&sentence)
 }
 
-/// Where the first sentence of a text ends.
+/// Returns the end of the first sentence of a text.
 pub fn sentence_end(text: &str) -> usize {
     for (at, c) in text.char_indices() {
         let end = at + c.len_utf8();

@@ -1,6 +1,6 @@
-//! Bringing the index in step with the files: what is unchanged costs one
-//! `stat`, what changed is read again, what is gone is dropped. Nothing watches;
-//! this runs before every search.
+//! Brings the index in step with the files: an unchanged file costs one `stat`,
+//! a changed one is read again, a missing one is dropped. Nothing watches the
+//! files; this runs before every search.
 
 use std::fmt::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,10 +17,14 @@ use crate::index::{self, Change, Entry, Index, Packed, Put, Sizes, Stamp};
 use crate::secrets;
 use crate::workspace::{self, Found, RelPath, Scan, Workspace};
 
+/// An error while the index is brought up to date.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// The index cannot be read or written: it is damaged, locked, or the disk
+    /// is full.
     #[error(transparent)]
     Index(#[from] index::Error),
+    /// The workspace cannot be read; the file system is at fault.
     #[error(transparent)]
     Workspace(#[from] workspace::Error),
 }
@@ -48,32 +52,36 @@ impl Diagnostic for Error {
     }
 }
 
-/// What became of one file.
+/// The outcome of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     Unchanged,
     Indexed,
     Reindexed,
     Removed,
-    /// It is there and cannot be used; the sentence says why and what to do.
+    /// The file exists and cannot be used; the sentence contains the reason and
+    /// the next step.
     Skipped(String),
 }
 
+/// A report on bringing the index up to date.
 #[derive(Debug, Clone, Default)]
 pub struct Refresh {
     /// Every file, sorted by path.
     pub files: Vec<(String, Outcome)>,
-    /// Places that could not be looked into.
+    /// Folders that could not be listed.
     pub problems: Vec<String>,
-    /// Files that were indexed and can no longer be used.
+    /// Number of files that were indexed and can no longer be used.
     pub spoiled: usize,
 }
 
 impl Refresh {
+    /// Counts the files with a matching outcome.
     pub fn count(&self, wanted: impl Fn(&Outcome) -> bool) -> usize {
         self.files.iter().filter(|(_, o)| wanted(o)).count()
     }
 
+    /// Returns `true` if the content of the index changed.
     pub fn changed(&self) -> bool {
         self.spoiled > 0
             || self
@@ -83,7 +91,7 @@ impl Refresh {
     }
 }
 
-/// What differs between the files and the index, found by `stat` alone.
+/// The differences between the files and the index, found by `stat` alone.
 #[derive(Debug, Default)]
 pub struct Differences {
     /// New files, changed files, and files whose time stamp proves nothing.
@@ -96,6 +104,7 @@ pub struct Differences {
 }
 
 impl Differences {
+    /// Returns `true` if nothing has to be read or removed.
     pub fn none(&self) -> bool {
         self.to_read.is_empty() && self.gone.is_empty()
     }
@@ -112,6 +121,7 @@ pub fn differences(scan: &Scan, catalogue: &[Entry], force: bool) -> Differences
         if !indexable(found) {
             continue;
         }
+        // Both lists are sorted by path, so that one pass compares them.
         while let Some(entry) = known.next_if(|e| e.path.as_str() < found.path.as_str()) {
             d.gone.push(entry.path.clone());
         }
@@ -129,9 +139,9 @@ pub fn differences(scan: &Scan, catalogue: &[Entry], force: bool) -> Differences
     d
 }
 
-/// How many files differ from what the index holds, by their content: a file
-/// that was written in the moment of its indexing has a stamp that proves
-/// nothing, and its text decides.
+/// Counts the files whose content differs from the index. A file that was
+/// written in the moment of its indexing has a stamp that proves nothing, so
+/// that its text decides.
 pub fn behind(
     workspace: &Workspace,
     scan: &Scan,
@@ -150,7 +160,7 @@ pub fn behind(
         let known = index.hash_of(file.path.as_str())?;
         let same = match workspace.read_text(&file.path) {
             Ok(text) => known.is_some_and(|hash| hash == document::content_hash(&text)),
-            // It cannot be read, which the index knows too.
+            // The index too has no text of an unreadable file.
             Err(_) => known.is_some(),
         };
         behind += usize::from(!same);
@@ -158,8 +168,8 @@ pub fn behind(
     Ok(behind)
 }
 
-/// Whether [`differences`] would be none, without the lists that it makes:
-/// both sides are sorted by path.
+/// Returns `true` if [`differences`] would find none, without building its
+/// lists: both sides are sorted by path.
 pub fn nothing_differs(scan: &Scan, catalogue: &[Entry]) -> bool {
     let mut found = scan.files.iter().filter(|found| indexable(found));
     let mut known = catalogue.iter();
@@ -172,14 +182,14 @@ pub fn nothing_differs(scan: &Scan, catalogue: &[Entry]) -> bool {
     found.all(same) && known.next().is_none()
 }
 
-/// Files that lead to others are not documents of their own, except the index
-/// that people write by hand.
+/// Returns `true` for documents of their own. Routing files lead to others,
+/// except the README that people write.
 fn indexable(found: &Found) -> bool {
     found.role != workspace::Role::Routing || found.path.as_str() == "knowledge/README.md"
 }
 
-/// Text of this size is written in one transaction. Larger batches make fewer
-/// segments, smaller ones lose less when a run is interrupted.
+/// Size of the text that is written in one transaction. Larger batches make
+/// fewer segments, smaller ones lose less when a run is interrupted.
 const BATCH_BYTES: usize = 24 << 20;
 
 /// Reads what differs from a scan and brings the index up to date. The caller
@@ -210,6 +220,7 @@ pub fn build(
     update(workspace, scan, index, true, 0, progress)
 }
 
+/// Reads the files that differ and applies the changes in batches.
 fn update(
     workspace: &Workspace,
     scan: &Scan,
@@ -219,8 +230,8 @@ fn update(
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Refresh, Error> {
     let catalogue = index.catalogue()?;
-    // Text that did not change makes other passages by other rules. It is read
-    // again; vectors of passages that stay the same are kept.
+    // The same text has other passages under other rules. It is read again;
+    // vectors of passages that stay the same are kept.
     let is_stale = !has_current_shape(workspace, index)?;
     let d = differences(scan, &catalogue, force || is_stale);
     let entry = |path: &str| {
@@ -293,6 +304,7 @@ fn update(
     }
     index.apply(batch)?;
     if is_stale {
+        // After the last batch, so that an interrupted run is repeated.
         index.set_note(SHAPE, &shape(workspace))?;
     }
     report
@@ -319,7 +331,7 @@ pub fn has_current_shape(workspace: &Workspace, index: &Index) -> Result<bool, i
     Ok(index.note(SHAPE)?.as_deref() == Some(shape(workspace).as_str()))
 }
 
-/// Names everything but a file's own text that decides what its passages are.
+/// Returns everything but a file's own text that decides what its passages are.
 /// The model has a note of its own, since other vectors need no other passages;
 /// the format of the tables is the database's own version.
 fn shape(workspace: &Workspace) -> String {
@@ -331,6 +343,7 @@ fn shape(workspace: &Workspace) -> String {
     )
 }
 
+/// The result of reading one file.
 enum Read {
     Put(Box<Put>),
     Same(RelPath, Stamp),
@@ -364,6 +377,7 @@ fn read_all(
             sizes,
         )
     };
+    // Starting threads costs more than reading a few files.
     if files.len() < 8 {
         for found in files {
             if !each(index, one(found)) {
@@ -377,11 +391,15 @@ fn read_all(
         .map_or(2, |n| n.get())
         .clamp(1, 8);
     std::thread::scope(|scope| {
+        // Bounded, so that readers cannot fill the memory while a batch is
+        // written.
         let (sender, receiver) = mpsc::sync_channel(256);
         for _ in 0..threads {
             let (sender, next, one) = (sender.clone(), &next, &one);
             scope.spawn(move || {
                 while let Some(found) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    // The receiver is gone because a batch failed, and the run
+                    // ends.
                     if sender.send(one(found)).is_err() {
                         break;
                     }
@@ -398,6 +416,7 @@ fn read_all(
     Ok(())
 }
 
+/// Reads and describes one file, unless its content is unchanged.
 fn read_one(
     workspace: &Workspace,
     found: &Found,
@@ -424,8 +443,8 @@ fn read_one(
     Read::Put(Box::new(put))
 }
 
-/// `manifest.json` for people and other tools. When nothing changed it is left
-/// as it is, so that `lastIndexed` says when something last did.
+/// Writes `manifest.json` for people and other tools. Leaves it alone if
+/// nothing changed, so that `lastIndexed` is the time of the last change.
 fn write_manifest(
     workspace: &Workspace,
     index: &Index,
@@ -444,8 +463,8 @@ fn write_manifest(
             stamp
         }
     };
-    // Written by hand: it has a line for every file, and a search that found one
-    // change waits for it.
+    // Written by hand because it has a line for every file, and a search after
+    // one change waits for it.
     let mut text = String::from("{\n  \"files\": {");
     for (i, (path, hash)) in index.hashes()?.iter().enumerate() {
         let comma = if i > 0 { "," } else { "" };
@@ -458,11 +477,12 @@ fn write_manifest(
     Ok(())
 }
 
-/// Passages embedded between two looks at `keep_going`, per thread.
+/// Passages that each thread embeds between two calls of `keep_going`.
 const EMBED_STEP: usize = 8;
 
 /// Embeds passages that have no vector yet, in committed batches, until none is
-/// left or `keep_going` says stop. It is told how many were done and are waiting.
+/// left or `keep_going` returns `false`. The closure receives the number of
+/// passages done and waiting.
 pub fn embed(
     index: &mut Index,
     embedder: &dyn Embedder,
@@ -476,6 +496,8 @@ pub fn embed(
         .clamp(1, 8);
     let mut done = 0;
     while keep_going(done, waiting) {
+        // The first step is small, so that `keep_going` can stop before a whole
+        // batch.
         let texts = index.to_embed(if done == 0 {
             threads
         } else {
@@ -498,6 +520,8 @@ pub fn embed(
                 .collect();
             workers
                 .into_iter()
+                // Passages of a thread that panicked stay without vectors and
+                // are embedded by the next run.
                 .flat_map(|w| w.join().unwrap_or_default())
                 .collect()
         });

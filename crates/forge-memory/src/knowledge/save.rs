@@ -1,9 +1,9 @@
-//! Writing down something learnt: as a document of `knowledge/`, as a skill
-//! where agents load skills from, or in the context file of a module.
+//! Saves something learnt: as a document of `knowledge/`, as a skill where
+//! agents load skills from, or in the context file of a module.
 //!
-//! Nothing that exists is overwritten. The text comes from outside: it may
-//! have headings of its own, but it cannot break the front matter or the
-//! headings around it, and it may hold no secret.
+//! Nothing that exists is overwritten. The text comes from outside: it may have
+//! headings of its own, but it cannot break the front matter or the headings
+//! around it, and it may contain no secret.
 
 use std::path::Path;
 
@@ -19,22 +19,30 @@ use crate::workspace::{
     self, Change, PathError, Receipt, RelPath, Role, Workspace, role_by_path, slug,
 };
 
+/// The reason why nothing was saved.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// The caller's name cannot become a file name.
     #[error(transparent)]
     Name(#[from] PathError),
+    /// The workspace cannot be read or written; the file system is at fault.
     #[error(transparent)]
     Workspace(#[from] workspace::Error),
+    /// The caller's name has an ending with another meaning.
     #[error(
         "`{path}` would not be a document: names that end in `-index` or `-archive` have a meaning of their own"
     )]
     NotADocument { path: RelPath },
+    /// The caller's text is empty.
     #[error("There is no text to save")]
     Empty,
+    /// The caller's text was refused by the gate.
     #[error(transparent)]
     Refused(#[from] admit::Refusal),
+    /// The caller's name is taken by another document or skill.
     #[error("`{path}` already exists")]
     Exists { path: RelPath },
+    /// The caller's title is taken by another section of the context file.
     #[error("A section `{title}` already exists in `{path}`")]
     SectionExists { path: RelPath, title: String },
 }
@@ -78,6 +86,7 @@ pub struct Context<'a> {
     pub importance: u8,
 }
 
+/// A skill for the clients that load skills.
 #[derive(Debug, Clone, Copy)]
 pub struct Skill<'a> {
     pub name: &'a str,
@@ -86,7 +95,8 @@ pub struct Skill<'a> {
     pub trigger: Option<&'a str>,
     pub problem: Option<&'a str>,
     pub importance: u8,
-    /// Further clients to write it for; Claude Code and OpenCode always.
+    /// Additional clients to write it for; Claude Code and OpenCode are always
+    /// included.
     pub clients: &'a [Client],
 }
 
@@ -104,7 +114,7 @@ impl SubmittedText for Skill<'_> {
     }
 }
 
-/// What was written.
+/// The files that were written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Saved {
     pub title: String,
@@ -112,6 +122,7 @@ pub struct Saved {
     pub receipt: Receipt,
 }
 
+/// The importance that needs no front matter.
 const USUAL_IMPORTANCE: u8 = 5;
 
 /// Writes `knowledge/<slug>.md`.
@@ -132,6 +143,8 @@ pub fn context(workspace: &Workspace, context: &Context, now: Timestamp) -> Resu
             day_of(now)
         );
         let document = document::parse(text.as_str());
+        // The text is accepted only if it parses back as written: an open fence
+        // or a heading in it would change the outline.
         let outline = outline(&document, 1) == [title.as_str()] && ends_in_paragraph(&document);
         let front = document.front_matter.is_some() == (context.importance != USUAL_IMPORTANCE);
         (outline && front).then_some(text)
@@ -173,6 +186,7 @@ pub fn into_context(
     files: &[RelPath],
     now: Timestamp,
 ) -> Result<Saved, Error> {
+    // Only the check is needed: names are refused by the same rule everywhere.
     slug(context.name)?;
     let context = admitted(workspace, context, context.content)?;
     let title = title(context.name);
@@ -204,12 +218,12 @@ pub fn into_context(
     })
 }
 
-/// Which context files a note belongs to that is made in `folder`.
+/// The context files for a note that is made in a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
-    /// The module that the folder lies in.
+    /// The module that contains the folder.
     pub module: Option<RelPath>,
-    /// One file, or both where a place has both.
+    /// One file, or both if a place has both.
     pub files: Vec<RelPath>,
 }
 
@@ -217,7 +231,7 @@ pub struct Route {
 const MODULES: [&str; 5] = ["apps", "libs", "packages", "services", "modules"];
 
 /// Finds the context file of the nearest module above `folder`, else that of
-/// the root. A module without one leaves the note to the next place above.
+/// the root. If a module has none, the note goes to the next place above.
 pub fn route(workspace: &Workspace, folder: Option<&Path>, client: Option<Client>) -> Route {
     let below = folder.and_then(|folder| folder.strip_prefix(workspace.root()).ok());
     let parts: Vec<&str> = below
@@ -234,7 +248,7 @@ pub fn route(workspace: &Workspace, folder: Option<&Path>, client: Option<Client
     }
     let is_file = |path: &RelPath| {
         let meta = workspace.absolute(path).symlink_metadata();
-        // A link to the other file is that file once more.
+        // A symlink to the other file is the same file.
         meta.is_ok_and(|meta| meta.is_file())
     };
     let there = |folder: Option<&RelPath>| -> Vec<RelPath> {
@@ -246,6 +260,7 @@ pub fn route(workspace: &Workspace, folder: Option<&Path>, client: Option<Client
         paths.filter(is_file).collect()
     };
     let module = modules.last().cloned();
+    // The nearest module first, the root last.
     let places = modules.iter().rev().map(Some).chain([None]);
     let found = places.map(there).find(|files| !files.is_empty());
     let files = found.unwrap_or_else(|| {
@@ -272,6 +287,7 @@ fn skill_folders(clients: &[Client]) -> Vec<&'static str> {
     folders
 }
 
+/// Renders the text of a skill.
 fn skill_text(skill: &AdmittedText<&Skill>, name: &str, title: &str, day: Date) -> String {
     let description = skill.description.unwrap_or("No description provided");
     let front = format!(
@@ -297,7 +313,8 @@ fn skill_text(skill: &AdmittedText<&Skill>, name: &str, title: &str, day: Date) 
         ];
         (outline(&document, 2) == expect && ends_in_paragraph(&document)).then_some(text)
     };
-    // One part after the other: each is settled among parts that are safe.
+    // One part after the other: each is fitted among parts that are known to be
+    // safe.
     let problem = settled(problem, 3, |p| assemble(p, "x", "x").map(|_| p.to_owned()));
     let trigger = settled(trigger, 3, |t| assemble("x", t, "x").map(|_| t.to_owned()));
     settled(skill.content, 3, |content| {
@@ -305,9 +322,9 @@ fn skill_text(skill: &AdmittedText<&Skill>, name: &str, title: &str, day: Date) 
     })
 }
 
-/// `content` in the gentlest form that `accept` takes: with its headings moved
-/// down to `level`, then also with its last fence closed, and if that is not
-/// enough as lines without any structure.
+/// Returns `content` in the first form that `accept` takes: with its headings
+/// moved down to `level`, then also with its last fence closed, then as lines
+/// without any structure.
 fn settled(content: &str, level: u8, accept: impl Fn(&str) -> Option<String>) -> String {
     let lower = below(content, level);
     let closed = with_fence_closed(&lower);
@@ -317,8 +334,8 @@ fn settled(content: &str, level: u8, accept: impl Fn(&str) -> Option<String>) ->
     forms.iter().find_map(|form| accept(form)).unwrap_or(last)
 }
 
-/// `content` with its headings moved down so that the highest is of `level`.
-/// Front matter becomes what it is here: an example in a block of code.
+/// Lowers the headings of `content` so that the highest is of `level`. Front
+/// matter becomes an example in a code block.
 fn below(content: &str, level: u8) -> String {
     let content = content.replace("\r\n", "\n").replace('\r', "\n");
     let content = content
@@ -346,7 +363,8 @@ fn below(content: &str, level: u8) -> String {
         let marks = "#".repeat(usize::from((heading.level + by).min(6)));
         let text = match source.trim_start().trim_start_matches('#') {
             rest if source.trim_start().starts_with('#') => format!("{marks}{}", rest),
-            // Underlined: the line below goes, and the text becomes one line.
+            // An underlined heading loses its underline, and its text becomes
+            // one line.
             rest => {
                 let lines: Vec<&str> = rest.trim_end().lines().collect();
                 let words: Vec<&str> = lines[..lines.len() - 1].iter().map(|l| l.trim()).collect();
@@ -364,6 +382,7 @@ fn below(content: &str, level: u8) -> String {
     }
 }
 
+/// Closes the last code block of a text.
 fn with_fence_closed(content: &str) -> String {
     let document = document::parse(content);
     let Some(code) = document.code.iter().rfind(|code| code.fenced) else {
@@ -375,6 +394,7 @@ fn with_fence_closed(content: &str) -> String {
     format!("{content}\n{}", fence.to_string().repeat(length))
 }
 
+/// Creates the files in one change. Fails if one of them exists.
 fn create(
     workspace: &Workspace,
     what: &str,
@@ -407,7 +427,7 @@ fn list(change: &mut Change, path: &RelPath, text: &str) -> Result<(), workspace
     }
     let new = Listed::new(path.clone(), text);
     let readme = readme::path();
-    // What cannot be read is not ours to repair here.
+    // Another command reports a README that cannot be read.
     let there = change.read_text(&readme).ok().flatten();
     if let Some(after) = there.and_then(|text| readme::with_document(&text, &new)) {
         change.write(&readme, after);
@@ -415,7 +435,7 @@ fn list(change: &mut Change, path: &RelPath, text: &str) -> Result<(), workspace
     Ok(())
 }
 
-/// Lets a document pass whose text is `content`.
+/// Admits a document with this content. Fails if the content is empty.
 fn admitted<T: SubmittedText>(
     workspace: &Workspace,
     document: T,
@@ -427,7 +447,7 @@ fn admitted<T: SubmittedText>(
     Ok(admit::admit(workspace, document)?)
 }
 
-/// The name as a heading: `retry-policy` becomes `Retry Policy`.
+/// Returns the name as a heading: `retry-policy` becomes `Retry Policy`.
 fn title(name: &str) -> String {
     let words: Vec<String> = name
         .split('-')
@@ -440,7 +460,7 @@ fn title(name: &str) -> String {
         })
         .collect();
     let line = document::inert_line(&words.join(" "));
-    // As the parser reads it back, without markup.
+    // Without markup, as the parser reads the heading back.
     let document = document::parse(format!("# {line}\n"));
     let plain = document.title().unwrap_or(&line).to_owned();
     match document::parse(format!("# {plain}\n")).title() {
@@ -449,7 +469,7 @@ fn title(name: &str) -> String {
     }
 }
 
-/// The titles of headings down to a level.
+/// Returns the titles of headings down to a level.
 fn outline(document: &Document, level: u8) -> Vec<&str> {
     let sections = document.sections.iter();
     sections
@@ -458,6 +478,7 @@ fn outline(document: &Document, level: u8) -> Vec<&str> {
         .collect()
 }
 
+/// Returns `true` if the last block is a paragraph of one line.
 fn ends_in_paragraph(document: &Document) -> bool {
     let last = document.blocks.last();
     last.is_some_and(|block| {
@@ -466,7 +487,8 @@ fn ends_in_paragraph(document: &Document) -> bool {
     })
 }
 
-/// A slug as a YAML string; `true` or `100` would be something else.
+/// Returns a slug as a YAML string, quoted where `true` or `100` would be
+/// another type.
 fn yaml_word(slug: &str) -> String {
     let document = document::parse(format!("---\nname: {slug}\n---\n"));
     let front = document.front_matter.as_ref();
@@ -476,7 +498,8 @@ fn yaml_word(slug: &str) -> String {
     }
 }
 
-/// Lines of a YAML block, which takes any text that is indented alike.
+/// Renders a text as the lines of a YAML block, which takes any text that is
+/// indented alike.
 fn yaml_block(text: &str) -> String {
     let lines = text.lines().map(|line| {
         let line: String = line

@@ -1,6 +1,6 @@
-//! Making a folder a workspace: a README for people, documents to begin with,
-//! and the ignore rule for what is derived. It proposes and is idempotent; of
-//! what exists it touches the README's own list alone.
+//! Makes a folder a workspace: a README for people, documents to begin with,
+//! and the ignore rule for derived files. It only proposes and is idempotent;
+//! of existing text it changes the README's own list alone.
 
 use super::proposal::Proposal;
 use super::readme;
@@ -8,8 +8,8 @@ use super::templates::Template;
 use crate::teams::private;
 use crate::workspace::{DERIVED, Error, IgnoreRule, RelPath, Workspace, ignoring};
 
-/// What a workspace still lacks. Files of a template that are there already
-/// stay as they are.
+/// Proposes the files that a workspace still lacks. Files of a template that
+/// exist stay as they are.
 pub fn propose(workspace: &Workspace, template: Option<Template>) -> Result<Proposal, Error> {
     let mut proposal = Proposal::default();
     for (path, text) in template.map(Template::files).into_iter().flatten() {
@@ -19,8 +19,8 @@ pub fn propose(workspace: &Workspace, template: Option<Template>) -> Result<Prop
         }
     }
     list(workspace, &mut proposal)?;
-    // The folder hides itself once it is there; a rule that is committed says
-    // so to everyone who looks.
+    // The derived folder ignores itself once it exists; a committed rule shows
+    // that to everyone.
     let own = format!("{DERIVED}/");
     let derived = IgnoreRule {
         rule: &own,
@@ -33,8 +33,8 @@ pub fn propose(workspace: &Workspace, template: Option<Template>) -> Result<Prop
     Ok(proposal)
 }
 
-/// Begins the README, or brings its list up to date. One without a list was
-/// written by hand and is left alone; one that is malformed `doctor` reports.
+/// Proposes a new README, or an updated list. Leaves a README without a list
+/// alone, since it was written by hand; `doctor` reports a malformed one.
 fn list(workspace: &Workspace, proposal: &mut Proposal) -> Result<(), Error> {
     let new: Vec<(RelPath, String)> = proposal
         .files

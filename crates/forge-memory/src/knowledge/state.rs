@@ -1,6 +1,6 @@
-//! State files as something to search: few and small, so their index is made
-//! anew each time and lives in memory. A decision that was replaced stands
-//! below the others and says what replaced it.
+//! State files as searchable text: few and small, so that their index is
+//! rebuilt for each query and is in memory. A replaced decision ranks below the
+//! others and names its successor.
 
 use std::ops::Range;
 
@@ -14,14 +14,15 @@ use crate::recall::{self, Answer, Ask, Mode};
 use crate::state_files::STATE_FOLDERS;
 use crate::workspace::{RelPath, Role, Workspace, role_by_path};
 
-/// Passages that are ranked before those of replaced decisions are lowered.
+/// Minimum number of passages that are ranked before those of replaced
+/// decisions are lowered.
 const POOL: usize = 200;
 
-/// Asks the state files, by full text.
+/// Searches the state files by full text.
 pub fn ask(workspace: &Workspace, ask: &Ask<'_>) -> Result<Answer, Error> {
     let mind = Mind::open(workspace);
     let decisions = mind.file(File::Decisions);
-    // A file that cannot be read is left out below, as the others are.
+    // An unreadable file is left out below, as the others are.
     let decided = mind.decided().unwrap_or_default();
     let mut ended: Vec<((usize, usize), String)> = Vec::new();
     let sizes = Sizes::up_to(workspace.config().index.chunk_tokens);
@@ -63,9 +64,10 @@ pub fn ask(workspace: &Workspace, ask: &Ask<'_>) -> Result<Answer, Error> {
     Ok(recall::join(answer, Answer::nothing(), ask.limit))
 }
 
+/// Lists the paths of all state files, sorted.
 fn paths(workspace: &Workspace, mind: &Mind<'_>) -> Vec<RelPath> {
     let mut paths = Vec::new();
-    // What was archived beside the state it came from is found with it.
+    // Archived state is found together with the state that it came from.
     for folder in STATE_FOLDERS {
         paths.extend(
             workspace
@@ -74,7 +76,7 @@ fn paths(workspace: &Workspace, mind: &Mind<'_>) -> Vec<RelPath> {
                 .filter(|path| matches!(role_by_path(path), Role::State | Role::Archive)),
         );
     }
-    // A manifest may have its files elsewhere.
+    // A manifest may place its files elsewhere.
     let which = [
         File::State,
         File::Decisions,
@@ -88,7 +90,8 @@ fn paths(workspace: &Workspace, mind: &Mind<'_>) -> Vec<RelPath> {
     paths
 }
 
-/// Passages that hold one decision each, and the rest of the file.
+/// Returns passages that contain one decision each, and those of the rest of
+/// the file.
 fn one_each(document: &Document, decided: &[Decided], sizes: Sizes) -> Vec<Chunk> {
     let mut chunks = Vec::new();
     let mut at = document.body.start;
@@ -104,7 +107,7 @@ fn one_each(document: &Document, decided: &[Decided], sizes: Sizes) -> Vec<Chunk
     chunks
 }
 
-/// The passages of a part of the file, with the headings around it.
+/// Adds the passages of a part of the file, with the headings around it.
 fn piece(document: &Document, span: Range<usize>, sizes: Sizes, chunks: &mut Vec<Chunk>) {
     let text = document.str(&span);
     if text.trim().is_empty() {

@@ -1,6 +1,6 @@
-//! Documents to begin with: what an agent has to know about a project of some
-//! kind before it changes it, as headings with questions. The questions are
-//! comments: whoever edits sees them, and a rendered page shows answers alone.
+//! Documents to begin with: what an agent needs to know about a kind of project
+//! before it changes it, as headings with questions. The questions are
+//! comments, so that editors show them and a rendered page shows answers alone.
 
 /// A kind of project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,9 +11,10 @@ pub enum Template {
 }
 
 impl Template {
+    /// All templates.
     pub const ALL: [Template; 3] = [Template::WebApp, Template::Cli, Template::Library];
 
-    /// The documents with their paths.
+    /// Returns the documents with their paths.
     pub fn files(self) -> [(&'static str, &'static str); 3] {
         match self {
             Template::WebApp => [

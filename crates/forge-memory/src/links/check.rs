@@ -1,4 +1,5 @@
-//! Which links lead nowhere. Reports and never changes a file.
+//! Broken links and their likely targets. This module only reports and never
+//! changes a file.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -8,13 +9,14 @@ use super::vault::{Vault, is_local};
 use crate::document::LinkKind;
 use crate::workspace::RelPath;
 
+/// A report on all links of a workspace.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Report {
     /// In the order of files and lines.
     pub troubles: Vec<Broken>,
     pub closets: Vec<Closet>,
     pub notes: usize,
-    /// Links that could be checked.
+    /// Number of links that could be checked.
     pub links: usize,
 }
 
@@ -23,23 +25,24 @@ pub struct Report {
 pub struct Broken {
     pub path: RelPath,
     pub line: usize,
-    /// As it stands in the text, without label and brackets: `note#part`.
+    /// The link as written, without label and brackets: `note#part`.
     pub link: String,
     pub kind: LinkKind,
     pub trouble: Trouble,
 }
 
+/// The problem of a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trouble {
     /// There is no such file. The nearest name, if one is near.
     Missing { nearest: Option<String> },
-    /// The file is there, and not the heading or block in it.
+    /// The file exists, and the heading or block in it does not.
     NoSuchPlace,
     /// Several files have the name; the first is the one that is opened.
     Ambiguous(Vec<RelPath>),
 }
 
-/// Something odd about a closets file.
+/// A problem of a closets file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Closet {
     pub path: RelPath,
@@ -48,14 +51,17 @@ pub struct Closet {
 }
 
 impl Report {
+    /// Returns the links to files that do not exist.
     pub fn missing(&self) -> impl Iterator<Item = &Broken> {
         self.of(|it| matches!(it, Trouble::Missing { .. }))
     }
 
+    /// Returns the links to headings or blocks that do not exist.
     pub fn no_such_place(&self) -> impl Iterator<Item = &Broken> {
         self.of(|it| matches!(it, Trouble::NoSuchPlace))
     }
 
+    /// Returns the links that may mean several files.
     pub fn ambiguous(&self) -> impl Iterator<Item = &Broken> {
         self.of(|it| matches!(it, Trouble::Ambiguous(_)))
     }
@@ -64,13 +70,14 @@ impl Report {
         self.troubles.iter().filter(move |it| fits(&it.trouble))
     }
 
-    /// Keeps what is about these files.
+    /// Drops findings about other files.
     pub fn only(&mut self, files: &[RelPath]) {
         self.troubles.retain(|it| files.contains(&it.path));
         self.closets.retain(|it| files.contains(&it.path));
     }
 }
 
+/// Checks every link of the vault.
 pub fn check(vault: &Vault) -> Report {
     let mut report = Report::default();
     let mut places: HashMap<u32, Places> = HashMap::new();
@@ -88,7 +95,8 @@ pub fn check(vault: &Vault) -> Report {
         }
         for link in &note.links {
             let path = file.path.as_str();
-            // Imports are the audit's, which knows which clients follow them.
+            // Imports belong to the audit, which knows which clients follow
+            // them.
             if link.kind == LinkKind::Import || !is_local(path, link) {
                 continue;
             }
@@ -140,7 +148,7 @@ pub fn check(vault: &Vault) -> Report {
     report
 }
 
-/// The link as its author wrote it, without label and brackets.
+/// Returns the link as its author wrote it, without label and brackets.
 fn written(link: &NoteLink) -> String {
     match &link.fragment {
         Some(fragment) => format!("{}#{fragment}", link.target),
@@ -148,10 +156,12 @@ fn written(link: &NoteLink) -> String {
     }
 }
 
+/// Returns `true` for a closets file and its archive.
 pub(super) fn is_closets(path: &RelPath) -> bool {
     matches!(path.file_name(), "_CLOSETS.md" | "_CLOSETS-archive.md")
 }
 
+/// Returns `true` if one of the files has the heading or block of a link.
 fn has_place(
     vault: &Vault,
     places: &mut HashMap<u32, Places>,
@@ -166,12 +176,12 @@ fn has_place(
             fragment,
             places.entry(file).or_insert_with(|| note.places()),
         ),
-        // What stands behind `#` in a picture or a page is for its reader.
+        // The fragment of a picture or a page is for its viewer.
         None => true,
     })
 }
 
-/// All folders, folded.
+/// Returns all folders, with folded names.
 fn folders(vault: &Vault) -> BTreeSet<String> {
     let mut folders = BTreeSet::new();
     for file in &vault.files {
@@ -186,7 +196,7 @@ fn folders(vault: &Vault) -> BTreeSet<String> {
     folders
 }
 
-/// Markdown's own links may lead to a folder.
+/// Returns `true` if one of Markdown's own links leads to a folder.
 fn is_folder(folders: &BTreeSet<String>, path: &str, link: &NoteLink) -> bool {
     if link.is_wiki() {
         return false;
@@ -213,7 +223,8 @@ struct Names {
     all: Vec<(u32, Vec<char>, [u8; 32])>,
 }
 
-/// Names that are looked for by likeness; more would take too long.
+/// Maximum number of names that are looked up by similarity; more would take
+/// too long.
 const MOST: usize = 1_000;
 
 impl<'a> Nearest<'a> {
@@ -238,6 +249,8 @@ impl<'a> Nearest<'a> {
         found
     }
 
+    /// Finds the nearest name: in another folder, with other punctuation, or
+    /// within a small edit distance.
     fn look_for(&mut self, target: &str) -> Option<String> {
         let vault = self.vault;
         let name = last(target.trim_end_matches('/'));
@@ -252,10 +265,14 @@ impl<'a> Nearest<'a> {
         }
         let wanted: Vec<char> = stem.chars().collect();
         let counts = histogram(&wanted);
+        // A quarter of the letters may differ; more would suggest unrelated
+        // names.
         let limit = (wanted.len() / 4).max(1);
         let mut best: Option<(usize, u32)> = None;
         for (file, name, their) in &names.all {
             let most = best.map_or(limit, |(distance, _)| distance.saturating_sub(1));
+            // Both are cheap lower bounds of the distance, which is costly to
+            // compute.
             if name.len().abs_diff(wanted.len()) > most || apart(&counts, their) > 2 * most {
                 continue;
             }
@@ -278,7 +295,7 @@ impl Names {
             let name = fold(file.path.file_name());
             let stem = name.strip_suffix(".md").unwrap_or(&name);
             names.by_letters.entry(letters(stem)).or_insert(index);
-            // A picture without its ending is a common slip.
+            // Leaving out the ending of a picture is a common slip.
             if let Some((stem, _)) = stem.rsplit_once('.') {
                 names.by_letters.entry(letters(stem)).or_insert(index);
             }
@@ -297,13 +314,15 @@ fn letters(name: &str) -> String {
 fn histogram(name: &[char]) -> [u8; 32] {
     let mut counts = [0u8; 32];
     for char in name {
+        // Letters that share a slot lower the bound and never make it wrong.
         let slot = &mut counts[*char as usize % 32];
         *slot = slot.saturating_add(1);
     }
     counts
 }
 
-/// A lower bound of twice the distance of two names, without comparing them.
+/// Returns a lower bound of twice the edit distance of two names, without
+/// comparing them.
 fn apart(a: &[u8; 32], b: &[u8; 32]) -> usize {
     a.iter()
         .zip(b)

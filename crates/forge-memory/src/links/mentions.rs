@@ -1,7 +1,7 @@
-//! Where a text speaks of a note without linking to it.
+//! Mentions of notes that are not links.
 //!
-//! One automaton holds every name, so a text is read once however many notes
-//! there are. A name that several notes share is nobody's.
+//! One automaton contains every name, so that a text is read once however many
+//! notes there are. A name that several notes share is not linked.
 
 use std::collections::{HashMap, HashSet};
 use std::num::NonZero;
@@ -24,54 +24,55 @@ use crate::workspace::{Proposal, RelPath, Role, Workspace};
 pub struct Mention {
     pub path: RelPath,
     pub line: usize,
-    /// The words as they stand there.
+    /// The words in the text.
     pub text: String,
-    /// What a link to the note is called, in the note's own case.
+    /// The name that a link to the note uses, in the note's own case.
     pub name: String,
-    /// The note itself.
+    /// The path of the note.
     pub note: RelPath,
-    /// Whether it is the file's name but for case, and long enough to be meant.
+    /// Whether the words are the file's name in any case, and long enough to be
+    /// meant.
     pub exact: bool,
     in_table: bool,
     span: Range<usize>,
 }
 
 impl Mention {
-    /// The link that would stand there, with the words as they are.
+    /// Returns the link that would replace the words, which stay as its label.
     pub fn link(&self) -> String {
         if self.text == self.name {
             return format!("[[{}]]", self.name);
         }
-        // A bare bar would end the table's cell.
+        // A bare bar would end the cell of a table.
         let bar = if self.in_table { "\\|" } else { "|" };
         format!("[[{}{bar}{}]]", self.name, self.text)
     }
 }
 
-/// What [`apply`] would do.
+/// The result of [`apply`], before anything is written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Applied {
     pub proposal: Proposal,
     pub linked: usize,
-    /// What is only proposed, and a person must decide.
+    /// Suggestions that a person must decide.
     pub left: Vec<Mention>,
 }
 
-/// The shortest name that is looked for, and the longest that is never linked
-/// without being asked for each time.
+/// Minimum length of a name that is looked for. Names of this length are never
+/// linked automatically.
 const SHORTEST: usize = 3;
-/// The longest name that is looked for, in bytes. Many long names that begin
-/// alike would all be found at every word.
+/// Maximum size of a name that is looked for. Many long names that begin alike
+/// would all match at every word.
 const LONGEST_NAME: usize = 120;
 
-/// Every mention in the files `only`, or in all where there are none of those.
+/// Returns every mention in the files `only`, or in all files if that is empty.
 pub fn suggest(workspace: &Workspace, vault: &Vault, only: &[RelPath]) -> Vec<Mention> {
     let found = in_texts(workspace, vault, only, |_, mentions| mentions);
     found.into_iter().flatten().collect()
 }
 
-/// Links for mentions: of exact file names, or of `all` names. Names of three
-/// letters stay proposals.
+/// Proposes links for mentions: of exact file names, or of `all` names. Names
+/// of three letters stay suggestions.
 pub fn apply(workspace: &Workspace, vault: &Vault, only: &[RelPath], all: bool) -> Applied {
     let mut applied = Applied::default();
     let found = in_texts(workspace, vault, only, |text, mentions| {
@@ -82,7 +83,7 @@ pub fn apply(workspace: &Workspace, vault: &Vault, only: &[RelPath], all: bool) 
             span: it.span.clone(),
             text: it.link(),
         });
-        // The spans are of this text, sorted and disjoint.
+        // The spans belong to this text, sorted and disjoint.
         let after = document::apply(text, edits.collect()).unwrap_or_else(|_| text.to_owned());
         let changed = taken
             .first()
@@ -148,6 +149,7 @@ fn in_texts<T: Send>(
             }
         }
     });
+    // The order in which threads finish must not show.
     found.sort_by_key(|(at, _)| *at);
     found.into_iter().map(|(_, it)| it).collect()
 }
@@ -155,17 +157,17 @@ fn in_texts<T: Send>(
 /// The names that are looked for.
 struct Wanted {
     automaton: AhoCorasick,
-    /// Folded name → note, none where several notes have it.
+    /// Folded name → note; `None` if several notes have it.
     notes: HashMap<String, Option<u32>>,
 }
 
 impl Wanted {
-    /// None where there is nothing to look for.
+    /// Builds the automaton; `None` if there is nothing to look for.
     fn of(vault: &Vault) -> Option<Wanted> {
         let mut stems: HashMap<String, Option<u32>> = HashMap::new();
         let mut others: HashMap<String, Option<u32>> = HashMap::new();
         for (index, file, note) in vault.notes() {
-            // Everyone speaks of Claude, and nobody means `CLAUDE.md`.
+            // Texts mention Claude without meaning `CLAUDE.md`.
             let routing = file.path.file_name().starts_with('_');
             if matches!(file.role, Role::Autoload | Role::Derived) || routing {
                 continue;
@@ -189,6 +191,8 @@ impl Wanted {
         let mut patterns: Vec<String> = patterns.into_iter().collect();
         patterns.sort_unstable();
         let automaton = AhoCorasick::builder()
+            // Overlapping search needs standard matching; the longest match is
+            // chosen below.
             .match_kind(MatchKind::Standard)
             .ascii_case_insensitive(true)
             .build(&patterns)
@@ -199,6 +203,7 @@ impl Wanted {
         })
     }
 
+    /// Finds the mentions in one document, without those of the note itself.
     fn mentions(&self, vault: &Vault, from: u32, document: &Document) -> Vec<Mention> {
         let text = &document.text[..document.body.end];
         let mut found: Vec<(Range<usize>, u32)> = Vec::new();
@@ -220,7 +225,7 @@ impl Wanted {
         let table = Tables::of(document);
         let closed = closed_ranges(document, &table);
         let mut told = linked_lines(vault, from);
-        // Of two that overlap the one that begins first, and the longer one.
+        // Of two that overlap, the first one wins, then the longer one.
         found.sort_by_key(|(span, _)| (span.start, usize::MAX - span.end));
         let mut end = 0;
         let mut mentions = Vec::new();
@@ -253,7 +258,8 @@ fn stem(path: &RelPath) -> &str {
     name.strip_suffix(".md").unwrap_or(name)
 }
 
-/// Adds a name with hyphens for spaces and spaces for hyphens.
+/// Adds a name with hyphens for spaces and spaces for hyphens. A form that two
+/// notes share becomes `None`.
 fn note_names(name: &str, note: u32, names: &mut HashMap<String, Option<u32>>) {
     let name = fold(name.trim());
     let usable = name.len() <= LONGEST_NAME
@@ -275,8 +281,8 @@ fn note_names(name: &str, note: u32, names: &mut HashMap<String, Option<u32>>) {
     }
 }
 
-/// The automaton knows upper case in ASCII only; other alphabets get their
-/// spellings one by one.
+/// Returns the spellings of a name. The automaton ignores case in ASCII only;
+/// other alphabets need each spelling.
 fn spellings(name: &str) -> Vec<String> {
     let mut spellings = vec![name.to_owned()];
     if !name.is_ascii() {
@@ -294,14 +300,15 @@ fn spellings(name: &str) -> Vec<String> {
     spellings
 }
 
-/// Whether a span is whole words, and not part of a path, a tag or brackets.
+/// Returns `true` if a span is whole words, and not part of a path, a tag or
+/// brackets.
 fn is_word(text: &str, span: &Range<usize>) -> bool {
     let before = text[..span.start].chars().next_back();
     let after = text[span.end..].chars().next();
     let next = text[span.end..].chars().nth(1);
     let first = text[span.clone()].chars().next();
     let end = text[span.clone()].chars().next_back();
-    // Scripts without spaces between words have no edges to look for.
+    // Scripts without spaces between words have no word boundaries.
     let dense = |c: Option<char>| c.is_some_and(|c| matches!(c, '\u{3040}'..='\u{9fff}'));
     let within = |c: char| c.is_alphanumeric() || c == '_';
     let opens = before.is_none_or(|c| {
@@ -318,7 +325,7 @@ fn is_word(text: &str, span: &Range<usize>) -> bool {
     opens && closes
 }
 
-/// Lines of the file that link to a note already.
+/// Returns the lines of the file that link to a note already.
 fn linked_lines(vault: &Vault, from: u32) -> HashSet<(usize, u32)> {
     let note = vault.file(from).note.iter();
     note.flat_map(|note| &note.links)
@@ -326,7 +333,7 @@ fn linked_lines(vault: &Vault, from: u32) -> HashSet<(usize, u32)> {
         .collect()
 }
 
-/// Which lines are tables' headers and rows.
+/// The header lines and the rows of tables.
 #[derive(Default)]
 struct Tables {
     headers: Vec<Range<usize>>,
@@ -334,7 +341,8 @@ struct Tables {
 }
 
 impl Tables {
-    /// Goes by the line of dashes, so that tables in quotes and lists count.
+    /// Finds tables by the line of dashes, so that tables in quotes and lists
+    /// count.
     fn of(document: &Document) -> Tables {
         let mut tables = Tables::default();
         let starts = &document.line_starts;
@@ -360,11 +368,12 @@ impl Tables {
     }
 }
 
+/// Returns `true` for the line of dashes below the header of a table.
 fn is_delimiter(line: &str) -> bool {
     line.contains('|') && line.contains('-') && line.bytes().all(|it| b"|:- \t>\r\n".contains(&it))
 }
 
-/// Where nothing may be linked, sorted and disjoint.
+/// Returns the ranges in which nothing may be linked, sorted and disjoint.
 fn closed_ranges(document: &Document, tables: &Tables) -> Vec<Range<usize>> {
     let mut closed = Vec::new();
     closed.push(0..document.body.start);
@@ -399,7 +408,7 @@ fn closed_ranges(document: &Document, tables: &Tables) -> Vec<Range<usize>> {
     disjoint
 }
 
-/// Definitions of links and footnotes: what stands there is an address.
+/// Returns definitions of links and footnotes, which contain addresses.
 fn definitions(document: &Document) -> impl Iterator<Item = Range<usize>> {
     let lines = document.line_starts.windows(2).map(|pair| pair[0]..pair[1]);
     lines.filter(|line| {
@@ -408,7 +417,7 @@ fn definitions(document: &Document) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// HTML within a line: its attributes are no text.
+/// Returns HTML tags within a line, whose attributes are not text.
 fn tags(document: &Document) -> Vec<Range<usize>> {
     const LONGEST: usize = 2_000;
     let bytes = document.text.as_bytes();
@@ -425,7 +434,7 @@ fn tags(document: &Document) -> Vec<Range<usize>> {
         let end = bytes.len().min(open + LONGEST);
         let comment = bytes[open..].starts_with(b"<!--");
         let close = match comment {
-            // Once none is closed any more, none behind it is either.
+            // If no comment is closed from here on, none is further down.
             true if comments_end => {
                 let close = memchr::memmem::find(&bytes[open..], b"-->");
                 comments_end = close.is_some();
@@ -442,7 +451,7 @@ fn tags(document: &Document) -> Vec<Range<usize>> {
     found
 }
 
-/// Whether a span shares a byte with one of the ranges.
+/// Returns `true` if a span shares a byte with one of the ranges.
 fn touches(ranges: &[Range<usize>], span: &Range<usize>) -> bool {
     let index = ranges.partition_point(|range| range.start < span.end);
     covering(ranges, span.start).is_some()

@@ -1,8 +1,9 @@
-//! From the words of a link to the file that they mean, by Obsidian's rules.
+//! Resolution of the words of a link to the file that they mean, by Obsidian's
+//! rules.
 //!
-//! A name leads to the one file that has it, wherever it lies; a path is as
-//! long as its author wrote it and counts from the right. Case and the form of
-//! accents never matter. Looks at names only and opens nothing.
+//! A name leads to the one file that has it, in any folder; a path counts from
+//! the right and is as long as its author wrote it. Case and the form of
+//! accents never matter. This module looks at names only and opens nothing.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -22,23 +23,25 @@ pub struct Names {
     aliases: HashMap<String, Vec<u32>>,
 }
 
-/// Files of one name that are compared with each other, and those of them that
-/// an answer lists. Trees of documentation have thousands of `index.md`, and
-/// each of those may link to that name.
+/// Maximum number of files with one name that are compared with each other.
+/// Trees of documentation have thousands of `index.md`, and each of those may
+/// link to that name.
 const MAX_COMPARED: usize = 256;
+/// Maximum number of files that an ambiguous resolution lists.
 const MAX_LISTED: usize = 32;
 
+/// The file that a link means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resolution {
     File(u32),
-    /// Several files fit equally well, of which the first [`MAX_LISTED`] are
-    /// listed. The first is the one that is opened.
+    /// Several files match equally well; the first [`MAX_LISTED`] are listed.
+    /// The first is the one that is opened.
     Ambiguous(Vec<u32>),
     Missing,
 }
 
 impl Resolution {
-    /// The file that a click would open.
+    /// Returns the file that a click would open.
     pub fn file(&self) -> Option<u32> {
         match self {
             Resolution::File(file) => Some(*file),
@@ -49,7 +52,7 @@ impl Resolution {
 }
 
 impl Names {
-    /// The paths are relative to the root, with `/`.
+    /// Indexes paths, which are relative to the root, with `/`.
     pub fn new<'a>(paths: impl IntoIterator<Item = &'a str>) -> Names {
         let mut names = Names::default();
         for path in paths {
@@ -76,7 +79,8 @@ impl Names {
         self.paths.push(path);
     }
 
-    /// Lets a file be found by another name, where no file has that name.
+    /// Adds another name for a file. A file that has the name itself comes
+    /// first.
     pub fn add_alias(&mut self, alias: &str, file: u32) {
         let files = self.aliases.entry(fold(alias.trim()).into_owned());
         let files = files.or_default();
@@ -85,8 +89,8 @@ impl Names {
         }
     }
 
-    /// The file that `target` means in a link of the file `from`. `target` is
-    /// the link without its fragment and label; empty, it is `from` itself.
+    /// Resolves `target` in a link of the file `from`. The target is the link
+    /// without its fragment and label; an empty one means `from` itself.
     pub fn resolve(&self, target: &str, from: &str) -> Resolution {
         let target = fold(target.trim());
         let from = fold(from);
@@ -111,8 +115,8 @@ impl Names {
         }
     }
 
-    /// The file at `path` from the folder of `from`, or from the root where it
-    /// begins with `/`: how Markdown's own links lead.
+    /// Resolves a path from the folder of `from`, or from the root if it begins
+    /// with `/`, as Markdown's own links do.
     pub fn resolve_path(&self, path: &str, from: &str) -> Resolution {
         let path = fold(path.trim());
         let from = fold(from);
@@ -126,7 +130,7 @@ impl Names {
         }
     }
 
-    /// The notes and files that have this name, wherever they lie.
+    /// Returns the notes and files that have this name, in any folder.
     pub fn named(&self, name: &str) -> &[u32] {
         self.by_name
             .get(fold(name.trim()).as_ref())
@@ -142,17 +146,21 @@ impl Names {
         }
     }
 
-    /// The note or else the file at a path.
+    /// Returns the note, or else the file, at a path.
     fn at(&self, path: &str) -> Option<u32> {
         let note = self.by_path.get(&format!("{path}.md"));
         note.or_else(|| self.by_path.get(path)).copied()
     }
 
+    /// Resolves a target that counts from the right, and prefers files near
+    /// `folder`.
     fn by_suffix(&self, target: &str, folder: &str) -> Resolution {
         let Some(candidates) = self.by_name.get(last(target)) else {
             return Resolution::Missing;
         };
         let path = |file: u32| self.paths[file as usize].as_str();
+        // The exact and the neighbouring file are found without comparing
+        // thousands.
         if candidates.len() > MAX_COMPARED {
             let beside = joined(folder, target).and_then(|path| self.at(&path));
             if let Some(file) = self.at(target).or(beside) {
@@ -165,7 +173,7 @@ impl Names {
             .copied()
             .filter(|file| fits(path(*file), target, false))
             .collect();
-        // `[[LICENSE]]` is the note, where there is one beside the plain file.
+        // `[[LICENSE]]` is the note, if there is one beside the plain file.
         if fit.len() > 1 && fit.iter().any(|file| is_note_for(path(*file), target)) {
             fit.retain(|file| is_note_for(path(*file), target));
         }
@@ -198,8 +206,8 @@ impl Names {
     }
 }
 
-/// A name in the form in which names are compared: one way to write accents,
-/// no upper case.
+/// Folds a name to the form in which names are compared: composed accents,
+/// lower case.
 pub fn fold(name: &str) -> Cow<'_, str> {
     if name.is_ascii() {
         if !name.bytes().any(|byte| byte.is_ascii_uppercase()) {
@@ -207,16 +215,18 @@ pub fn fold(name: &str) -> Cow<'_, str> {
         }
         return Cow::Owned(name.to_ascii_lowercase());
     }
-    // Nearly all text is composed already, and looking costs less than composing.
+    // Nearly all text is composed already, and the check is cheaper than
+    // composing.
     match is_nfc_quick(name.chars()) {
-        // Letter by letter, as below: a whole word would end in another sigma.
+        // Letter by letter, as below: lowercasing a whole word would end it in
+        // another sigma.
         IsNormalized::Yes => Cow::Owned(name.chars().flat_map(char::to_lowercase).collect()),
         _ => Cow::Owned(name.nfc().flat_map(char::to_lowercase).collect()),
     }
 }
 
-/// The target of a reference as people write it into front matter: `note`,
-/// `[[note]]`, `[[note#part|label]]`, `./note.md`.
+/// Returns the target of a reference in front matter: `note`, `[[note]]`,
+/// `[[note#part|label]]`, `./note.md`.
 pub fn name_in(text: &str) -> &str {
     let text = text.trim();
     let text = text.strip_prefix("[[").unwrap_or(text);
@@ -224,8 +234,8 @@ pub fn name_in(text: &str) -> &str {
     text.split(['|', '#']).next().unwrap_or(text).trim()
 }
 
-/// Whether a folded path is what the folded `target` means, as a whole or, if
-/// not `exactly`, from the right.
+/// Returns `true` if a folded path is what the folded `target` means: as a
+/// whole, or from the right unless the match must be exact.
 fn fits(path: &str, target: &str, exactly: bool) -> bool {
     let ends = |path: &str| match path.strip_suffix(target) {
         Some("") => true,
@@ -235,12 +245,14 @@ fn fits(path: &str, target: &str, exactly: bool) -> bool {
     ends(path) || path.strip_suffix(".md").is_some_and(ends)
 }
 
+/// Returns `true` if the path is a note that the target names without its
+/// ending.
 fn is_note_for(path: &str, target: &str) -> bool {
     path.strip_suffix(".md")
         .is_some_and(|it| it.ends_with(target))
 }
 
-/// `path` seen from `folder`, without dots; none where it leads out.
+/// Joins `path` to `folder`, without dots; `None` if it leads out.
 pub(super) fn joined(folder: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     for part in path.split('/') {
@@ -255,6 +267,7 @@ pub(super) fn joined(folder: &str, path: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
+/// Returns the last part of a path.
 pub(super) fn last(path: &str) -> &str {
     path.rsplit_once('/').map_or(path, |(_, name)| name)
 }

@@ -1,5 +1,5 @@
-//! What links need to know of one note: its names, the places in it that can
-//! be linked to, and the links that it holds. The text itself is not kept.
+//! The facts of one note that links need: its names, the places in it that can
+//! be linked to, and the links that it contains. The text itself is not kept.
 
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
@@ -27,12 +27,14 @@ pub const NAMING_KEYS: [&str; 15] = [
     "knows",
 ];
 
-/// The key of [`NAMING_KEYS`] that is meant: `superseded_by` counts too.
+/// Returns the key of [`NAMING_KEYS`] that a spelling means: `superseded_by`
+/// counts too.
 pub fn naming_key(key: &str) -> Option<&'static str> {
     let key = key.to_ascii_lowercase().replace('_', "-");
     NAMING_KEYS.into_iter().find(|it| *it == key)
 }
 
+/// The names, link targets and links of one note.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Note {
     pub title: Option<String>,
@@ -44,50 +46,54 @@ pub struct Note {
     pub anchors: Vec<String>,
     /// In text order, those in front matter first.
     pub links: Vec<NoteLink>,
-    /// None where there is no front matter.
+    /// `None` without front matter.
     pub front_matter: Option<Vec<(String, Value)>>,
-    /// Whether it carries the version marker of closets.
+    /// Whether the text has the version marker of closets.
     pub closets_marker: bool,
 }
 
+/// A heading of a note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heading {
     pub level: u8,
     pub title: String,
 }
 
+/// A link in a note, or in its front matter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoteLink {
     pub kind: LinkKind,
-    /// As [`Link::target`], the file alone.
+    /// The file alone, without fragment and label.
     pub target: String,
     pub fragment: Option<String>,
     pub span: Range<usize>,
-    /// Where the target stands in the text, as its author wrote it. None where
-    /// it could not be found there, and for links into the same note.
+    /// The range of the target in the text, as its author wrote it. `None` if
+    /// it was not found there, and for links into the same note.
     pub at: Option<Range<usize>>,
     pub line: usize,
-    /// The key of the front matter in whose value it stands.
+    /// The key of the front matter whose value contains the link.
     pub key: Option<String>,
-    /// Whether its heading or item begins with it, as entries of an index do.
+    /// Whether the link begins its heading or item, as entries of an index do.
     pub leads: bool,
 }
 
 impl NoteLink {
-    /// Whether it stands in the value of this key of the front matter.
+    /// Returns `true` if the link is in the value of this key of the front
+    /// matter.
     pub fn names(&self, key: &str) -> bool {
         let under = self.key.as_deref().and_then(naming_key);
         under == Some(key)
     }
 
-    /// Whether Obsidian's rules decide where it leads.
+    /// Returns `true` if the rules of Obsidian decide where the link leads.
     pub fn is_wiki(&self) -> bool {
         matches!(self.kind, LinkKind::Wiki | LinkKind::Embed)
     }
 }
 
 impl Note {
-    /// `label_first` is for vaults in which `[[label|note]]` is the custom.
+    /// Parses a note. `label_first` is for vaults in which `[[label|note]]` is
+    /// the custom.
     pub(super) fn read(text: String, label_first: bool) -> Note {
         let document = document::parse(text);
         let comments = comments(&document);
@@ -121,7 +127,7 @@ impl Note {
         }
     }
 
-    /// What a key of the front matter names without brackets.
+    /// Returns the names under a key of the front matter that have no brackets.
     pub fn plain_names(&self, key: &str) -> Vec<&str> {
         let entries = self.front_matter.as_deref().unwrap_or_default();
         let Some((_, value)) = entries.iter().find(|(name, _)| name == key) else {
@@ -138,7 +144,8 @@ impl Note {
         texts.filter(|text| !text.is_empty()).collect()
     }
 
-    /// Whether the part of a link behind `#` names something in this note.
+    /// Returns `true` if the part of a link behind `#` names something in this
+    /// note.
     pub fn has(&self, fragment: &str, places: &Places) -> bool {
         let fragment = fragment.trim();
         let parts: Vec<&str> = fragment
@@ -165,7 +172,8 @@ impl Note {
                 .contains(fold(end).as_ref())
     }
 
-    /// `#a#b#c`: headings that follow each other, each deeper than the last.
+    /// Returns `true` for `#a#b#c` if these headings follow each other, each
+    /// deeper than the last.
     fn has_chain(&self, parts: &[&str]) -> bool {
         let parts: Vec<String> = parts.iter().map(|part| heading_key(part)).collect();
         let mut shallowest = vec![u8::MAX; parts.len()];
@@ -181,7 +189,7 @@ impl Note {
         shallowest.last().is_some_and(|level| *level != u8::MAX)
     }
 
-    /// What [`Note::has`] looks things up in.
+    /// Returns the lookup tables for [`Note::has`].
     pub fn places(&self) -> Places {
         let headings = self.headings.iter();
         Places {
@@ -191,8 +199,8 @@ impl Note {
         }
     }
 
-    /// Ids in HTML, and headings as URLs name them, the second of two with a
-    /// number behind it.
+    /// Returns the ids in HTML, and headings as URLs name them, repeated ones
+    /// with a number.
     fn anchors(&self) -> HashSet<String> {
         let mut anchors: HashSet<String> = self.anchors.iter().cloned().collect();
         let mut seen = HashMap::new();
@@ -218,7 +226,8 @@ pub struct Places {
     anchors: OnceCell<HashSet<String>>,
 }
 
-/// A heading as Obsidian compares it: what may not stand in a link is a space.
+/// Returns a heading as Obsidian compares it: characters that a link cannot
+/// contain are spaces.
 fn heading_key(title: &str) -> String {
     let mut key = String::with_capacity(title.len());
     for char in fold(title).chars() {
@@ -233,7 +242,7 @@ fn heading_key(title: &str) -> String {
     key
 }
 
-/// A heading as GitHub names it in a URL.
+/// Returns a heading as GitHub names it in a URL.
 fn slug(title: &str) -> String {
     fold(title)
         .chars()
@@ -246,6 +255,7 @@ fn slug(title: &str) -> String {
         .collect()
 }
 
+/// Returns the aliases in the front matter.
 fn aliases(document: &Document) -> Vec<String> {
     let Some(front_matter) = &document.front_matter else {
         return Vec::new();
@@ -263,8 +273,8 @@ fn aliases(document: &Document) -> Vec<String> {
     aliases
 }
 
-/// The ids of blocks, also those that stand right behind an embed, without
-/// the space that a block of text needs.
+/// Returns the ids of blocks, also those right after an embed, without the
+/// space that a block of text needs.
 fn blocks(document: &Document) -> Vec<String> {
     let mut ids: Vec<String> = document.block_ids.iter().map(|it| it.id.clone()).collect();
     for at in memchr::memmem::find_iter(document.text.as_bytes(), "]]^") {
@@ -278,7 +288,7 @@ fn blocks(document: &Document) -> Vec<String> {
     ids
 }
 
-/// Values of `id` and `name` in HTML.
+/// Returns the values of `id` and `name` in HTML.
 fn anchors(document: &Document) -> Vec<String> {
     let text = &document.text;
     let mut found = Vec::new();
@@ -288,6 +298,8 @@ fn anchors(document: &Document) -> Vec<String> {
             let Some(quote) = rest.chars().next().filter(|it| matches!(it, '"' | '\'')) else {
                 continue;
             };
+            // A value that is never closed must not be searched to the end of
+            // the file.
             if let Some(end) = rest[1..].bytes().take(200).position(|it| it == quote as u8) {
                 found.push(fold(&rest[1..1 + end]).into_owned());
             }
@@ -296,8 +308,8 @@ fn anchors(document: &Document) -> Vec<String> {
     found
 }
 
-/// Obsidian's comments, `%% … %%`, outside of code; one that is never closed
-/// hides nothing.
+/// Returns Obsidian's comments, `%% … %%`, outside code; one that is never
+/// closed hides nothing.
 pub(super) fn comments(document: &Document) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut open: Option<usize> = None;
@@ -314,12 +326,13 @@ pub(super) fn comments(document: &Document) -> Vec<Range<usize>> {
     found
 }
 
-/// The range of a sorted, disjoint list that holds `at`.
+/// Returns the range of a sorted, disjoint list that contains `at`.
 pub(super) fn covering(ranges: &[Range<usize>], at: usize) -> Option<&Range<usize>> {
     let index = ranges.partition_point(|range| range.start <= at);
     ranges[..index].last().filter(|range| at < range.end)
 }
 
+/// Returns the link as the vault needs it; `None` for links that name no note.
 fn note_link(
     document: &Document,
     link: &Link,
@@ -347,7 +360,8 @@ fn note_link(
         fragment = part;
     }
     if wiki && label_first {
-        // There `#from,1:#to` is a part of a note, and `name.*` are many notes.
+        // In such vaults `#from,1:#to` is a part of a note, and `name.*` are
+        // many notes.
         fragment = fragment.map(|it| it.split([',', ':']).next().unwrap_or("").to_owned());
         if target.ends_with('*') {
             return None;
@@ -395,7 +409,8 @@ fn note_link(
     })
 }
 
-/// Where `wanted` stands in `source`, behind something that `fits`.
+/// Returns the range of `wanted` in `source`, behind text for which `fits`
+/// returns `true`.
 fn place_in(source: &str, wanted: &str, fits: impl Fn(&str) -> bool) -> Option<Range<usize>> {
     if wanted.is_empty() {
         return None;
@@ -405,7 +420,7 @@ fn place_in(source: &str, wanted: &str, fits: impl Fn(&str) -> bool) -> Option<R
     Some(start..start + wanted.len())
 }
 
-/// Where the path of a link of Markdown's own stands in it.
+/// Returns the range of the path in one of Markdown's own links.
 fn destination_in(source: &str, link: &Link) -> Option<Range<usize>> {
     if link.kind == LinkKind::Import {
         return source[1..]
@@ -415,7 +430,8 @@ fn destination_in(source: &str, link: &Link) -> Option<Range<usize>> {
     if !matches!(link.kind, LinkKind::Inline | LinkKind::Image) {
         return None;
     }
-    // The last `](` that leads where the link does: a title may hold another.
+    // Searches backwards for the last `](` with this target: a title may
+    // contain another.
     let mut before = source.len();
     while let Some(open) = source[..before].rfind("](") {
         before = open;
@@ -436,7 +452,7 @@ fn destination_in(source: &str, link: &Link) -> Option<Range<usize>> {
         if document::percent_decoded(raw) == link.target {
             return Some(start..start + raw.len());
         }
-        // Brackets of its own, as in `(a_(b).md)`.
+        // The target has brackets of its own, as in `(a_(b).md)`.
         if let Some(raw) = raw.get(..link.target.len())
             && raw == link.target
         {

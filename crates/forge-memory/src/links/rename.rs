@@ -1,7 +1,8 @@
-//! A file gets another path, and every link goes on leading where it led.
+//! Renames of files after which every link leads where it did before.
 //!
-//! Each link of the vault is followed before and after the move; only those
-//! that would lead elsewhere are written anew, in the form their author chose.
+//! Each link of the vault is followed before and after the move; only links
+//! that would lead elsewhere are rewritten, in the form that their author
+//! chose.
 
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -15,36 +16,46 @@ use crate::diagnostic::Diagnostic;
 use crate::document::{self, Document, Edit, LinkKind, percent_decoded};
 use crate::workspace::{self, Move, PathError, Proposal, RelPath, Workspace};
 
-/// What a rename would do.
+/// The changes that a rename would make.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Renaming {
     pub from: RelPath,
     pub to: RelPath,
     pub proposal: Proposal,
-    /// Links that are written anew.
+    /// Number of links that are rewritten.
     pub links: usize,
-    /// File and line of links that must change and could not be.
+    /// File and line of links that should change and could not be rewritten.
     pub left_alone: Vec<(RelPath, usize)>,
 }
 
+/// The reason why a file cannot be renamed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// The caller named a file that the vault does not have.
     #[error("There is no file `{name}`")]
     Missing { name: String },
+    /// The caller's name fits several files.
     #[error("`{name}` may be {}", several(files))]
     Ambiguous { name: String, files: Vec<RelPath> },
+    /// The caller's new path is taken, or is the target of two moves.
     #[error("`{path}` exists already; choose another name")]
     Exists { path: RelPath },
+    /// The caller's new path has characters that no link can contain.
     #[error(
         "No link can hold `{path}`: `[`, `]`, `|`, `#`, `^`, `<` and backticks have a meaning there, and names have no spaces around them"
     )]
     Unlinkable { path: RelPath },
+    /// The caller's new path begins with a dot, so that the note would vanish
+    /// from the vault.
     #[error("`{path}` would be hidden: no note is looked for below a name that begins with a dot")]
     Hidden { path: RelPath },
+    /// The caller's new path contains a secret.
     #[error(transparent)]
     Refused(#[from] admit::Refusal),
+    /// The caller's new path is invalid.
     #[error(transparent)]
     Path(#[from] PathError),
+    /// The workspace cannot be read, or a file changed during the rename.
     #[error(transparent)]
     Workspace(#[from] workspace::Error),
 }
@@ -87,8 +98,8 @@ fn several(files: &[RelPath]) -> String {
     names.join(" or ")
 }
 
-/// The path that `text` means for a file that lies at `from`. A bare name
-/// stays in the folder, a folder keeps the name, and the ending stays.
+/// Resolves the new path of the file `from`. A bare name stays in the folder, a
+/// folder keeps the file name, and the ending stays.
 pub fn destination(vault: &Vault, from: &RelPath, text: &str) -> Result<RelPath, Error> {
     let folder = RelPath::new(text).ok().filter(|path| {
         vault
@@ -113,13 +124,14 @@ pub fn destination(vault: &Vault, from: &RelPath, text: &str) -> Result<RelPath,
     }
 }
 
+/// Plans the rename of one file.
 pub fn rename(
     workspace: &Workspace,
     vault: &Vault,
     from: &RelPath,
     to: &RelPath,
 ) -> Result<Renaming, Error> {
-    // A name is written into every link, and shown wherever the file is.
+    // The name is written into every link, and shown wherever the file is.
     admit::refuse_secrets([to.as_str()])?;
     let moves = vec![Move {
         from: from.clone(),
@@ -128,8 +140,8 @@ pub fn rename(
     rename_all(workspace, vault, moves)
 }
 
-/// Several files at once; each link is written anew once, for the vault as it
-/// will be in the end. There must be at least one.
+/// Plans the rename of several files at once; each link is rewritten once, for
+/// the vault as it will be in the end. Fails if there are no moves.
 pub fn rename_all(
     workspace: &Workspace,
     vault: &Vault,
@@ -182,6 +194,7 @@ pub fn rename_all(
         let text = workspace.read_text(&file.path)?;
         let document = document::parse(text.as_str());
         let mut edits = Vec::new();
+        // Only files with reference links need the definitions.
         let definitions = LazyCell::new(|| definitions(&text));
         let mut written: HashSet<String> = HashSet::new();
         for (link, new) in wanted {
@@ -195,6 +208,7 @@ pub fn rename_all(
         }
         edits.extend(plain_edits(&document, names));
         edits.sort_by_key(|edit| edit.span.start);
+        // A definition that several links use is edited once.
         edits.dedup();
         let unlinking = edits_that_unlink(&document, &edits);
         for start in &unlinking {
@@ -210,12 +224,12 @@ pub fn rename_all(
     Ok(renaming)
 }
 
-/// A file is parsed so often to find the edits that unlink something.
+/// Maximum number of parses of a file to find the edits that unlink something.
 const MAX_PARSES: usize = 64;
 
-/// Where edits begin after which what was a link would be none: `related:
-/// [[a, b]]` in front matter is a list. Halves are tried, since few edits do so
-/// or none; where many do, those that were not tried count as well.
+/// Returns the starts of edits that would turn a link into something else:
+/// `related: [[a, b]]` in front matter is a list. Halves are tried, since few
+/// or no edits do so; if many do, the untried ones count as well.
 fn edits_that_unlink(document: &Document, edits: &[Edit]) -> BTreeSet<usize> {
     let mut found = BTreeSet::new();
     let mut parts = vec![edits];
@@ -238,13 +252,14 @@ fn edits_that_unlink(document: &Document, edits: &[Edit]) -> BTreeSet<usize> {
     found
 }
 
+/// Returns the error for a file that changed during the operation.
 fn changed(workspace: &Workspace, path: &RelPath) -> Error {
     Error::Workspace(workspace::Error::ChangedSince {
         path: workspace.absolute(path),
     })
 }
 
-/// The vault as it will be.
+/// The vault after the moves.
 struct After<'a> {
     vault: &'a Vault,
     moved: BTreeMap<u32, &'a RelPath>,
@@ -270,6 +285,7 @@ impl<'a> After<'a> {
         }
     }
 
+    /// Returns the path of a file after the moves.
     fn path(&self, file: u32) -> &str {
         match self.moved.get(&file) {
             Some(to) => to.as_str(),
@@ -277,7 +293,8 @@ impl<'a> After<'a> {
         }
     }
 
-    /// The links of a note that must be written anew, with their new target.
+    /// Returns the links of a note that must be rewritten, with their new
+    /// target.
     fn rewrites<'n>(&self, from: u32, note: &'n Note) -> Vec<(&'n NoteLink, String)> {
         let rewrite = |link: &NoteLink| {
             if link.target.is_empty() {
@@ -291,10 +308,10 @@ impl<'a> After<'a> {
             let is_clear = matches!(new, Resolution::File(_));
             let old = self.vault.file(from).path.as_str();
             let by_path = self.by_path(&self.vault.names, old, link, file);
-            // Obsidian finds by name what others find by its path alone.
+            // Obsidian finds by name what other programs find by path alone.
             let lost = by_path && !self.by_path(&self.names, self.path(from), link, file);
-            // From another folder the way is another one, and a shorter one
-            // must be taken: the way back leads to the same bytes.
+            // A relative path changes with the folder, and the shorter form is
+            // required: the way back must restore the same bytes.
             let relative = by_path && !link.target.starts_with('/')
                 || link.target.starts_with("./")
                 || link.target.starts_with("../");
@@ -311,13 +328,14 @@ impl<'a> After<'a> {
             .collect()
     }
 
-    /// Whether one of Markdown's own links leads to the file by its path.
+    /// Returns `true` if one of Markdown's own links leads to the file by its
+    /// path.
     fn by_path(&self, names: &Names, from: &str, link: &NoteLink, file: u32) -> bool {
         !link.is_wiki() && names.resolve_path(&link.target, from).file() == Some(file)
     }
 
-    /// A link of the moved file to something that is not in the listing, such
-    /// as a folder, leads there from its new place too.
+    /// Returns the new target for a link of the moved file to something that is
+    /// not in the listing, such as a folder.
     fn unlisted(&self, from: u32, link: &NoteLink) -> Option<String> {
         let old = self.vault.file(from).path.as_str();
         let relative =
@@ -327,7 +345,7 @@ impl<'a> After<'a> {
             return None;
         }
         let full = joined(folder_of(old), &link.target)?;
-        // What is nowhere stays as its author wrote it.
+        // A link to nothing stays as its author wrote it.
         let known = !is_local(old, link)
             || self
                 .vault
@@ -341,7 +359,7 @@ impl<'a> After<'a> {
         (known && new != link.target).then_some(new)
     }
 
-    /// How the author of `link` would name `file` now.
+    /// Returns the name of `file` in the form that the author of `link` chose.
     fn written(&self, from: u32, file: u32, link: &NoteLink) -> String {
         let author = link.target.as_str();
         let path = self.path(file);
@@ -368,7 +386,8 @@ impl<'a> After<'a> {
         self.shortest(path, author.matches('/').count() + 1, file, here)
     }
 
-    /// The end of `path` with at least `parts` parts that means `file` alone.
+    /// Returns the shortest end of a path, with at least `parts` parts, that
+    /// means `file` alone.
     fn shortest(&self, path: &str, parts: usize, file: u32, here: &str) -> String {
         let all: Vec<&str> = path.split('/').collect();
         (parts.min(all.len())..=all.len())
@@ -410,7 +429,8 @@ impl<'a> After<'a> {
         }
     }
 
-    /// Names without brackets in front matter: key, old and new name.
+    /// Returns the names without brackets in front matter that must change:
+    /// key, old and new name.
     fn plain_rewrites<'n>(&self, from: u32, note: &'n Note) -> Vec<(&'n str, String, String)> {
         let old = self.vault.file(from).path.as_str();
         let mut found = Vec::new();
@@ -445,7 +465,7 @@ impl<'a> After<'a> {
     }
 }
 
-/// The edits that replace whole names in the lines of their keys.
+/// Returns the edits that replace whole names in the lines of their keys.
 fn plain_edits(document: &Document, mut names: Vec<(&str, String, String)>) -> Vec<Edit> {
     names.sort();
     names.dedup();
@@ -477,7 +497,8 @@ fn plain_edits(document: &Document, mut names: Vec<(&str, String, String)>) -> V
     names.into_iter().filter_map(edit).collect()
 }
 
-/// Where definitions `[label]: target` have their target, by target.
+/// Returns the spans of the targets of definitions `[label]: target`, by
+/// target.
 fn definitions(text: &str) -> HashMap<String, Vec<Range<usize>>> {
     let mut found: HashMap<String, Vec<Range<usize>>> = HashMap::new();
     let mut at = 0;
@@ -503,7 +524,8 @@ fn definitions(text: &str) -> HashMap<String, Vec<Range<usize>>> {
     found
 }
 
-/// A path as it may stand in a link of Markdown's own, in the author's way.
+/// Encodes a path for one of Markdown's own links, as the author encoded the
+/// old one.
 fn encoded(text: &str, span: &Range<usize>, path: &str) -> String {
     let pointed = text[..span.start].ends_with('<');
     let old = &text[span.clone()];
@@ -528,11 +550,12 @@ fn encoded(text: &str, span: &Range<usize>, path: &str) -> String {
     out
 }
 
+/// Returns the folder of a path; empty at the root.
 fn folder_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// The way from a folder to a path, both from the root.
+/// Returns the relative path from a folder to a path, both from the root.
 fn relative_path(folder: &str, path: &str) -> String {
     let here: Vec<&str> = folder.split('/').filter(|it| !it.is_empty()).collect();
     let there: Vec<&str> = path.split('/').collect();

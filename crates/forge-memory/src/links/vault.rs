@@ -1,4 +1,5 @@
-//! Every file of the workspace as links see it, read once.
+//! The vault: every file of the workspace as links see it, read once. Files
+//! that cannot be read keep their names, so that links to them stay valid.
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,7 +11,7 @@ use crate::document::LinkKind;
 use crate::state_files::MIND_FOLDER;
 use crate::workspace::{RelPath, Role, ScanProblem, Workspace, role_by_path};
 
-/// Files that could not be read are named up to this many.
+/// Maximum number of unreadable files that are listed.
 const MAX_PROBLEM_LINES: usize = 10;
 
 /// Sorted by path. Files that cannot be read are there, as names.
@@ -21,19 +22,21 @@ pub struct Vault {
     pub problems: Vec<ScanProblem>,
 }
 
+/// A file of the vault.
 #[derive(Debug, Clone, PartialEq)]
 pub struct File {
     pub path: RelPath,
     pub role: Role,
     pub mtime_ns: i64,
-    /// What the file holds, where it is Markdown.
+    /// The content of a Markdown file.
     pub note: Option<Note>,
 }
 
 impl Vault {
+    /// Reads every file of the workspace, Markdown with its links.
     pub fn read(workspace: &Workspace) -> Vault {
         let mut tree = workspace.tree();
-        // Memory is in folders with a dot as well.
+        // Memory is also in folders whose names begin with a dot.
         for found in workspace.scan().files {
             if found.path.as_str().starts_with('.') {
                 tree.files.push(found);
@@ -86,6 +89,7 @@ impl Vault {
         Vault::of(files, self.problems)
     }
 
+    /// Builds the vault and the index of its names.
     fn of(files: Vec<File>, problems: Vec<ScanProblem>) -> Vault {
         let mut names = Names::new(files.iter().map(|file| file.path.as_str()));
         for (index, file) in files.iter().enumerate() {
@@ -111,29 +115,30 @@ impl Vault {
         lines
     }
 
+    /// Returns the file with this index. Panics if there is none.
     pub fn file(&self, index: u32) -> &File {
         &self.files[index as usize]
     }
 
-    /// The notes with their numbers.
+    /// Returns the notes with their indexes.
     pub fn notes(&self) -> impl Iterator<Item = (u32, &File, &Note)> {
         let numbered = (0..).zip(&self.files);
         numbered.filter_map(|(index, file)| Some((index, file, file.note.as_ref()?)))
     }
 
-    /// The number of a file, by its path.
+    /// Returns the index of the file with this path.
     pub fn position(&self, path: &RelPath) -> Option<u32> {
         let found = self.files.binary_search_by(|file| file.path.cmp(path));
         found.ok().map(|index| index as u32)
     }
 
-    /// Where a link of the file `from` leads.
+    /// Resolves a link of the file `from`.
     pub fn resolve(&self, from: u32, link: &NoteLink) -> Resolution {
         resolve_in(&self.names, self.file(from).path.as_str(), from, link)
     }
 
-    /// The shortest name by which every file of the vault finds this one:
-    /// its name alone, or its path where others have the same name.
+    /// Returns the shortest name by which every file of the vault finds this
+    /// one: its name alone, or its path if others have the same name.
     pub fn link_name(&self, index: u32) -> &str {
         let path = self.file(index).path.as_str();
         let path = path.strip_suffix(".md").unwrap_or(path);
@@ -144,6 +149,7 @@ impl Vault {
     }
 }
 
+/// Resolves a link by the rules of its kind.
 pub(super) fn resolve_in(names: &Names, path: &str, from: u32, link: &NoteLink) -> Resolution {
     if link.target.is_empty() {
         return Resolution::File(from);
@@ -151,8 +157,8 @@ pub(super) fn resolve_in(names: &Names, path: &str, from: u32, link: &NoteLink) 
     match link.kind {
         LinkKind::Wiki | LinkKind::Embed => names.resolve(&link.target, path),
         LinkKind::Import => names.resolve_path(&link.target, path),
-        // Markdown's own links lead from the folder; Obsidian also takes them
-        // as it takes its own.
+        // Markdown's own links start at the folder; Obsidian also resolves them
+        // as its own.
         _ => match names.resolve_path(&link.target, path) {
             Resolution::Missing => names.resolve(&link.target, path),
             found => found,
@@ -160,11 +166,12 @@ pub(super) fn resolve_in(names: &Names, path: &str, from: u32, link: &NoteLink) 
     }
 }
 
-/// Whether a link leads somewhere that a listing of files can tell about: not
-/// to the network, out of the workspace, or into a folder that is not listed.
+/// Returns `true` if a listing of files decides whether the link is broken: not
+/// for links to the network, out of the workspace, or into a folder that is not
+/// listed.
 pub(super) fn is_local(path: &str, link: &NoteLink) -> bool {
     let target = link.target.as_str();
-    // A name may hold a colon; what has a scheme and slashes is a URL.
+    // A name may contain a colon; a scheme with slashes is a URL.
     let url = target.split_once(':').is_some_and(|(scheme, rest)| {
         scheme.len() > 1
             && scheme
@@ -241,16 +248,17 @@ fn read_notes(workspace: &Workspace, files: &mut [File], problems: &mut Vec<Scan
     }
 }
 
-/// A Markdown file that people write. Those with a dot are the machine's, such
-/// as `memory/.graph.md`.
+/// Returns `true` for Markdown that people write. Files with a dot are
+/// generated, such as `memory/.graph.md`.
 fn is_note(path: &RelPath) -> bool {
     path.as_str().ends_with(".md") && !path.file_name().starts_with('.')
 }
 
-/// In a vault of Dendron's a link is `[[label|note]]`, and every note carries
-/// the fields that Dendron gave it. A sample tells.
+/// Returns `true` for a vault of Dendron's, where a link is `[[label|note]]`
+/// and every note carries the fields of Dendron. A sample of the notes decides.
 fn is_dendron(workspace: &Workspace, files: &[File], notes: &[usize]) -> bool {
     const SAMPLE: usize = 16;
+    // Spread over the vault, since one folder may come from elsewhere.
     let step = (notes.len() / SAMPLE).max(1);
     let sample: Vec<usize> = notes.iter().copied().step_by(step).take(SAMPLE).collect();
     let with_fields = sample.iter().filter(|&&index| {

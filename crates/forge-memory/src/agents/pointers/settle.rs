@@ -1,7 +1,7 @@
-//! Which pointers stand in the index and which on the pages behind it. Pure:
-//! the same files and topics give the same result, and that result again
-//! itself. What somebody wrote moves whole or stays, and is never dropped.
-//! Pointers come back when there is room; text that is no pointer does not.
+//! The allocation of pointers to the index and the pages behind it. It is pure
+//! and idempotent: its result, as input, gives that result again. Text of the
+//! user moves whole or stays, and is never dropped. Pointers come back when
+//! there is room; other text does not.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,18 +11,18 @@ use super::units::{self, Names, Size, Unit, UnitKind};
 use super::{MAX_BYTES, MAX_LINES, Shelf};
 use crate::document;
 
-/// An index with the pages behind it.
+/// The text of an index and of the pages behind it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Texts {
     pub(super) index: Option<String>,
     pub(super) pages: Vec<String>,
 }
 
-/// A topic as the index sees it.
+/// A topic as the allocation sees it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Candidate {
     pub(super) target: String,
-    /// What stands behind the marker of its line.
+    /// The line without its list marker.
     pub(super) line: String,
     /// Higher stays longer.
     pub(super) worth: f64,
@@ -30,31 +30,36 @@ pub(super) struct Candidate {
     pub(super) written: (Timestamp, Timestamp),
 }
 
+/// The result of an allocation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Settled {
     pub(super) texts: Texts,
     /// Topics that had no pointer and have one now.
     pub(super) added: Vec<String>,
-    /// Pointers that lead nowhere: page (0 is the index), line and target.
+    /// Pointers to missing files: page (0 is the index), line and target.
     pub(super) lost: Vec<(usize, usize, String)>,
     /// Topics that only the pages point to.
     pub(super) more: usize,
 }
 
+/// The caps of an index and of each page.
 const MOST: Size = Size {
     lines: MAX_LINES,
     bytes: MAX_BYTES,
 };
-/// Room for the note and for the line ends that joining pieces may take.
+/// Reserved room for the note, and for the line ends that joining pieces may
+/// add.
 const SPARE: Size = Size {
     lines: 6,
     bytes: 300,
 };
 
-/// What stands on a page between its pointers and text that is none.
+/// The mark on a page between its pointers and text that was moved from the
+/// index.
 pub(super) const MOVED: &str = "<!-- moved here from the index, word for word -->";
 
-/// Brings an index up to date. `drop_lost` takes out pointers to nothing.
+/// Brings an index up to date. With `drop_lost` it removes pointers to missing
+/// files.
 pub(super) fn settle(
     shelf: &Shelf,
     texts: &Texts,
@@ -76,9 +81,12 @@ pub(super) fn settle(
     };
     let mut start = texts.clone();
     let mut next = first.clone();
-    // What is left of a text may read differently without what was moved, and
-    // then a pointer that left may come back, but not to its place. So the text
-    // that has to leave is found first, and pointers are chosen without it.
+    // The rest of a text may parse differently without the text that moved, and
+    // then a pointer that left could come back, but not to its place. So the
+    // text that has to leave is found first, and pointers are chosen without
+    // it.
+    // Bounded, since each round parses everything again; the fallback below
+    // always works.
     for _ in 0..4 {
         let (end, more, is_stable) = repeated(&names, next, candidates, drop_lost);
         if is_stable && in_order(shelf, texts, &end, candidates, more) {
@@ -90,13 +98,14 @@ pub(super) fn settle(
         start = less;
         next = step(&names, &start, candidates, drop_lost, Keep::Text);
     }
-    // Lines that cannot read as anything else.
+    // Falls back to pointers alone, which cannot parse as anything else.
     let next = step(&names, texts, candidates, drop_lost, Keep::Pointers);
     let (end, more, _) = repeated(&names, next, candidates, drop_lost);
     reported(end, more)
 }
 
-/// Steps until they change nothing, and whether it came to that.
+/// Repeats steps until they change nothing; the flag is `true` if that state
+/// was reached.
 fn repeated(
     names: &Names,
     first: Settled,
@@ -108,6 +117,7 @@ fn repeated(
         mut more,
         ..
     } = first;
+    // A result that alternates is cut off here and counts as unstable.
     for _ in 0..7 {
         let next = step(names, &texts, candidates, drop_lost, Keep::Text);
         let is_stable = next.texts == texts;
@@ -119,8 +129,8 @@ fn repeated(
     (texts, more, false)
 }
 
-/// Whether the lines that stood in an index and still do are in their order.
-/// Lines that we write, or that came from a page, may stand anywhere.
+/// Returns `true` if the lines that stayed in an index kept their order.
+/// Generated lines and lines that came from a page may be anywhere.
 fn in_order(
     shelf: &Shelf,
     before: &Texts,
@@ -148,8 +158,8 @@ fn in_order(
         .all(|line| was.any(|it| it == line))
 }
 
-/// A start with the text on a page that is there in the end. None where that
-/// is no other start.
+/// Moves the text that a page has in the end to a page at the start. Returns
+/// `None` if that changes nothing.
 fn without_what_left(names: &Names, start: &Texts, end: &Texts) -> Option<Texts> {
     let mut left: HashMap<&str, isize> = HashMap::new();
     for (texts, by) in [(end, 1), (start, -1)] {
@@ -185,15 +195,16 @@ fn without_what_left(names: &Names, start: &Texts, end: &Texts) -> Option<Texts>
     Some(Texts { index, pages })
 }
 
-/// What an index that is too long keeps besides pointers.
+/// The content that an index keeps when it is too long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Keep {
-    /// What somebody wrote, as far as there is room.
+    /// Text of the user, as far as there is room.
     Text,
-    /// Nothing, and of the pointers those that stand as well anywhere.
+    /// No text, and only pointers that work on any page.
     Pointers,
 }
 
+/// Allocates pointers and text to the index and its pages once.
 fn step(
     names: &Names,
     texts: &Texts,
@@ -213,6 +224,7 @@ fn step(
         if drop_lost {
             units.retain(|unit| !matches!(unit.kind, UnitKind::Lost { .. }));
         }
+        // Generated lines are rendered again at the end.
         without_notes(units)
     };
     let here = read(0, index);
@@ -229,7 +241,7 @@ fn step(
         }
         add_lines(&mut moved, rest);
     }
-    // A copy of what the index says already is of no use on a page.
+    // A copy of what the index already contains is of no use on a page.
     let mut said: HashSet<String> = here.iter().map(trimmed).collect();
     behind.retain(|unit| said.insert(trimmed(unit)));
     let new = without_pointer(&here, &behind, candidates);
@@ -253,7 +265,7 @@ fn step(
             more: 0,
         };
     }
-    // Nor is one in the index, where there is no room.
+    // Copies within the index go only when there is no room.
     let mut here = with_less_text(names, here.clone(), candidates, keep, &mut moved);
     let mut behind = behind.clone();
     let mut said = HashSet::new();
@@ -319,11 +331,12 @@ fn step(
     }
 }
 
+/// Returns the text of a unit without surrounding whitespace.
 fn trimmed(unit: &Unit) -> String {
     unit.text.trim().to_owned()
 }
 
-/// Topics that nothing points to, the newest first.
+/// Returns the topics that nothing points to, the newest first.
 fn without_pointer<'a>(
     here: &[Unit],
     behind: &[Unit],
@@ -339,7 +352,7 @@ fn without_pointer<'a>(
     new
 }
 
-/// A page's pointers, and the text behind them that is none.
+/// Splits a page into its pointers and the moved text behind them.
 fn split_page(page: &str) -> (&str, &str) {
     let mut at = 0;
     for line in page.split_inclusive('\n') {
@@ -351,7 +364,7 @@ fn split_page(page: &str) -> (&str, &str) {
     (page, "")
 }
 
-/// Adds text that ends with a line end.
+/// Adds text and makes it end with a line end.
 fn add_lines(out: &mut String, text: &str) {
     out.push_str(text);
     if !text.is_empty() && !text.ends_with(['\n', '\r']) {
@@ -359,7 +372,7 @@ fn add_lines(out: &mut String, text: &str) {
     }
 }
 
-/// Takes out lines of ours, and the blank line behind one that stood alone.
+/// Removes generated lines, and the blank line after one that was alone.
 fn without_notes(units: Vec<Unit>) -> Vec<Unit> {
     let mut out: Vec<Unit> = Vec::new();
     let mut drops_blank = false;
@@ -374,8 +387,8 @@ fn without_notes(units: Vec<Unit>) -> Vec<Unit> {
     out
 }
 
-/// The pieces of an index without the text that leaves no room for a pointer.
-/// What is left is read anew each time, since it may read differently.
+/// Moves text to pages until the longest pointer fits into the index. Parses
+/// the rest again each time, since it may read differently.
 fn with_less_text(
     names: &Names,
     mut here: Vec<Unit>,
@@ -384,10 +397,12 @@ fn with_less_text(
     moved: &mut String,
 ) -> Vec<Unit> {
     let longest = candidates.iter().map(|it| it.line.len()).max().unwrap_or(0);
+    // Room for one pointer of the maximum size.
     let room = SPARE.plus(Size {
         lines: 1,
         bytes: longest.max(units::LONGEST) + 8,
     });
+    // The last round moves all text, so that this ends.
     for round in 0..10 {
         let mut taken = room;
         let mut kept: Vec<Unit> = Vec::new();
@@ -418,17 +433,20 @@ fn with_less_text(
     here
 }
 
-/// Whether it is a line that may stand on a page as well as in the index.
+/// Returns `true` if the unit is a line that works on a page as well as in the
+/// index.
 fn is_pointer(unit: &Unit, keep: Keep) -> bool {
     matches!(unit.kind, UnitKind::Pointer | UnitKind::Lost { .. })
         && (keep == Keep::Text
             || units::lines(&unit.text) == 1 && unit.text.starts_with(['-', '*', '+']))
 }
 
+/// Returns `true` if a text is within the caps of an index.
 fn index_fits(text: &str) -> bool {
     units::lines(text) <= MAX_LINES && text.len() <= MAX_BYTES
 }
 
+/// Returns the unit of a topic that has no pointer yet.
 fn generated(candidate: &Candidate) -> Unit {
     Unit {
         text: format!("- {}\n", candidate.line),
@@ -440,8 +458,9 @@ fn generated(candidate: &Candidate) -> Unit {
     }
 }
 
-/// What stays in the index.
+/// The units and new lines that stay in the index.
 struct Chosen<'a> {
+    /// By address, since two units may have the same text.
     kept: HashSet<*const Unit>,
     new: Vec<&'a str>,
 }
@@ -452,9 +471,9 @@ impl Chosen<'_> {
     }
 }
 
-/// The newest pointer first, then what somebody wrote, then the pointers that
-/// are worth most, as long as there is room. The order depends on what there
-/// is and not on where it stands, so that choosing again chooses the same.
+/// Chooses the newest pointer first, then text of the user, then the pointers
+/// with the highest worth, while there is room. The order depends on the
+/// content and not on its place, so that the choice is idempotent.
 fn choose<'a>(
     here: &[Unit],
     behind: &[Unit],
@@ -478,7 +497,8 @@ fn choose<'a>(
     let worth: HashMap<&String, f64> = candidates.iter().map(|it| (&it.target, it.worth)).collect();
     let all = || here.iter().chain(behind);
     let is_pointer = |unit: &&Unit| is_pointer(unit, keep);
-    // As long as it will be when it is read again, or that would choose others.
+    // Counts the line as long as it is when it is parsed again; another size
+    // would choose other lines.
     let indents = here.iter().filter(is_pointer);
     let indents = indents.map(|unit| unit.text.len() - unit.text.trim_start_matches(' ').len());
     let around = "- ".len() + newline.len() + indents.max().unwrap_or(0);
@@ -488,6 +508,7 @@ fn choose<'a>(
     };
     let newest = candidates
         .iter()
+        // Of two topics of one moment, the first by name counts as newer.
         .max_by(|a, b| (a.written, &b.target).cmp(&(b.written, &a.target)));
     if let Some(newest) = newest {
         let its = all().find(|unit| is_pointer(unit) && unit.targets.contains(&newest.target));
@@ -522,6 +543,8 @@ fn choose<'a>(
         .iter()
         .filter(|it| !chosen.new.contains(&it.line.as_str()));
     lines.extend(waiting.map(|it| (it.worth, format!("- {}", it.line), Line::New(it))));
+    // The text decides between equals, so that the choice does not depend on
+    // the place of a line.
     lines.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
     for (_, _, line) in lines {
         match line {
@@ -534,7 +557,7 @@ fn choose<'a>(
             _ => {}
         }
     }
-    // In the order in which they are written: newest first.
+    // In the order in which they are rendered: newest first.
     let order: HashMap<&str, usize> = new
         .iter()
         .enumerate()
@@ -544,7 +567,7 @@ fn choose<'a>(
     chosen
 }
 
-/// An index in the making.
+/// An index before it is rendered.
 struct Draft<'a> {
     names: &'a Names<'a>,
     newline: &'static str,
@@ -557,17 +580,17 @@ struct Draft<'a> {
     note: Option<String>,
 }
 
-/// Where new pointers go.
+/// The place of new pointers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// Where a reader would put them.
+    /// The place where a reader would put them.
     Usual,
-    /// Before everything, where nothing can swallow them.
+    /// The top, where no other text can swallow them.
     Top,
 }
 
 impl Draft<'_> {
-    /// The text, with new pointers in a place where they are read as such.
+    /// Renders the index, with new pointers where they parse as pointers.
     fn written(&self, candidates: &[Candidate]) -> String {
         let text = self.at(Place::Usual);
         if self.new.is_empty() && self.back.is_empty() && self.note.is_none() {
@@ -595,6 +618,7 @@ impl Draft<'_> {
         }
     }
 
+    /// Renders the index with new pointers at a place.
     fn at(&self, place: Place) -> String {
         let is_pointer = |unit: &&Unit| is_pointer(unit, Keep::Text);
         let adds = !self.new.is_empty() || self.note.is_some() || !self.back.is_empty();
@@ -604,7 +628,7 @@ impl Draft<'_> {
             (usize::MAX, false)
         };
         let mut out = Text::new(self.newline);
-        // Behind the last pointer: what comes back, and the note.
+        // After the last pointer: the pointers that came back, and the note.
         let last = self.here.iter().rposition(is_pointer);
         let last = last.filter(|_| place == Place::Usual);
         let mut rest_done = false;
@@ -640,11 +664,13 @@ impl Draft<'_> {
         out.text
     }
 
+    /// Adds the new pointers, indented as the unit that follows them.
     fn new_lines(&self, out: &mut Text, block: bool, before: &Unit) {
         if block && !self.new.is_empty() {
             out.blank();
         }
-        // Items further in would become parts of the new one.
+        // Without the same indent, the following items would become children of
+        // the new one.
         let text = &before.text;
         let indent = if block {
             ""
@@ -656,7 +682,8 @@ impl Draft<'_> {
         }
     }
 
-    /// What came back, and where the rest is.
+    /// Adds the pointers that came back from pages, and the line that leads to
+    /// the rest. Always returns `true`.
     fn rest(&self, out: &mut Text, block: bool) -> bool {
         let mut first = block && self.new.is_empty();
         for unit in &self.back {
@@ -674,9 +701,9 @@ impl Draft<'_> {
         true
     }
 
-    /// The unit before which new pointers go, and whether they are a list of
-    /// their own there. The newest stand first: whoever cuts an index off cuts
-    /// its end.
+    /// Returns the index of the unit before which new pointers go, and whether
+    /// they need a list of their own. The newest come first: a client that
+    /// truncates an index drops its end.
     fn place(&self, place: Place) -> (usize, bool) {
         let units = &self.here;
         if place == Place::Top {
@@ -687,7 +714,7 @@ impl Draft<'_> {
             .iter()
             .position(|unit| is_pointer(unit, Keep::Text) && unit.section <= 1);
         if let Some(mut first) = first {
-            // An indented one belongs to an item above it.
+            // An indented item belongs to the item above it.
             while units[first].text.starts_with(' ') && !units[first].begins && first > 0 {
                 first -= 1;
             }
@@ -700,8 +727,8 @@ impl Draft<'_> {
     }
 }
 
-/// The pages behind an index: pointers first, then text that is none, which
-/// nothing reads but people.
+/// Renders the pages behind an index: pointers first, then moved text that only
+/// people read.
 fn pages(names: &Names, away: &[&Unit], moved: &str) -> Vec<String> {
     let mut pages: Vec<(Vec<&str>, Vec<&str>)> = Vec::new();
     let mut taken = MOST;
@@ -756,7 +783,7 @@ impl Text {
         }
     }
 
-    /// Begins a line, unless one is begun.
+    /// Ends the last line if it is not ended.
     fn end_line(&mut self) {
         let bare = self.text.trim_start_matches('\u{feff}');
         if !bare.is_empty() && !bare.ends_with(['\n', '\r']) {
@@ -764,17 +791,19 @@ impl Text {
         }
     }
 
+    /// Adds text that begins on a line of its own.
     fn piece(&mut self, text: &str) {
         self.end_line();
         self.text.push_str(text);
     }
 
+    /// Adds one line.
     fn line(&mut self, line: &str) {
         self.piece(line);
         self.text.push_str(self.newline);
     }
 
-    /// A blank line, unless there is one or nothing above.
+    /// Adds a blank line, unless there is one or nothing above.
     fn blank(&mut self) {
         self.end_line();
         let bare = self.text.trim_start_matches('\u{feff}');

@@ -1,6 +1,5 @@
-//! An index cut into pieces that can stand elsewhere as they are: pointers,
-//! and what somebody wrote around them. The pieces of a text, put together
-//! again, are that text.
+//! An index split into pieces that can move as they are: pointers, and the
+//! user's text around them. The pieces, joined in order, are the text.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -18,21 +17,23 @@ pub(super) struct Unit {
     pub(super) targets: Vec<String>,
     /// The line that it begins on, counted from 1.
     pub(super) line: usize,
-    /// The level of the section that it stands in; 0 before any heading.
+    /// The level of the section around it; 0 before any heading.
     pub(super) section: u8,
     /// Whether a block of the document begins here.
     pub(super) begins: bool,
 }
 
+/// The role of a piece in an index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum UnitKind {
     /// A list item that begins with a link to a topic.
     Pointer,
-    /// A list item whose link leads to no file, or to one that others lack.
+    /// A list item whose link leads to a missing file, or to one that others do
+    /// not have.
     Lost { target: String },
-    /// The line of ours that leads to the next page.
+    /// The generated line that leads to the next page.
     Note,
-    /// The heading of ours on a page.
+    /// The generated heading of a page.
     Title,
     /// A heading of this level.
     Heading(u8),
@@ -40,16 +41,18 @@ pub(super) enum UnitKind {
     Other,
 }
 
-/// What a target in an index may be.
+/// The context that decides what a target in an index is.
 pub(super) struct Names<'a> {
     pub(super) shelf: &'a Shelf,
     pub(super) topics: &'a HashSet<String>,
-    /// Whether a file lies there that may be pointed to from this index.
+    /// Returns `true` if a file exists that this index may point to.
     pub(super) exists: &'a dyn Fn(&str) -> bool,
 }
 
-/// An item that is longer is content, not a pointer, and stays in its place.
+/// Maximum size of a movable item. A longer item is content, not a pointer, and
+/// stays in its place.
 pub(super) const LONGEST: usize = 2_000;
+/// Lines and bytes of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Size {
     pub(super) lines: usize,
@@ -57,15 +60,18 @@ pub(super) struct Size {
 }
 
 impl Size {
-    /// Of a text that other text may follow: its last line counts as ended.
+    /// Measures a text that other text may follow: its last line counts as
+    /// ended.
     pub(super) fn of(text: &str) -> Size {
         let ends = text.ends_with(['\n', '\r']) || text.is_empty();
         Size {
             lines: lines(text),
+            // The longest line end has two bytes.
             bytes: text.len() + if ends { 0 } else { 2 },
         }
     }
 
+    /// Returns `true` if this size does not exceed the other.
     pub(super) fn within(self, most: Size) -> bool {
         self.lines <= most.lines && self.bytes <= most.bytes
     }
@@ -78,24 +84,26 @@ impl Size {
     }
 }
 
-/// How many lines a text has, whatever ends them.
+/// Counts the lines of a text, whatever ends them.
 pub(super) fn lines(text: &str) -> usize {
     let bytes = text.as_bytes();
     let mut count = 0;
     for at in memchr::memchr2_iter(b'\n', b'\r', bytes) {
+        // Of a pair only the line feed counts.
         let crlf = bytes[at] == b'\r' && bytes.get(at + 1) == Some(&b'\n');
         count += usize::from(!crlf);
     }
     count + usize::from(!text.is_empty() && !text.ends_with(['\n', '\r']))
 }
 
-/// Topics that any link of a text leads to.
+/// Returns the topics that any link of a text leads to.
 pub(super) fn targets(text: &str, names: &Names) -> HashSet<String> {
     let document = document::parse(text);
     let links = document.links.iter();
     links.filter_map(|link| names.topic(link)).collect()
 }
 
+/// Splits a text into units; joined in order they are that text.
 pub(super) fn units(text: &str, names: &Names) -> Vec<Unit> {
     let document = document::parse(text);
     let pieces = pieces(&document, names);
@@ -117,6 +125,7 @@ pub(super) fn units(text: &str, names: &Names) -> Vec<Unit> {
         cuts.push((span.end, UnitKind::Other, false));
     }
     cuts.push((0, UnitKind::Other, false));
+    // At one position the specific kind comes first, and `dedup` keeps it.
     cuts.sort_by_key(|(at, kind, _)| (*at, *kind == UnitKind::Other));
     cuts.dedup_by_key(|(at, ..)| *at);
     let mut units = Vec::new();
@@ -156,7 +165,7 @@ fn unit(
     }
 }
 
-/// List items that are ours to move, with everything nested in them.
+/// Finds the list items that may move, with everything nested in them.
 fn pieces(document: &Document, names: &Names) -> Vec<(Range<usize>, UnitKind)> {
     let mut pieces: Vec<(Range<usize>, UnitKind)> = Vec::new();
     for found in linked_items::entries(document) {
@@ -173,7 +182,7 @@ fn pieces(document: &Document, names: &Names) -> Vec<(Range<usize>, UnitKind)> {
         }
         let text = &document.text[start..block.span.end];
         let indent = text.len() - text.trim_start_matches(' ').len();
-        // Deeper ones would be code where they came to stand.
+        // A deeper item would become a code block at its new place.
         if indent > 3 || text[indent..].starts_with('\t') {
             continue;
         }
@@ -188,7 +197,7 @@ fn pieces(document: &Document, names: &Names) -> Vec<(Range<usize>, UnitKind)> {
     pieces
 }
 
-/// Where an item ends whose marker stands at `indent`: before the next item
+/// Returns the end of an item whose marker is at `indent`: before the next item
 /// of its own or an outer list, without the blank lines between.
 fn item_end(text: &str, indent: usize) -> usize {
     let (mut end, mut at) = (0, 0);
@@ -205,6 +214,7 @@ fn item_end(text: &str, indent: usize) -> usize {
     end
 }
 
+/// Returns `true` if a line begins with the marker of a list item.
 fn is_item(line: &str) -> bool {
     let digits = line.len() - line.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let rest = match digits {
@@ -226,7 +236,7 @@ fn heading(document: &Document, span: &Range<usize>, names: &Names) -> UnitKind 
 }
 
 impl Names<'_> {
-    /// The topic that a link leads to.
+    /// Returns the topic that a link leads to.
     fn topic(&self, link: &Link) -> Option<String> {
         let target = local(&link.target)?;
         if self.topics.contains(&target) {
@@ -237,6 +247,8 @@ impl Names<'_> {
         (wiki && self.topics.contains(&named)).then_some(named)
     }
 
+    /// Classifies a list item that begins with a link; `None` if it is not
+    /// movable.
     fn kind_of(&self, found: &linked_items::Entry<'_>, text: &str) -> Option<UnitKind> {
         let target = local(found.target)?;
         if self.shelf.is_note(text, &target) {
@@ -250,8 +262,10 @@ impl Names<'_> {
     }
 }
 
-/// A target below the folder of the index; none for one that leads elsewhere.
+/// Returns a target below the folder of the index; `None` for one that leads
+/// elsewhere.
 fn local(target: &str) -> Option<String> {
+    // A colon may begin a URL, and a backslash separates folders on Windows.
     if target.is_empty() || target.starts_with('/') || target.contains([':', '\\']) {
         return None;
     }

@@ -1,5 +1,5 @@
-//! What went into a context and what did not, and why: the same for the text
-//! that people read and for the JSON that programs do.
+//! A report of what a context contains and what it lacks, and why: one value
+//! for the text that people read and the JSON that programs read.
 
 use super::{
     BriefPart, CHARS_PER_TOKEN, ContextPolicy, ContextRequest, ContextScope, LayerText, PartState,
@@ -7,6 +7,7 @@ use super::{
 use crate::tokens::thousands;
 use crate::workspace::RelPath;
 
+/// A report of the layers of a context, their sizes and their age.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextManifest {
     pub scope: ContextScope,
@@ -16,25 +17,26 @@ pub struct ContextManifest {
     pub role: String,
     pub budget_chars: usize,
     pub layers: Vec<LayerReport>,
-    /// Characters within the budget, and outside it.
+    /// Number of characters within the budget, and outside it.
     pub chars: usize,
     pub outside_budget_chars: usize,
     /// Keys of required layers that are not in the context.
     pub failed_required: Vec<String>,
 }
 
-/// What became of a layer.
+/// The outcome of a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LayerState {
     Ok,
-    /// Required, and not there.
+    /// Required and missing.
     Missing,
-    /// There, and no room for it.
+    /// Found, without room for it.
     Evicted,
-    /// Not there, and not needed.
+    /// Missing and not required.
     Skipped,
 }
 
+/// A report on one layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LayerReport {
     pub id: u8,
@@ -43,16 +45,16 @@ pub struct LayerReport {
     pub description: String,
     pub path: Option<RelPath>,
     pub state: LayerState,
-    /// Characters that went in.
+    /// Number of characters in the context.
     pub chars: usize,
-    /// Whether there was more.
+    /// Whether the text was shortened.
     pub cut: bool,
     pub stale: bool,
     pub age_days: Option<i64>,
     pub outside_budget: bool,
     pub required: bool,
     pub supporting: Vec<String>,
-    /// Where it was looked for.
+    /// The paths that were tried.
     pub looked_for: Vec<String>,
     pub problem: Option<String>,
 }
@@ -60,7 +62,7 @@ pub struct LayerReport {
 impl LayerReport {
     fn of(found: &LayerText, who: (&str, &str)) -> LayerReport {
         let layer = &found.layer;
-        // What stands beside a required file does not stand in for it.
+        // Additional files do not replace a required one.
         let state = match (found.is_resolved(), &found.shown) {
             _ if layer.required && found.path.is_none() => LayerState::Missing,
             (true, Some(_)) => LayerState::Ok,
@@ -87,11 +89,12 @@ impl LayerReport {
         }
     }
 
-    /// Required, and not in the context.
+    /// Returns `true` if the layer is required and not in the context.
     pub fn failed(&self) -> bool {
         self.required && self.state != LayerState::Ok
     }
 
+    /// Returns the layer as a part of a brief.
     pub(super) fn part(&self) -> BriefPart {
         BriefPart {
             key: self.key.clone().into(),
@@ -107,6 +110,7 @@ impl LayerReport {
         }
     }
 
+    /// Renders the layer on one line.
     fn line(&self) -> String {
         let state = match self.state {
             LayerState::Ok => "OK",
@@ -171,7 +175,7 @@ impl ContextManifest {
         }
     }
 
-    /// As people read it.
+    /// Renders the report for people.
     pub fn text(&self) -> String {
         let mut lines = vec![
             format!("Context manifest — {}/{}", self.squad, self.agent),
@@ -213,12 +217,13 @@ impl ContextManifest {
         layers.map(name).collect()
     }
 
-    /// Why each required layer is not there, and what to do about it.
+    /// Reports for each required layer why it is missing, and what to do.
     pub fn failures(&self) -> Vec<String> {
         let failed = self.layers.iter().filter(|it| it.failed());
         failed.map(|it| self.why(it)).collect()
     }
 
+    /// Reports why a required layer is not in the context.
     fn why(&self, layer: &LayerReport) -> String {
         let name = format!("required layer L{} {}", layer.id, layer.key);
         match (layer.state, &layer.problem) {
@@ -232,22 +237,25 @@ impl ContextManifest {
     }
 }
 
-/// Tokens of so many characters, by estimate.
+/// Estimates the tokens of this many characters.
 pub(super) fn tokens(chars: usize) -> usize {
     chars.div_ceil(CHARS_PER_TOKEN)
 }
 
 impl LayerReport {
+    /// Estimates the tokens of the layer.
     pub fn tokens_est(&self) -> usize {
         tokens(self.chars)
     }
 }
 
 impl ContextManifest {
+    /// Estimates the tokens within the budget.
     pub fn tokens_est(&self) -> usize {
         tokens(self.chars)
     }
 
+    /// Estimates the tokens of the budget.
     pub fn budget_tokens_est(&self) -> usize {
         tokens(self.budget_chars)
     }

@@ -1,6 +1,7 @@
-//! Which layers there are, which role gets which of them, and within what
-//! budget: built in, and changed by `.agents/context-policy.yml`. Roles are
-//! merged into the built-in ones, layers take their place.
+//! The policy of contexts: which layers exist, which role gets which of them,
+//! and within what budget. It is built in and changed by
+//! `.agents/context-policy.yml`: roles are merged into the built-in ones,
+//! layers replace them.
 
 use std::collections::BTreeMap;
 
@@ -11,56 +12,59 @@ use super::ContextError;
 use crate::document::{self, Value as Yaml};
 use crate::workspace::{RelPath, Workspace};
 
-/// Where a workspace keeps its own policy.
+/// Path of a workspace's own policy.
 pub const FILE: &str = ".agents/context-policy.yml";
 
-/// How often a layer changes.
+/// The frequency with which a layer changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Channel {
     /// Hardly ever: instructions and direction.
     Static,
-    /// From session to session: what was remembered.
+    /// From session to session: memory.
     Session,
-    /// From turn to turn: what others did today.
+    /// From turn to turn: today's work of others.
     Turn,
 }
 
+/// A layer of a context: its files and its rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextLayer {
     pub id: u8,
     pub key: String,
     pub name: String,
     pub description: String,
-    /// The first that is there counts.
+    /// The first path that exists is read.
     pub paths: Vec<String>,
-    /// Each that is there stands beside it.
+    /// Every path that exists is read in addition.
     pub also: Vec<String>,
     pub required: bool,
     pub outside_budget: bool,
-    /// After so many days it is stale; 0 means never.
+    /// Number of days after which it is stale; 0 means never.
     pub decay_days: u32,
     pub channel: Channel,
 }
 
+/// The layers and the budget of a role.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RolePolicy {
     pub layers: Vec<u8>,
     pub budget_chars: usize,
-    /// Characters at most, by the key of a layer.
+    /// Maximum number of characters, by the key of a layer.
     pub caps: BTreeMap<String, usize>,
 }
 
+/// The layers and roles of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextPolicy {
     pub roles: BTreeMap<String, RolePolicy>,
-    /// By id.
+    /// Sorted by id.
     pub layers: Vec<ContextLayer>,
-    /// The first 16 digits of the SHA-256 of the whole policy.
+    /// The first 16 hexadecimal digits of the SHA-256 of the whole policy.
     pub hash: String,
 }
 
 impl ContextPolicy {
-    /// The policy of a workspace; the built-in one where it has none.
+    /// Reads the policy of a workspace, or returns the built-in one.
     pub fn read(workspace: &Workspace) -> Result<ContextPolicy, ContextError> {
         let path = RelPath::new(FILE).expect("a constant that is a valid path");
         match workspace.text_if_there(&path)? {
@@ -69,7 +73,7 @@ impl ContextPolicy {
         }
     }
 
-    /// The built-in policy with what `yaml` says in it.
+    /// Merges YAML into the built-in policy.
     pub fn parse(yaml: &str) -> Result<ContextPolicy, ContextError> {
         let entries = document::yaml(yaml).map_err(|error| ContextError::Policy {
             line: (error.line > 0).then_some(error.line),
@@ -92,6 +96,8 @@ impl ContextPolicy {
         ContextPolicy::of(&policy)
     }
 
+    /// Builds the policy from its JSON form. Fails with the first invalid
+    /// entry.
     fn of(policy: &Value) -> Result<ContextPolicy, ContextError> {
         let layers = policy["layers"]
             .as_array()
@@ -116,7 +122,7 @@ impl ContextPolicy {
     }
 }
 
-/// Reads as the file would: paths are relative to the workspace.
+/// Returns the built-in policy, in the form that a file would have.
 fn built_in() -> Value {
     let memory = ".agents/memory";
     let own = format!("{memory}/{{squad}}/{{agent}}");
@@ -182,6 +188,7 @@ fn built_in() -> Value {
     })
 }
 
+/// Parses one layer.
 fn layer(value: &Value) -> Result<ContextLayer, ContextError> {
     let map = value
         .as_object()
@@ -247,6 +254,7 @@ fn layer(value: &Value) -> Result<ContextLayer, ContextError> {
         Some("session") => Channel::Session,
         Some("turn") => Channel::Turn,
         Some(_) => return Err(here("`channel` is none of `static`, `session`, `turn`")),
+        // The channels of the built-in layers with these ids.
         None if id <= 3 => Channel::Static,
         None if id <= 5 => Channel::Session,
         None => Channel::Turn,
@@ -270,8 +278,7 @@ fn layer(value: &Value) -> Result<ContextLayer, ContextError> {
     }
 }
 
-/// What was put away is not brought back by a policy, and nothing outside the
-/// workspace is read.
+/// Refuses path templates that lead to archived files or outside the workspace.
 fn refuse(template: &str) -> Result<(), String> {
     let put_away = |part: &str| ["archive", "tombstoned"].contains(&part.to_lowercase().as_str());
     let plain = ["{squad}", "{agent}", "{ctx}"]
@@ -289,6 +296,7 @@ fn refuse(template: &str) -> Result<(), String> {
     }
 }
 
+/// Parses one role.
 fn role(name: &str, value: &Value, layers: &[ContextLayer]) -> Result<RolePolicy, ContextError> {
     let here = |what: &str| wrong(format!("role `{name}`: {what}"));
     let map = value.as_object().ok_or_else(|| here("it is no map"))?;
@@ -307,7 +315,8 @@ fn role(name: &str, value: &Value, layers: &[ContextLayer]) -> Result<RolePolicy
         .collect::<Option<_>>()
         .ok_or_else(|| here("`layers` is no list of numbers"))?;
     if let Some(unknown) = ids.iter().find(|id| !layers.iter().any(|it| it.id == **id)) {
-        // Fewer layers than are built in need not be taken out of every role.
+        // A policy with fewer layers than the built-in one need not redefine
+        // every built-in role.
         let built_in = usize::from(*unknown) <= 6;
         if !built_in {
             return Err(here(&format!("there is no layer {unknown}")));
@@ -330,7 +339,7 @@ fn role(name: &str, value: &Value, layers: &[ContextLayer]) -> Result<RolePolicy
     })
 }
 
-/// Puts maps into maps, and anything else in the place of what was there.
+/// Merges maps key by key, and replaces anything else.
 fn merge(base: &mut Value, over: Value) {
     match (base, over) {
         (Value::Object(base), Value::Object(over)) => {
@@ -338,12 +347,13 @@ fn merge(base: &mut Value, over: Value) {
                 merge(base.entry(key).or_insert(Value::Null), value);
             }
         }
-        // An empty entry says nothing.
+        // An empty entry changes nothing.
         (_, Value::Null) => {}
         (base, over) => *base = over,
     }
 }
 
+/// Converts a YAML value to JSON.
 fn as_json(value: &Yaml) -> Value {
     match value {
         Yaml::Null => Value::Null,
@@ -363,7 +373,8 @@ fn as_json(value: &Yaml) -> Value {
     }
 }
 
-/// The whole policy in a form that does not depend on the order of keys.
+/// Returns a hash of the whole policy that does not depend on the order of
+/// keys.
 fn hash(policy: &Value) -> String {
     let text = canonical(policy).to_string();
     let digest = Sha256::digest(text.as_bytes());
@@ -374,6 +385,7 @@ fn hash(policy: &Value) -> String {
         .collect()
 }
 
+/// Returns a value with all keys sorted.
 fn canonical(value: &Value) -> Value {
     match value {
         Value::Object(map) => {
@@ -392,6 +404,7 @@ fn canonical(value: &Value) -> Value {
     }
 }
 
+/// Returns the error for an invalid policy.
 fn wrong(message: impl Into<String>) -> ContextError {
     ContextError::Policy {
         line: None,

@@ -1,9 +1,9 @@
-//! Which role an agent has: by its definition, else by its name. Words are
-//! counted, and no model is asked.
+//! The role of an agent: by its definition, else by its name. Words are
+//! counted; no model is involved.
 
 use super::ContextPolicy;
 
-/// What speaks for a role.
+/// Words that indicate a role.
 const WORDS: [(&str, &[&str]); 5] = [
     (
         "scanner",
@@ -63,8 +63,8 @@ const WORDS: [(&str, &[&str]); 5] = [
     ),
 ];
 
-/// The role of an agent: a name that the policy has, else the one that more
-/// words speak for than for any other, else `worker`.
+/// Returns the role of an agent: a name that the policy has, else the role with
+/// the most matching words, else `worker`.
 pub fn resolve_role(said: Option<&str>, agent: &str, policy: &ContextPolicy) -> String {
     let exact = |text: &str| {
         let name = text.trim().to_lowercase();
@@ -81,6 +81,8 @@ pub fn resolve_role(said: Option<&str>, agent: &str, policy: &ContextPolicy) -> 
     "worker".to_owned()
 }
 
+/// Returns the role with the most matching words; `None` for a tie, and without
+/// a match.
 fn by_words(text: &str) -> Option<String> {
     let text = text.to_lowercase();
     let words: Vec<&str> = text

@@ -1,5 +1,5 @@
 //! The lines around the pieces of a briefing: its markers, the fences around
-//! text from memory, and what stands where there is none. It holds no text of
+//! text from memory, and the text for a missing piece. It contains no text of
 //! the files itself.
 
 use jiff::Timestamp;
@@ -13,17 +13,18 @@ use crate::mind::{File, Layout, Mind, cut, duration_in_words, plain};
 use crate::quote;
 use crate::workspace::RelPath;
 
-/// Above so many characters of state the briefing has its short form.
+/// Number of characters of state above which the briefing has its short form.
 const MAX_LONG_FORM_CHARS: usize = 8_000;
+/// Path of the checkpoint that the briefing names.
 const CHECKPOINT_PATH: &str = ".mind/checkpoints/latest.md";
 
-/// Kept free for the line that names what was left out.
+/// Reserved room for the line that names what was left out.
 const LEFT_OUT: Budget = Budget {
     tokens: 110,
     bytes: 420,
     ..NOTHING
 };
-/// Less than this is not worth the frame around it.
+/// Minimum room for the pieces; less is not worth the frame around it.
 const MIN_INSIDE: Budget = Budget {
     tokens: 150,
     bytes: 600,
@@ -32,28 +33,29 @@ const MIN_INSIDE: Budget = Budget {
 
 /// The lines around the pieces.
 pub(super) struct Frame {
-    /// Whether there is too much for the long form.
+    /// Whether there is too much text for the long form.
     pub(super) short: bool,
     head: String,
     sections: Vec<Section>,
     open: String,
     close: String,
     end: String,
-    /// How many days ago the state was written.
+    /// Number of days since the state was written.
     age_days: Option<i64>,
 }
 
-/// Where pieces of one slot go.
+/// The section of the pieces of one slot.
 struct Section {
     slot: Slot,
     key: &'static str,
     source: Option<RelPath>,
     marker: String,
-    /// What is shown when there are no pieces; none leaves the section out.
+    /// The text for a section without pieces; `None` leaves the section out.
     absent: Option<String>,
 }
 
 impl Frame {
+    /// Builds the frame of a briefing from its sources and input.
     pub(super) fn of(mind: &Mind<'_>, sources: &Sources, input: &BriefInput<'_>) -> Frame {
         let compact = input.reason == StartReason::Compact;
         let short = sources.size > MAX_LONG_FORM_CHARS && !compact;
@@ -259,14 +261,14 @@ fn key(slot: Slot) -> &'static str {
     }
 }
 
-/// How long ago the state was written. A time in the future says nothing.
+/// Renders the age of the state; `None` below a minute or in the future.
 fn age(written: Timestamp, now: Timestamp) -> Option<String> {
     let seconds = now.as_second() - written.as_second();
     let age = duration_in_words(seconds);
     (seconds >= 60).then(|| format!(" The state was last written {age} ago."))
 }
 
-/// What is there to be searched, where there is something.
+/// Returns a hint to the search, if there is something to search.
 fn searchable(mind: &Mind<'_>) -> Option<String> {
     let there = mind.workspace().root().join("knowledge").is_dir();
     there.then(|| "`memory-forge search \"<question>\"` searches `knowledge/`.\n".to_owned())

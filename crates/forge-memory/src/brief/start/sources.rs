@@ -1,5 +1,5 @@
-//! The files of the state, each read once, and which part of them goes into a
-//! briefing first. Nothing here knows the form of a briefing.
+//! The state files, each read once, and the order in which their parts enter a
+//! briefing. Nothing here knows the form of a briefing.
 
 use jiff::Timestamp;
 
@@ -15,12 +15,14 @@ use crate::mind::parts::{
 use crate::mind::{Bucket, Decision, Error, File, Layout, Mind, Session, State, cut, plain};
 use crate::quote;
 
+/// Maximum number of events, and of remarks.
 const MAX_EVENTS: usize = 12;
+/// Maximum number of items of a list in the state.
 const MAX_ITEMS: usize = 10;
-/// Hundredths of a briefing that pointers may take: they come behind what the
-/// work is at, and before what was.
+/// Share of a briefing for pointers, in percent: they come after the current
+/// work and before past work.
 const POINTERS_SHARE: usize = 20;
-/// Behind the parts of the state.
+/// The order of the private state, after the parts of the state.
 const LAST: usize = 9;
 
 /// The text of the files, and the time of the state.
@@ -28,31 +30,33 @@ pub(crate) struct Sources {
     pub(crate) layout: Layout,
     pub(crate) state_path: String,
     pub(crate) state: Result<Option<State>, String>,
-    /// When the state was last written.
+    /// The time at which the state was last written.
     pub(super) written: Option<Timestamp>,
     /// The whole file, to compare with and never to show.
     state_text: String,
-    /// What a person keeps for themselves beside it, with its path.
+    /// The user's private state and its path.
     pub(super) private: Option<(String, String)>,
     pub(super) progress_text: Result<Option<String>, String>,
     pub(super) work: Vec<WorkLine>,
     pub(crate) decisions: Vec<Decision>,
-    /// Why the decisions cannot be read.
+    /// The reason why the decisions cannot be read.
     pub(super) decisions_error: Option<String>,
     pub(super) sessions: Vec<Session>,
-    /// Why the session log cannot be read.
+    /// The reason why the session log cannot be read.
     pub(super) sessions_error: Option<String>,
     pub(crate) most_decisions: usize,
     pub(super) most_lines: usize,
-    /// Characters of everything that the long form would show.
+    /// Number of characters that the long form would show.
     pub(super) size: usize,
     pub(super) checkpoint: Option<String>,
 }
 
 impl Sources {
+    /// Reads the state files once.
     pub(crate) fn read(mind: &Mind<'_>) -> Sources {
         let told = |error: Error| error.to_string();
-        // Whole, before anything is cut: half a secret is not known as one.
+        // Redacts the whole text before anything is cut: half a secret is not
+        // recognized.
         let safe = |text: String| quote::unasked(&text).into_owned();
         let text = |which| mind.text(which).map_err(told);
         let config = &mind.workspace().config().mind;
@@ -63,6 +67,8 @@ impl Sources {
         let state_text = text(File::State);
         let private = mind.private_state();
         let private = private.map(|(path, text)| (path, safe(text)));
+        // Under a manifest one file has both, and its text must not appear
+        // twice.
         let same = mind.file(File::State) == mind.file(File::Progress);
         let progress_text = if same { Ok(None) } else { text(File::Progress) };
         let decisions_text = text(File::Decisions);
@@ -115,7 +121,7 @@ impl Sources {
         }
     }
 
-    /// Puts everything in, the most valuable first.
+    /// Adds everything to the packer, the most valuable first.
     pub(super) fn fill(
         &self,
         packer: &mut Packer<'_, Slot>,
@@ -123,6 +129,7 @@ impl Sources {
         input: &BriefInput<'_>,
         left_out: &mut Vec<String>,
     ) {
+        // Shares are of all the room, not of what is left when a part is added.
         let all = packer.left();
         let clean = |text: &str| clean(text, input.nonce);
         let state = self.state.as_ref().ok().and_then(Option::as_ref);
@@ -144,8 +151,9 @@ impl Sources {
                 left_out.push(format!("a part of {path}"));
             }
         }
-        // The newest decision is in whatever else there is.
+        // The newest decision is always included.
         let mut recent = self.decisions.iter().rev().take(self.most_decisions);
+        // Decisions are added newest first and shown oldest first.
         let order = |index: usize| usize::MAX - index;
         if let Some(newest) = recent.next() {
             let text = clean(&newest.text);
@@ -156,7 +164,8 @@ impl Sources {
                 all.share(20),
             ));
         }
-        // So is the newest session, before anything that may be many lines.
+        // So is the newest session, before anything that may have many lines:
+        // events and tasks once crowded it out.
         if let Some(last) = self.sessions.last() {
             let fit = packer.put(&Piece::within(
                 Slot::Session,
@@ -247,7 +256,7 @@ impl Sources {
         }
     }
 
-    /// The known parts of a state file that is too long to be shown whole.
+    /// Adds the known parts of a state file that is too long to be shown whole.
     fn essentials(
         &self,
         state: &State,
@@ -285,7 +294,8 @@ impl Sources {
         }
     }
 
-    /// Lines of the sections of these kinds; gives how many were left out.
+    /// Adds lines of the sections of these kinds; returns the number of lines
+    /// left out.
     fn add_work(
         &self,
         packer: &mut Packer<'_, Slot>,
@@ -294,7 +304,7 @@ impl Sources {
         input: &BriefInput<'_>,
         buckets: &[Bucket],
     ) -> usize {
-        // No list of tasks may take the room of the decisions and the session.
+        // No list of tasks may take the room of decisions and sessions.
         let floor = all.minus(all.share(65));
         let mut skipped = 0;
         for bucket in buckets {
@@ -336,6 +346,8 @@ impl Sources {
         skipped
     }
 
+    /// Returns what the checkpoint has and the files no longer have; `None`
+    /// unless the session starts after a compaction.
     fn changed_since_checkpoint(&self, input: &BriefInput<'_>) -> Option<String> {
         if input.reason != StartReason::Compact {
             return None;
