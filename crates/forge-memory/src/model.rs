@@ -66,6 +66,8 @@ fn known(path: &Path, bytes: impl FnOnce() -> Result<Vec<u8>, String>) -> Loaded
         size: about.len(),
         changed: about.modified().ok(),
     };
+    // The list is only appended to, so it is valid even if a thread panicked
+    // while it held the lock.
     let mut loaded = LOADED.lock().unwrap_or_else(|it| it.into_inner());
     if let Some((_, model)) = loaded.iter().find(|(before, _)| *before == seen) {
         return model.clone();

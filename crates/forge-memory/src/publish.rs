@@ -166,6 +166,7 @@ pub fn read(
     };
     let content = document::content_hash(&raw);
     let cleaned = quote::cleaned(&raw);
+    // PostgreSQL stores no NUL, neither in text nor as an escape in JSON.
     let (text, secrets) = (
         cleaned.text.replace('\0', "\u{fffd}"),
         cleaned.secrets.len(),

@@ -166,6 +166,8 @@ pub fn ask(
     embedder: Option<&dyn Embedder>,
     ask: &Ask,
 ) -> Result<Answer, Error> {
+    // One transaction: the answer shows one state of the index, and its file is
+    // locked once instead of at every statement.
     let _one_state = index.snapshot()?;
     ask_of(&Embedded::new(index, catalogue)?, embedder, ask)
 }

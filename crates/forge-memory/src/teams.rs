@@ -143,6 +143,8 @@ pub fn merge(kind: Kind, base: &str, ours: &str, theirs: &str) -> Result<Merged,
     let (text, expected) = weave::ours_only(&three, &order);
     let read = document::parse(text);
     let read = units::pieces(&read, kind).units;
+    // The result must parse back into exactly the intended pieces; otherwise an
+    // entry could be lost or changed.
     if !read
         .iter()
         .map(|it| it.text)

@@ -187,6 +187,7 @@ pub fn to_line(value: &impl Serialize) -> Result<Vec<u8>, serde_json::Error> {
 /// the end of the input. Fails if a line is longer or incomplete.
 pub fn read_line(input: &mut impl BufRead, limit: usize) -> io::Result<Option<Vec<u8>>> {
     let mut line = Vec::new();
+    // The extra byte is the line end of a line of exactly `limit` bytes.
     let mut bounded = input.take(limit as u64 + 1);
     bounded.read_until(b'\n', &mut line)?;
     match line.pop() {

@@ -40,6 +40,7 @@ impl<'a> Archive<'a> {
         // One edit for all entries, because years of entries may move at once.
         let edit = at_end(&document, section, &blocks.join(&newline.repeat(2)));
         self.text = apply(self.path, &document.text, vec![edit])?;
+        // An open fence or comment in the archive could swallow the entries.
         if headings(&self.text) == before + wanted {
             Ok(())
         } else {

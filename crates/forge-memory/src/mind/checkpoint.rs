@@ -78,6 +78,7 @@ impl Mind<'_> {
         let latest = super::modified(&self.workspace.absolute(&folder()?.join(LATEST)?));
         let files = [File::State, File::Progress];
         let written = files.into_iter().filter_map(|it| self.modified(it)).max();
+        // With equal times either may be newer, so the texts are compared.
         if latest.is_some() && written < latest {
             return Ok(None);
         }

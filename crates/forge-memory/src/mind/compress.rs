@@ -219,6 +219,8 @@ impl Mind<'_> {
                 with_line_below_title(path, text, &format!("Older sessions: [[{}]]", name.stem()))?
             }
         };
+        // The kept entries must be parsed exactly as before, or nothing is
+        // written.
         let mut left = sessions::in_order(&document::parse(after.clone()));
         if newest_first {
             left.reverse();
@@ -264,6 +266,8 @@ impl Mind<'_> {
             Some(&first as _)
         };
         let after = with_pointers(path, text, level, &heading, &lines, before)?;
+        // The kept entries must be parsed exactly as before, or nothing is
+        // written.
         let mut left = decisions::blocks(&document::parse(after.clone()));
         if newest_first {
             left.reverse();

@@ -145,6 +145,7 @@ impl Mind<'_> {
                 }
             }
         })?;
+        // An open fence or comment in the file could swallow the new entry.
         if count(&after) != known + 1 {
             return Err(Error::Unsafe {
                 path: path.to_string(),

@@ -92,6 +92,8 @@ impl Mind<'_> {
             let edit = append(&document, &format!("{title} - {date}"), &text, &route);
             let after = apply(&path, &document.text, vec![edit])?;
             let mut all = read(&document::parse(after.clone()));
+            // The new idea must be parsed as the last one, and all others as
+            // before.
             let idea = all.pop().filter(|_| all == known);
             let Some(idea) = idea else {
                 return Err(Error::Unsafe {

@@ -445,6 +445,7 @@ pub(crate) fn work_lines(document: &Document) -> Vec<WorkLine> {
 
 /// Parses a long file without its completed sections.
 pub(crate) fn work_document(text: &str) -> Document {
+    // Every section counts, since later phases may repeat a title.
     let short = outline::sections(text, |_, title| {
         !matches!(Bucket::of(title), Bucket::Completed | Bucket::Other)
     });

@@ -104,6 +104,7 @@ impl Mind<'_> {
         if same {
             return Ok(Written::Unchanged);
         }
+        // In the same change, so that no crash can lose the replaced lines.
         self.keep_replaced(change, &new.replaced, now)?;
         change.write(path, after);
         Ok(if new.outcome.created {

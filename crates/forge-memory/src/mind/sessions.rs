@@ -119,6 +119,7 @@ impl Mind<'_> {
             let before = first.filter(|_| newest_first);
             values::add_entry(document, before, &title, &new.body(false))
         })?;
+        // An open fence or comment in the file could swallow the new entry.
         if read(&document::parse(after.clone()), self.files.layout).len() != known + 1 {
             return Err(Error::Unsafe {
                 path: path.to_string(),

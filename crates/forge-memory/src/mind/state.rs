@@ -187,6 +187,7 @@ impl Mind<'_> {
     ) -> Result<(SetOutcome, Receipt), Error> {
         self.rewrite(File::State, "Set the state", now, |files, before| {
             let new = self.with_state(before, &self.admit(change)?, now)?;
+            // In the same change, so that no crash can lose the replaced lines.
             self.keep_replaced(files, &new.replaced, now)?;
             Ok((new.text, new.outcome))
         })

@@ -212,6 +212,8 @@ impl Mind<'_> {
     /// Appends a line to a log, and drops the oldest lines of a log that has
     /// grown too long.
     pub fn note(&self, log: Log, line: &str) -> Result<(), Error> {
+        // Not journaled: an event at every turn would displace what can be
+        // undone, and cost a sync each time.
         let keep = self.workspace.config().mind.tracking_max_lines;
         let line = event(line, MOST_CHARACTERS);
         let path = machine(log.name())?;

@@ -111,6 +111,8 @@ pub fn land(
 /// Returns the target path if it is a Markdown file inside the folder.
 fn inside(folder: &RelPath, path: &str) -> Option<RelPath> {
     let path = RelPath::new(path).ok()?;
+    // Hidden folders hold settings of tools, except `.agents`, whose documents
+    // are published on request.
     let hidden = path
         .components()
         .any(|it| it.starts_with('.') && it != ".agents");

@@ -72,6 +72,8 @@ pub(super) fn weights(terms: &[String]) -> Vec<f32> {
 /// Another language is recognized by its stop words or its script.
 pub(super) fn english(question: &str, terms: &[String]) -> f32 {
     let letters = question.chars().filter(|c| c.is_alphabetic());
+    // Every text in a script that the model does not know is near every other
+    // one, so letters of such scripts lower the trust in vectors.
     let latin = |c: &char| matches!(*c as u32, 0..=0x24F | 0x1E00..=0x1EFF);
     let (all, read) = letters.fold((0, 0), |(all, read), c| (all + 1, read + latin(&c) as u32));
     let share = match all {

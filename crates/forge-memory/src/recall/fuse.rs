@@ -171,7 +171,8 @@ struct Pooled {
     vector: f32,
 }
 
-/// Scales a cosine so that 0 is unrelated and 1 identical.
+/// Scales a cosine so that 0 is unrelated and 1 identical. Unrelated texts have
+/// a cosine far above 0, at a level that depends on the model.
 pub(super) fn nearness(cosine: f32, unrelated: f32) -> f32 {
     (cosine - unrelated) / (1.0 - unrelated)
 }

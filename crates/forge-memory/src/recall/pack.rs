@@ -50,6 +50,8 @@ pub fn fit(hits: &[Hit], budget: usize, cost: &dyn Fn(&[Piece], &[usize]) -> usi
         // Hits after this one are not placed yet, and naming them in the output
         // costs too.
         let rest: Vec<usize> = left_out.iter().copied().chain(i + 1..hits.len()).collect();
+        // Measured by trial, since only the caller knows the cost of the
+        // output.
         let fitting = std::iter::once(whole).chain(parts).find(|piece| {
             pieces.push(piece.clone());
             let fits = cost(&pieces, &rest) <= budget;

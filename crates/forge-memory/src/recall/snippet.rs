@@ -64,6 +64,7 @@ pub fn window(text: &str, matches: &[Range<usize>], width: usize) -> Range<usize
         matches
     };
     let best = (0..matches.len())
+        // A quarter of the width is reserved for context before the match.
         .max_by_key(|first| {
             let start = matches[*first].start;
             let held = matches[*first..]

@@ -72,6 +72,7 @@ impl Words {
         let trimmed = self.text.trim_end_matches([END_OF_BLOCK, ' ']).len();
         self.text.truncate(trimmed);
         self.text.push(' ');
+        // Composed and decomposed accents become equal; ASCII has none.
         if self.text.is_ascii() {
             self.text
         } else {

@@ -11,6 +11,7 @@ use super::units::{Unit, What};
 pub(super) fn versions(from: &[Unit<'_>], to: &[Unit<'_>]) -> Vec<Option<usize>> {
     let mut pairs = Pairs::new(from, to);
     pairs.by(|it| Some((it.what, it.key.clone(), it.same.clone())));
+    // Numbers before keys: a renumbered entry is still the same entry.
     pairs.by_number();
     pairs.by(|it| it.numbered.is_none().then(|| (it.what, it.key.clone())));
     pairs.headings();

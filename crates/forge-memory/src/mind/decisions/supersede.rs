@@ -340,6 +340,7 @@ fn score(older: &Words, newer: &Words, object: &Object) -> Option<usize> {
         .iter()
         .any(|term| older.names.contains(*term) || newer.names.contains(*term));
     let shared = shared(older, newer);
+    // A shared name is evidence enough; otherwise two words must be shared.
     (by_name && !named.is_empty() || !named.is_empty() && shared >= 2)
         .then_some(named.len() * 4 + shared)
 }

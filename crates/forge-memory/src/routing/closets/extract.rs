@@ -337,6 +337,7 @@ impl Pool {
                 continue;
             }
             let now = gain(candidate, &covered);
+            // A negligible fall is not worth another round through the heap.
             if now < old * 0.999 {
                 heap.push(Ranked(now, at));
                 continue;
