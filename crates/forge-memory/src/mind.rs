@@ -256,8 +256,8 @@ impl<'a> Mind<'a> {
         })
     }
 
-    /// Runs [`Workspace::change`] with a closure that returns this module's
-    /// error.
+    /// Changes files under the workspace lock, with a closure that returns this
+    /// module's error.
     fn change<T>(
         &self,
         what: &str,

@@ -1,7 +1,7 @@
 //! Ranks passages for a query, each with evidence for its rank.
 //!
-//! Reads only from a passage source: bringing the index up to date is
-//! `knowledge::refresh`, and no file is ever opened here.
+//! Reads only from a passage source: never brings the index up to date, and
+//! never opens a file.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};

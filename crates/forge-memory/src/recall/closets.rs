@@ -38,7 +38,7 @@ pub const MAX_EMBEDDED: usize = 60;
 
 /// Ranks closet entries for a query. If `field` is given, only that field of
 /// each entry is searched. The `chunk` of a hit is the index of its entry in
-/// `listed`. With [`Ask::unique`], entries of missing files are excluded.
+/// `listed`. If each file counts once, entries of missing files are excluded.
 pub fn ask(
     listed: &[Listed],
     embedder: Option<&dyn Embedder>,
@@ -143,7 +143,7 @@ struct Entries<'a> {
     field: Option<Field>,
     embedder: Option<&'a dyn Embedder>,
     today: Option<Date>,
-    /// Kept from the search for [`Source::explain`].
+    /// Kept from the search, to explain its hits.
     words: RefCell<TextScores>,
     /// The dates that the query names.
     dates: RefCell<Vec<when::When>>,

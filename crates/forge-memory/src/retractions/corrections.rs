@@ -207,8 +207,7 @@ impl Corrections {
             .collect()
     }
 
-    /// Finds corrections as [`Corrections::check`] does, and describes each on
-    /// one line.
+    /// Describes the corrections of facts that a text repeats, one line each.
     pub fn told_of(&self, text: &str) -> Vec<String> {
         self.check(text).into_iter().map(Correction::told).collect()
     }

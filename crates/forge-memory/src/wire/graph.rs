@@ -30,8 +30,7 @@ pub enum GraphOperation {
         write: bool,
         limit: usize,
     },
-    /// Returns a list of [`Answer`](crate::graph::ask::Answer), one per
-    /// question.
+    /// Returns a list of answers, one per question.
     Ask { questions: Vec<Question> },
 }
 
