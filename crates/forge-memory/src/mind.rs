@@ -1,10 +1,10 @@
-//! Where the work stands: state, progress, decisions and sessions as Markdown
-//! that people and agents edit side by side.
+//! Reads and writes the state of the work: status, progress, decisions and
+//! sessions, as Markdown that people and agents edit side by side.
 //!
-//! Readers take a file as somebody left it and writers keep its own format.
-//! Nothing is ever dropped: what grows old moves to an archive word for word.
-//! Nothing here looks at a clock, loads a vocabulary or opens the index, since
-//! hooks call it at every prompt.
+//! Readers accept a file as it is, and writers keep its format. No text is ever
+//! dropped: old entries move to an archive word for word. Nothing here looks at
+//! a clock, loads a vocabulary or opens the index, since hooks call it at every
+//! prompt.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -51,7 +51,8 @@ pub use state::{SetOutcome, State, StateChange};
 pub use tracking::{Failures, HOOK_FAILURES, Log, failures};
 pub use values::{days_since, duration_in_words};
 
-/// What a briefing reads of the files without reading them whole.
+/// Functions with which a briefing reads only the parts of a file that it
+/// needs.
 pub(crate) mod parts {
     pub(crate) use super::checkpoint::{differences as lost_since_checkpoint, has_known_form};
     pub(crate) use super::decisions::recent as recent_decisions;
@@ -63,18 +64,19 @@ pub(crate) mod parts {
 
 pub use crate::state_files::MIND_FOLDER as FOLDER;
 
-/// The memory of a workspace: which files it consists of, and what they say.
+/// The state files of a workspace, and how their text is redacted when it is
+/// read.
 #[derive(Debug, Clone)]
 pub struct Mind<'a> {
     workspace: &'a Workspace,
     files: StateLayout,
-    /// What is done to the text of files that are read.
+    /// Redacts the text of files that are read.
     told: fn(&str) -> Cow<'_, str>,
 }
 
 impl<'a> Mind<'a> {
-    /// Finds out where this workspace keeps its state. Looks at names only,
-    /// except where a manifest may say that the files lie elsewhere.
+    /// Resolves where this workspace keeps its state. Looks at names only,
+    /// except where a manifest may state other places.
     pub fn open(workspace: &'a Workspace) -> Mind<'a> {
         Mind {
             workspace,
@@ -83,8 +85,8 @@ impl<'a> Mind<'a> {
         }
     }
 
-    /// The same as it may be shown: without credentials, and with hidden
-    /// characters written out. For reading alone.
+    /// Returns a read-only view whose text has no credentials and shows hidden
+    /// characters as escapes.
     pub fn shown(&self) -> Mind<'a> {
         Mind {
             told: quote::clean,
@@ -92,8 +94,9 @@ impl<'a> Mind<'a> {
         }
     }
 
-    /// The same as it may be told to an agent that did not ask: also without
-    /// lines that order it about. For reading alone.
+    /// Returns a read-only view for text that an agent receives without asking
+    /// for it: in addition to what `shown` redacts, it drops lines that give
+    /// the agent orders.
     pub fn unasked(&self) -> Mind<'a> {
         Mind {
             told: quote::unasked,
@@ -101,27 +104,29 @@ impl<'a> Mind<'a> {
         }
     }
 
+    /// Returns the workspace that the state belongs to.
     pub fn workspace(&self) -> &'a Workspace {
         self.workspace
     }
 
+    /// Returns which of the two layouts the state files have.
     pub fn layout(&self) -> Layout {
         self.files.layout
     }
 
-    /// Returns which files hold the state, and why those.
+    /// Returns which files hold the state, and why those were chosen.
     pub fn state_layout(&self) -> &StateLayout {
         &self.files
     }
 
-    /// State files of the other layout, which nothing reads or writes while
-    /// this one is in use.
+    /// Lists state files of the other layout, which nothing reads or writes
+    /// while this layout is in use.
     pub fn unused_state(&self) -> Vec<RelPath> {
         self.files.shadowed(self.workspace)
     }
 
-    /// States which files hold the state where both layouts have some; none
-    /// where there is one layout.
+    /// Describes which files hold the state if both layouts have some; returns
+    /// none if only one layout is present.
     pub fn two_layouts(&self) -> Option<String> {
         let unused = self.unused_state();
         if unused.is_empty() {
@@ -137,7 +142,7 @@ impl<'a> Mind<'a> {
         ))
     }
 
-    /// Whether there is a file with state in it.
+    /// Returns `true` if at least one state file exists.
     pub fn exists(&self) -> bool {
         [
             File::State,
@@ -149,12 +154,13 @@ impl<'a> Mind<'a> {
         .any(|which| self.absolute(*which).is_file())
     }
 
+    /// Returns the path of a state file, whether or not it exists.
     pub fn file(&self, which: File) -> RelPath {
         self.files.path(which).clone()
     }
 
-    /// State files with a merge that nobody finished, and the line of its
-    /// first mark.
+    /// Finds state files with unresolved merge conflicts, and the line of the
+    /// first conflict marker.
     pub fn unmerged(&self) -> Vec<(RelPath, usize)> {
         let files = [
             File::State,
@@ -173,8 +179,8 @@ impl<'a> Mind<'a> {
         self.workspace.absolute(self.files.path(which))
     }
 
-    /// Every file that says where the work stands or stood, what hooks keep
-    /// included, for whoever looks through all texts.
+    /// Lists every file with current or past state, including those that hooks
+    /// write, for callers that scan all texts.
     pub fn all_files(workspace: &Workspace) -> Vec<RelPath> {
         let mut all: Vec<RelPath> = [CHECKPOINTS_FOLDER]
             .iter()
@@ -191,7 +197,7 @@ impl<'a> Mind<'a> {
         all
     }
 
-    /// The text of a state file, or none where there is none.
+    /// Reads a state file; returns none if it does not exist.
     pub(crate) fn text(&self, which: File) -> Result<Option<String>, Error> {
         let text = self.workspace.text_if_there(self.files.path(which))?;
         Ok(text.map(|text| match (self.told)(&text) {
@@ -200,8 +206,8 @@ impl<'a> Mind<'a> {
         }))
     }
 
-    /// `STATE.local.md` beside the state, which is one person's: its path and
-    /// text. One that cannot be read is as good as none.
+    /// Reads `STATE.local.md` next to the state, which belongs to one person,
+    /// and returns its path and text. An unreadable file counts as missing.
     pub(crate) fn private_state(&self) -> Option<(String, String)> {
         let state = self.files.path(File::State).as_str();
         let path = format!("{}{}", state.strip_suffix(".md")?, workspace::PRIVATE);
@@ -214,24 +220,26 @@ impl<'a> Mind<'a> {
         Ok(self.text(which)?.map(document::parse))
     }
 
-    /// Returns facts that were corrected; none where their list cannot be read.
+    /// Reads the corrected facts; an unreadable list counts as empty.
     pub(crate) fn corrections(&self) -> Corrections {
         Corrections::read(self.workspace).unwrap_or_default()
     }
 
-    /// When a file was last written; none where there is none.
+    /// Returns when a file was last written; none if it does not exist.
     pub fn modified(&self, which: File) -> Option<Timestamp> {
         modified(&self.absolute(which))
     }
 
-    /// Lets a text that is about to be written pass, or refuses it.
+    /// Checks a text that is about to be written, and refuses it if it contains
+    /// a secret or a corrected fact.
     fn admit<T: SubmittedText>(&self, text: T) -> Result<AdmittedText<T>, Error> {
         Ok(admit::admit(self.workspace, text)?)
     }
 
-    /// Reads a file, gives its text to `f` and writes what comes back, all
-    /// under the lock. `f` gets none where there is no file yet. The receipt
-    /// has the file before and after, for whoever shows what was written.
+    /// Reads a file, passes its text to `f` and writes the result, all under
+    /// the workspace lock. `f` receives none if the file does not exist yet.
+    /// The receipt contains the file before and after, so that a caller can
+    /// show the difference.
     fn rewrite<T>(
         &self,
         which: File,
@@ -248,7 +256,8 @@ impl<'a> Mind<'a> {
         })
     }
 
-    /// [`Workspace::change`] for work that can fail in ways of its own.
+    /// Changes files under the workspace lock, with a closure that returns this
+    /// module's error.
     fn change<T>(
         &self,
         what: &str,
@@ -259,35 +268,45 @@ impl<'a> Mind<'a> {
     }
 }
 
-/// Why something could not be read or written. Nothing was changed.
+/// An error of reading or writing the state. Nothing was changed on disk.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
+    /// The workspace could not be read or written.
     #[error(transparent)]
     Workspace(#[from] workspace::Error),
+    /// The text contains a secret or a corrected fact; the caller has to
+    /// rephrase it.
     #[error(transparent)]
     Refused(#[from] admit::Refusal),
+    /// The caller named a task that no open task matches.
     #[error("No open task matches `{text}`")]
     NoMatch {
         text: String,
-        /// The open tasks there are.
+        /// The open tasks of the file.
         open: Vec<String>,
     },
+    /// The caller named a task that several open tasks match.
     #[error("`{text}` matches {} open tasks", matching.len())]
     Ambiguous {
         text: String,
-        /// Those it matches.
+        /// The tasks that match.
         matching: Vec<String>,
     },
+    /// The caller passed an empty value for a required field.
     #[error("`{what}` is empty")]
     Empty { what: &'static str },
+    /// An edit would change how the rest of the file is parsed, mostly because
+    /// something above it is left open, which the user has to close.
     #[error("`{path}` could not be edited: {source}")]
     Edit { path: String, source: EditError },
+    /// The edited file would be parsed differently from what was intended,
+    /// because of its existing structure; it was left unchanged.
     #[error("`{path}` could not be edited safely: {why}; nothing was changed")]
     Unsafe { path: String, why: &'static str },
 }
 
-/// Tasks named in an error.
+/// Maximum number of tasks that an error names.
 const MAX_TASKS_IN_HINTS: usize = 10;
 
 impl Diagnostic for Error {
@@ -340,12 +359,12 @@ impl From<workspace::PathError> for Error {
     }
 }
 
-/// At most so many characters, cut between words.
+/// Truncates a text to `most` characters, between words where possible.
 pub fn cut(text: &str, most: usize) -> String {
     values::cut(text, most)
 }
 
-/// The items of a list as somebody wrote it, one line each.
+/// Splits free text into list items, one plain line each, without placeholders.
 pub fn list_items(text: &str) -> Vec<String> {
     let items = values::items(text).into_iter();
     items

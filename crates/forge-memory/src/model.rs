@@ -1,8 +1,8 @@
-//! Which model turns text into vectors: the one that the user's environment
-//! names, else the one that the workspace's settings name, else the built-in
-//! one. One that cannot be used is a warning, and searches go by full text;
-//! it never falls back to another model, whose vectors would be computed anew
-//! each time the file comes and goes.
+//! Selects the model that turns text into vectors: the one that the user's
+//! environment names, else the one in the workspace's settings, else the
+//! built-in one. A model that cannot be used is a warning, and searches use
+//! full text; it never falls back to another model, because all vectors would
+//! be recomputed each time the file disappears and returns.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,14 +13,14 @@ use crate::embed::{self, Embedder};
 use crate::workspace::Workspace;
 use forge_store::regular::{self, Links, Unreadable};
 
-/// A model stays in memory once it was read. A process that was given more
-/// different files than this has to be started again.
+/// Maximum number of model files that a process reads. A model stays in memory
+/// once it was read, so a process that is given more files has to be restarted.
 const MOST_FILES: usize = 4;
 
-/// `MEMORY_FORGE_MODEL`, as the user wrote it.
+/// The environment variable that names the user's model file.
 pub const VARIABLE: &str = "MEMORY_FORGE_MODEL";
 
-/// A file as it was when it was read.
+/// Identity of a model file when it was read; a changed file is read again.
 #[derive(Clone, PartialEq)]
 struct Seen {
     path: PathBuf,
@@ -28,14 +28,15 @@ struct Seen {
     changed: Option<SystemTime>,
 }
 
+/// A loaded model, or the reason why it cannot be used.
 type Loaded = Result<&'static dyn Embedder, String>;
 
 static LOADED: Mutex<Vec<(Seen, Loaded)>> = Mutex::new(Vec::new());
 
-/// The model for a workspace, or why there is none.
+/// Returns the model of a workspace, or why none can be used.
 pub fn of(workspace: &Workspace, by_user: Option<&Path>) -> Loaded {
     match (by_user, &workspace.config().search.model) {
-        // The user may name any file; a repository only its own.
+        // The user may name any file; a repository only a file of its own.
         (Some(path), _) => {
             let told = |why: String| format!("`{VARIABLE}` names `{}`: {why}", path.display());
             if !path.is_absolute() {
@@ -57,7 +58,7 @@ pub fn of(workspace: &Workspace, by_user: Option<&Path>) -> Loaded {
     }
 }
 
-/// The model of a file, read once for as long as it stays as it is.
+/// Returns the model of a file, and reads it only if the file changed since.
 fn known(path: &Path, bytes: impl FnOnce() -> Result<Vec<u8>, String>) -> Loaded {
     let about = fs::metadata(path).map_err(|error| format!("cannot read it: {error}"))?;
     let seen = Seen {
@@ -65,6 +66,8 @@ fn known(path: &Path, bytes: impl FnOnce() -> Result<Vec<u8>, String>) -> Loaded
         size: about.len(),
         changed: about.modified().ok(),
     };
+    // The list is only appended to, so it is valid even if a thread panicked
+    // while it held the lock.
     let mut loaded = LOADED.lock().unwrap_or_else(|it| it.into_inner());
     if let Some((_, model)) = loaded.iter().find(|(before, _)| *before == seen) {
         return model.clone();

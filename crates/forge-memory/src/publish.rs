@@ -1,8 +1,8 @@
-//! What of a workspace may leave it for an index that others share: documents
-//! with their secrets taken out, their passages, vectors, fields and edges.
+//! Prepares documents of a workspace for an index that others share: text
+//! without secrets, passages, vectors, fields and edges.
 //!
-//! Private notes and what agents remember stay here unless they are asked for.
-//! Nothing is sent from here; whoever sends takes it document by document.
+//! Private notes and agents' memory are excluded unless requested. Nothing is
+//! sent from here; the caller sends document by document.
 
 use std::collections::{HashMap, HashSet};
 
@@ -24,46 +24,47 @@ mod land;
 
 pub use land::{FOLDER as PULLED, Landed, land};
 
-/// Changes when the same file would be published as something else.
+/// Version of the published form: part of every hash, so that raising it
+/// publishes all documents again.
 const FORMAT: u32 = 1;
 
-/// What goes out beside the knowledge that everyone has.
+/// What is published in addition to the shared knowledge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Include {
-    /// `*.local.md`.
+    /// Files named `*.local.md`.
     pub private: bool,
-    /// What agents remember for themselves.
+    /// Files in which agents keep their own memory.
     pub agents: bool,
 }
 
-/// A document that is to be published.
+/// A document to publish.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
     pub path: RelPath,
-    /// Of all that would go out.
+    /// Hash of everything that would be published.
     pub hash: String,
     pub scope: String,
     pub replaced_by: Option<String>,
 }
 
-/// A document as others get it.
+/// A document in the form that others receive.
 pub struct Published {
     pub path: RelPath,
     pub hash: String,
-    /// The whole text, without secrets.
+    /// The whole text, redacted.
     pub text: String,
     pub put: Put,
-    /// One for each passage.
+    /// One vector per passage.
     pub vectors: Vec<Option<Packed>>,
     /// The front matter as JSON.
     pub fields: String,
-    /// The document of this workspace that finally replaced it.
+    /// The last document in its chain of replacements.
     pub replaced_by: Option<String>,
-    /// How many secrets were taken out.
+    /// Number of redacted secrets.
     pub secrets: usize,
 }
 
-/// Two nodes of the graph and how they hang together.
+/// A relation between two published nodes of the graph.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Edge {
     pub from: String,
@@ -71,7 +72,8 @@ pub struct Edge {
     pub to: String,
 }
 
-/// What would be published, sorted by path, and how many documents stay here.
+/// Lists the documents to publish, sorted by path, and counts those that stay
+/// in the workspace.
 pub fn list(
     workspace: &Workspace,
     index: &Index,
@@ -88,8 +90,8 @@ pub fn list(
         let (Ok(path), Some(content)) = (RelPath::new(&entry.path), hashes.get(&entry.path)) else {
             continue;
         };
-        // Names are shown to others as well, and cannot be masked: they are what
-        // a document is known by.
+        // Paths are published too and cannot be redacted, because they identify
+        // the document; so a path with a secret keeps its document out.
         let has_secret_name = !quote::cleaned(path.as_str()).secrets.is_empty();
         let own = leaving(workspace, &path, include).is_none()
             || entry.scope == "agents" && !include.agents
@@ -108,7 +110,8 @@ pub fn list(
         let item = items.last_mut().expect("it was pushed");
         item.hash = item.hash_with(content, model);
     }
-    // The name of a document that stays here stays here as well.
+    // The path of a document that is not published must not leave the workspace
+    // as a successor's name either.
     let out: HashSet<String> = items.iter().map(|it| it.path.to_string()).collect();
     for item in &mut items {
         if item
@@ -133,8 +136,8 @@ impl Item {
     }
 }
 
-/// The file that is read for `path`, where it may go out. A symlink is judged
-/// by its own name and by where it leads.
+/// Returns the file to read for `path` if it may be published. A symlink must
+/// be publishable by its own name and by its target.
 fn leaving(workspace: &Workspace, path: &RelPath, include: Include) -> Option<RelPath> {
     let real = workspace.real_path(path)?;
     let is_private = path.is_private() || real.is_private();
@@ -145,8 +148,8 @@ fn leaving(workspace: &Workspace, path: &RelPath, include: Include) -> Option<Re
     (!stays).then_some(real)
 }
 
-/// Reads a document as others get it; none where it is gone by now, or has
-/// become one that stays here since it was listed.
+/// Reads a document in its published form; returns none if it is gone, or has
+/// become private since it was listed.
 pub fn read(
     workspace: &Workspace,
     index: &Index,
@@ -157,12 +160,13 @@ pub fn read(
     let Some(real) = leaving(workspace, &item.path, include) else {
         return Ok(None);
     };
-    // The file that was judged, wherever the name leads by now.
+    // Reads the file that was checked, even if the symlink has changed since.
     let Some(raw) = workspace.text_if_there(&real)? else {
         return Ok(None);
     };
     let content = document::content_hash(&raw);
     let cleaned = quote::cleaned(&raw);
+    // PostgreSQL stores no NUL, neither in text nor as an escape in JSON.
     let (text, secrets) = (
         cleaned.text.replace('\0', "\u{fffd}"),
         cleaned.secrets.len(),
@@ -176,7 +180,7 @@ pub fn read(
             vectors.push(None);
             continue;
         };
-        // A passage without secrets is known here already.
+        // The vector of a passage without secrets is in the index already.
         let known = if index.has_model(embedder.id(), embedder.dimensions())? {
             index.vector_of(&put.title, chunk)?
         } else {
@@ -211,19 +215,19 @@ pub fn read(
     }))
 }
 
-/// The edges between documents that are published, sorted.
+/// Lists the edges between published documents, sorted.
 pub fn edges(workspace: &Workspace, items: &[Item]) -> Vec<Edge> {
     let out: HashSet<&str> = items.iter().map(|it| it.path.as_str()).collect();
     let graph = graph::build(&Vault::read(workspace));
     let goes = |node: &graph::Node| match &node.path {
         Some(path) => out.contains(path.as_str()),
-        // A name of somebody or something that is no file of ours.
+        // Nodes without a file, such as names, may be published.
         None => true,
     };
     let mut edges: Vec<Edge> = Vec::new();
     for edge in &graph.edges {
         let (from, to) = (graph.node(edge.from), graph.node(edge.to));
-        // The text of a name is a file's text as well.
+        // A node's id is text from a file too, so it is redacted.
         if from.path.is_some() && goes(from) && goes(to) {
             edges.push(Edge {
                 from: quote::clean(&from.id).into_owned(),

@@ -1,7 +1,7 @@
-//! A question to ranked passages, each with the reasons for its place.
+//! Ranks passages for a query, each with evidence for its rank.
 //!
-//! It asks a source and nothing else: bringing the index up to date is
-//! `knowledge::refresh`, and no file is ever opened here.
+//! Reads only from a passage source: never brings the index up to date, and
+//! never opens a file.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -36,7 +36,7 @@ pub use question::Question;
 pub use source::{Candidates, MOST_LITERAL, Source, Wanted, literals};
 pub use standing::replacements;
 
-/// How to search.
+/// The rankings that a search uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Mode {
     #[default]
@@ -46,9 +46,10 @@ pub enum Mode {
 }
 
 impl Mode {
+    /// Every mode.
     pub const ALL: [Mode; 3] = [Mode::Hybrid, Mode::Text, Mode::Vector];
 
-    /// Returns a line that says what is compared.
+    /// Returns a line that states what is compared.
     pub fn about(self) -> &'static str {
         match self {
             Mode::Hybrid => "Words and meaning together",
@@ -57,6 +58,7 @@ impl Mode {
         }
     }
 
+    /// Returns the name of the mode in options and output.
     pub fn name(self) -> &'static str {
         match self {
             Mode::Hybrid => "hybrid",
@@ -66,49 +68,50 @@ impl Mode {
     }
 }
 
-/// A question and its limits.
+/// A query with its filters and limits.
 #[derive(Debug, Clone)]
 pub struct Ask<'a> {
     pub question: &'a str,
     pub mode: Mode,
     pub limit: usize,
-    /// At most one passage per file.
+    /// Returns at most one passage per file.
     pub unique: bool,
-    /// Empty means every kind.
+    /// Kinds to search; empty means every kind.
     pub kinds: Vec<Kind>,
-    /// Scopes to look in; empty means every scope, archived text last.
+    /// Scopes to search; empty means every scope, archived text last.
     pub scopes: Vec<&'a str>,
     pub since: Option<Date>,
-    /// The day on which it is asked, from which "two weeks ago" counts.
+    /// The date of the query, to which "two weeks ago" is relative.
     pub today: Option<Date>,
-    /// Files that are not to be found, though they are indexed.
+    /// Files that are indexed but never returned.
     pub forgotten: &'a HashSet<String>,
-    /// Facts that are wrong: passages that say them stand behind all others,
-    /// and tell the correction.
+    /// Corrected facts: passages that repeat one rank last and carry the
+    /// correction.
     pub corrections: &'a Corrections,
     pub explain: bool,
 }
 
+/// The hits for a query, and what limits their completeness.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Answer {
     pub hits: Vec<Hit>,
-    /// The mode that gave the answer, which is not always the one asked for.
+    /// The mode that was used, which may differ from the requested one.
     pub mode: Mode,
-    /// Why the mode differs from the one asked for.
+    /// Why the mode differs from the requested one.
     pub mode_note: Option<String>,
-    /// Passages with a vector, and passages.
+    /// Number of passages with a vector, and of all passages.
     pub embedded: (usize, usize),
-    /// Passages that matched beyond the limit.
+    /// Number of matching passages beyond the limit.
     pub more: usize,
-    /// Documents left out by `since` because they bear no date.
+    /// Number of documents that `since` excluded because they have no date.
     pub undated: usize,
-    /// Corrections of passages that would be among the hits if they did not
-    /// repeat what is wrong.
+    /// Corrections of passages that would be hits if they did not repeat a
+    /// corrected fact.
     pub corrections: Vec<Correction>,
 }
 
 impl Answer {
-    /// Of whoever has nothing to be asked.
+    /// Returns an empty answer, for a workspace without an index.
     pub fn nothing() -> Answer {
         Answer {
             hits: Vec::new(),
@@ -122,57 +125,62 @@ impl Answer {
     }
 }
 
+/// A passage that matches a query.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Hit {
     pub passage: Passage,
-    /// 0 to 1, relative to the best that this question could find.
+    /// From 0 to 1, relative to the best possible for this query.
     pub score: f32,
-    /// How much of the question the passage covers, 0 to 1.
+    /// Share of the query that the passage covers, from 0 to 1.
     pub relevance: f32,
     pub evidence: Evidence,
     /// The path of the document that replaced this one.
     pub replaced_by: Option<String>,
-    /// What the passage says that was corrected.
+    /// Corrections of facts that the passage repeats.
     pub corrections: Vec<Correction>,
-    /// Filled when asked to explain.
+    /// Contribution of each term; only filled if requested.
     pub terms: Vec<TermMatch>,
-    /// How the passage orders the agent about, where it seems to.
+    /// A description of an instruction to agents in the passage, if it seems to
+    /// contain one.
     pub order: Option<Cow<'static, str>>,
-    /// Ranges of `passage.text` that match the question.
+    /// Ranges of `passage.text` that match the query.
     pub matches: Vec<std::ops::Range<usize>>,
 }
 
-/// How many passages each side brings to the fusion.
+/// Maximum number of candidates per ranking.
 const POOL: usize = 200;
-/// The same where each file counts once.
+/// Maximum number of candidates per ranking if each file counts once.
 const UNIQUE_POOL: usize = 1000;
-/// How many passages are read at a time.
+/// Number of passages that are read at a time.
 const BATCH: usize = 128;
-/// A phrase may stand deep in the list of its words.
+/// Maximum number of candidates for a phrase, which may rank low among passages
+/// with its words.
 const PHRASE_POOL: usize = 5000;
-/// A passage that is no longer valid keeps this share of its score.
+/// Factor for the score of a passage that is no longer valid.
 pub(crate) const OUTDATED: f32 = 0.5;
 
-/// Ranks passages of one workspace for a question.
+/// Ranks passages of one workspace for a query.
 pub fn ask(
     index: &Index,
     catalogue: &[Entry],
     embedder: Option<&dyn Embedder>,
     ask: &Ask,
 ) -> Result<Answer, Error> {
+    // One transaction: the answer shows one state of the index, and its file is
+    // locked once instead of at every statement.
     let _one_state = index.snapshot()?;
     ask_of(&Embedded::new(index, catalogue)?, embedder, ask)
 }
 
-/// Ranks passages of any source. The source shows one state meanwhile.
+/// Ranks passages of any source, which must not change during the call.
 pub fn ask_of(
     source: &dyn Source,
     embedder: Option<&dyn Embedder>,
     ask: &Ask,
 ) -> Result<Answer, Error> {
     let counts = source.counts()?;
-    // One file may hold more passages than the pool, and hide all others: then
-    // the question is asked again of all there are.
+    // One file may fill all candidates and hide the others: then search again
+    // with all passages as candidates.
     let wide = ask.unique && counts.chunks > UNIQUE_POOL;
     let answer = ask_in(source, embedder, ask, UNIQUE_POOL, counts)?;
     if wide && answer.hits.len() < ask.limit {
@@ -182,8 +190,17 @@ pub fn ask_of(
     }
 }
 
-/// Ranks passages; `unique_pool` is how many each side brings where a file
-/// counts once.
+/// Ranks passages for a query, in six stages:
+///
+/// 1. Parses the query and resolves the mode.
+/// 2. Collects candidates by text, vector and literal string.
+/// 3. Fuses them into one ranking.
+/// 4. Reads the best passages and drops those without the phrases.
+/// 5. Boosts dates, lowers outdated documents, and moves passages that repeat
+///    corrected facts to the end.
+/// 6. Redacts the hits that fit the limit, and explains them.
+///
+/// `unique_pool` limits the candidates per ranking if each file counts once.
 fn ask_in(
     source: &dyn Source,
     embedder: Option<&dyn Embedder>,
@@ -197,8 +214,9 @@ fn ask_in(
     let mut mode_note = None;
     let mut query = None;
     if mode != Mode::Text {
-        // While another model's vectors are being replaced, some of them are
-        // still there, and those say nothing about this model's question.
+        // While vectors of another model are being replaced, some of them
+        // remain, and they cannot be compared with a query vector of this
+        // model.
         let ours = match embedder {
             Some(it) => source.has_model(it.id(), it.dimensions())?,
             None => false,
@@ -226,7 +244,7 @@ fn ask_in(
             (false, true) => POOL,
             (false, false) => PHRASE_POOL,
         },
-        // Beside full text only the nearest count; see `fuse`.
+        // In a hybrid search only the nearest vectors matter; see `fuse`.
         vector_pool: if ask.unique && (mode == Mode::Vector || unique_pool > UNIQUE_POOL) {
             unique_pool
         } else {
@@ -240,7 +258,7 @@ fn ask_in(
         undated,
     } = source.candidates(ask, &wanted)?;
 
-    // Whoever chose another model chose it for what they write.
+    // A user who chose another model chose it for their own language.
     let trust = if embedder.is_some_and(|it| it.id() == crate::embed::builtin().id()) {
         question.english()
     } else {
@@ -291,7 +309,7 @@ fn ask_in(
     sort(&mut hits);
     if !ask.corrections.is_empty() {
         for hit in &mut hits {
-            // Headings are shown beside the text, and may say it alone.
+            // Headings are shown with the text, and may repeat a fact alone.
             let headings = hit.passage.headings.join("\n\n");
             let said = format!("{headings}\n\n{}", hit.passage.text);
             let found = ask.corrections.check(&said);
@@ -329,8 +347,8 @@ fn ask_in(
     })
 }
 
-/// Makes a hit what may be shown: credentials are taken out of it and hidden
-/// characters written out, here and for every kind of output.
+/// Redacts a hit for every kind of output: removes credentials and writes
+/// hidden characters as escapes.
 pub(crate) fn shown(hit: &mut Hit) {
     let passage = &mut hit.passage;
     let order = quote::orders(&passage.text).into_iter().find(|it| it.grave);
@@ -345,11 +363,11 @@ pub(crate) fn shown(hit: &mut Hit) {
     }
 }
 
-/// The scope of what is kept for reference only.
+/// The scope of archived text, which ranks last.
 const ARCHIVE: &str = "archive";
 
-/// Two answers as one, best first; the scores of both are relative to what
-/// each could find, and so comparable.
+/// Merges two answers, best first. Their scores are comparable, since each is
+/// relative to what its source could find.
 pub fn join(mut a: Answer, b: Answer, limit: usize) -> Answer {
     let found = a.more + b.more + a.hits.len() + b.hits.len();
     a.hits.extend(b.hits);
@@ -362,7 +380,7 @@ pub fn join(mut a: Answer, b: Answer, limit: usize) -> Answer {
     a
 }
 
-/// The first answer, and behind it what the second has for the places left.
+/// Appends hits of the second answer to the first, up to the limit.
 pub fn append(mut a: Answer, mut b: Answer, limit: usize) -> Answer {
     let found = a.more + b.more + a.hits.len() + b.hits.len();
     b.hits.truncate(limit.saturating_sub(a.hits.len()));
@@ -373,7 +391,7 @@ pub fn append(mut a: Answer, mut b: Answer, limit: usize) -> Answer {
     a
 }
 
-/// Corrections of hits that are beyond the limit, though their scores are not.
+/// Returns the corrections of hits beyond the limit whose scores are not.
 fn pushed_out(hits: &[Hit], limit: usize) -> Vec<Correction> {
     let mut scores: Vec<f32> = hits.iter().map(|h| h.score).collect();
     scores.sort_by(|a, b| b.total_cmp(a));
@@ -384,7 +402,7 @@ fn pushed_out(hits: &[Hit], limit: usize) -> Vec<Correction> {
     beyond.flat_map(|h| h.corrections.clone()).collect()
 }
 
-/// Each once, without those that hits tell themselves.
+/// Removes duplicates and corrections that a hit already carries.
 fn beside(all: Vec<Correction>, hits: &[Hit]) -> Vec<Correction> {
     let mut out: Vec<Correction> = Vec::new();
     for one in all {
@@ -396,7 +414,7 @@ fn beside(all: Vec<Correction>, hits: &[Hit]) -> Vec<Correction> {
     out
 }
 
-/// How many hits must be at hand before they are re-ordered and cut.
+/// Returns how many hits must be read before they are reordered and truncated.
 fn head_size(ask: &Ask, question: &Question) -> usize {
     let spare = if question.phrases.is_empty() { 2 } else { 4 };
     (ask.limit * spare).max(50)
@@ -425,9 +443,9 @@ fn hit(passage: Passage, evidence: Evidence, near: f32, ideal: f32, question: &Q
     }
 }
 
-/// Best first; archived text last, and behind everything what says a fact that
-/// was corrected; equal scores in the order of the files, so
-/// that an index built in another order answers the same.
+/// Sorts hits: best first, archived text after that, passages that repeat a
+/// corrected fact last. Equal scores sort by path, so that an index that was
+/// built in another order gives the same answer.
 pub(crate) fn sort(hits: &mut [Hit]) {
     hits.sort_by(|a, b| {
         let archived = |h: &Hit| h.passage.scope == ARCHIVE;

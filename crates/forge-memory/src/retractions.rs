@@ -1,10 +1,10 @@
-//! What a person took back: documents that searches leave out, and facts that
-//! are wrong. Both are lines of one Markdown list that people can read and
-//! edit. This is its only parser, and every change to it goes through here.
+//! Reads and edits retractions: documents that searches leave out, and facts
+//! that are wrong. Both are lines of one Markdown list that people can read and
+//! edit. This is its only parser, and every change to it is made here.
 //!
-//! Nothing that is derived knows about the list, so rebuilding the index
-//! changes nothing. No line that someone else wrote is ever touched, and what
-//! is forgotten or wrong stays in its own file as it is.
+//! No derived data contains the list, so rebuilding the index changes nothing.
+//! Lines that others wrote are never touched, and a forgotten or wrong text
+//! stays unchanged in its own file.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -25,39 +25,40 @@ mod tests;
 pub use correct::{Corrected, Error, Lifted, New, correct, lift};
 pub use corrections::{Correction, Corrections, NONE, check};
 
-/// The list, relative to the root.
+/// Path of the list, relative to the root.
 pub const LIST: &str = "knowledge/_FORGOTTEN.md";
-/// The section of it that lists facts. It stays the last one.
+/// Title of the section with corrected facts, which stays the last one.
 pub const SECTION: &str = "Corrected facts";
 
-/// The text above a list that begins with a document. One that begins with a
+/// The heading of a list that begins with a document. A list that begins with a
 /// fact has its introduction inside the section.
 pub(crate) const DOCUMENTS_OPENING: &str = "# Forgotten\n\n";
+/// The introduction of the forgotten documents.
 pub(crate) const ABOUT_DOCUMENTS: &str = "Searches leave these documents out; the files are untouched. `memory-forge restore` brings one back, and so does deleting its line.\n\n";
 
-/// Everything that the list of a workspace states.
+/// All retractions of a workspace.
 #[derive(Debug, Clone, Default)]
 pub struct Retractions {
     pub documents: Vec<Tombstone>,
     pub facts: Corrections,
 }
 
-/// A document that is forgotten.
+/// A forgotten document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tombstone {
-    /// Relative to the root.
+    /// Path relative to the root.
     pub path: String,
     pub date: Option<Date>,
     pub reason: Option<String>,
     /// Whether the file still exists.
     pub exists: bool,
-    /// Its line in the list.
+    /// Line number in the list.
     pub line: usize,
 }
 
 impl Retractions {
-    /// Reads the list; it is empty where there is none. Fails if it is there
-    /// and cannot be read: a search must not return what it might forbid.
+    /// Reads the list; it is empty if there is none. Fails if it exists and
+    /// cannot be read: a search must not return what it might forbid.
     pub fn read(workspace: &Workspace) -> Result<Retractions, workspace::Error> {
         let Some(list) = RetractionList::read(workspace)? else {
             return Ok(Retractions::default());
@@ -74,22 +75,22 @@ impl Retractions {
     }
 }
 
-/// Reads the paths that the list names, without a look at their files.
+/// Reads the paths in the list, without looking at their files.
 pub fn read_forgotten(workspace: &Workspace) -> Result<HashSet<String>, workspace::Error> {
     let list = RetractionList::read(workspace)?;
     let documents = list.map_or_else(Vec::new, |list| list.documents);
     Ok(documents.into_iter().map(|it| it.path).collect())
 }
 
-/// Reads the documents that the list names, in its order.
+/// Reads the documents in the list, in its order.
 pub fn read_tombstones(workspace: &Workspace) -> Result<Vec<Tombstone>, workspace::Error> {
     let list = RetractionList::read(workspace)?;
     Ok(list.map_or_else(Vec::new, |list| list.tombstones(workspace)))
 }
 
-/// Reads the facts that the list corrects, in its order. Hooks call this at
-/// every prompt: without a list it costs one look for the file, and a list of
-/// documents alone is not parsed.
+/// Reads the corrected facts in the list, in its order. Hooks call this at
+/// every prompt: without a list it costs one lookup of the file, and a list
+/// that has only documents is not parsed.
 fn read_facts(workspace: &Workspace) -> Result<Vec<Correction>, workspace::Error> {
     let Some(text) = workspace.text_if_there(&path())? else {
         return Ok(Vec::new());
@@ -101,8 +102,7 @@ fn read_facts(workspace: &Workspace) -> Result<Vec<Correction>, workspace::Error
     Ok(facts.map(|it| it.correction).collect())
 }
 
-/// The list as it is in its file: the lines that state something, with their
-/// bytes.
+/// The parsed list: its entries, with the span of their lines.
 struct RetractionList {
     document: Document,
     documents: Vec<ListedDocument>,
@@ -111,16 +111,16 @@ struct RetractionList {
 
 struct ListedDocument {
     path: String,
-    /// The remark behind the link.
+    /// The remark after the link.
     remark: String,
     line: usize,
-    /// The whole line with its line end.
+    /// Span of the whole line, including its line end.
     span: Range<usize>,
 }
 
 struct ListedFact {
     correction: Correction,
-    /// The whole line with its line end.
+    /// Span of the whole line, including its line end.
     span: Range<usize>,
 }
 
@@ -161,8 +161,8 @@ impl RetractionList {
     }
 }
 
-/// Changes the list in one change. `opening` is the text of a list that is not
-/// there yet; without one, nothing is done where there is no list.
+/// Edits the list in one change. `opening` is the text of a new list; without
+/// it, a missing list is left missing.
 fn change_list<T: Default, E: From<workspace::Error>>(
     workspace: &Workspace,
     what: &str,
@@ -183,7 +183,7 @@ fn change_list<T: Default, E: From<workspace::Error>>(
     })
 }
 
-/// Takes lines off the list: those that `wanted` returns.
+/// Removes the lines that `wanted` selects.
 fn take_off(
     workspace: &Workspace,
     what: &str,
@@ -200,11 +200,11 @@ fn take_off(
     Ok(receipt)
 }
 
-/// A list that could not be added to.
+/// An error of adding to the list.
 pub(crate) enum ListError {
     Workspace(workspace::Error),
-    /// A comment or a code block in it is never closed and would swallow the
-    /// new lines.
+    /// A comment or code block in the list is never closed and would swallow
+    /// the new lines; the user has to close it.
     OpenEnded,
 }
 
@@ -214,7 +214,7 @@ impl From<workspace::Error> for ListError {
     }
 }
 
-/// Puts documents on the list: each a path relative to the root and a reason.
+/// Adds documents to the list: each a path relative to the root and a reason.
 pub(crate) fn add_documents(
     workspace: &Workspace,
     what: &str,
@@ -234,7 +234,7 @@ pub(crate) fn add_documents(
     Ok(receipt)
 }
 
-/// Takes documents off the list, by their paths relative to the root.
+/// Removes documents from the list, by their paths relative to the root.
 pub(crate) fn remove_documents(
     workspace: &Workspace,
     what: &str,
@@ -251,7 +251,7 @@ pub(crate) fn remove_documents(
 fn with_documents(list: &RetractionList, added: &[(&str, &str)], now: Timestamp) -> String {
     let document = &list.document;
     let newline = document.newline();
-    // The section of facts stays last: lines come before it.
+    // The section of facts stays last, so documents go before it.
     let section = document.find_section(SECTION);
     let end = section.map_or(document.text.len(), |at| {
         document.sections[at].heading.start
@@ -283,7 +283,8 @@ fn path() -> RelPath {
     RelPath::new(LIST).expect("a constant that is a valid path")
 }
 
-/// Targets are relative to `knowledge/`, as links in a file there are.
+/// Converts a link target, which is relative to `knowledge/`, to a path
+/// relative to the root.
 fn full_path(target: &str) -> String {
     let path = format!("knowledge/{target}");
     match RelPath::new(&path) {
@@ -292,7 +293,7 @@ fn full_path(target: &str) -> String {
     }
 }
 
-/// Parses `— forgotten 2026-11-15: reason`, as far as it is there.
+/// Parses as much of `— forgotten 2026-11-15: reason` as is present.
 fn parse_remark(text: &str) -> (Option<Date>, Option<String>) {
     let (date, rest) = dated(text, "forgotten");
     let reason = match date {
@@ -310,8 +311,8 @@ fn dated<'a>(text: &'a str, verb: &str) -> (Option<Date>, &'a str) {
     (date, if date.is_some() { &rest[10..] } else { rest })
 }
 
-/// Finds every list item of the section of facts; code and comments are no
-/// items.
+/// Parses every list item of the section of facts; code and comments do not
+/// count.
 fn facts(document: &Document) -> Vec<ListedFact> {
     let Some(section) = document.find_section(SECTION) else {
         return Vec::new();
@@ -342,8 +343,8 @@ fn facts(document: &Document) -> Vec<ListedFact> {
     facts
 }
 
-/// Parses `"fact" — corrected 2026-11-15, instead "fact": reason`, as far as it
-/// is there. A line without quotes is a fact as a whole.
+/// Parses as much of `"fact" — corrected 2026-11-15, instead "fact": reason` as
+/// is present. A line without quotes is a fact as a whole.
 fn parse_fact(text: &str, line: usize) -> Option<Correction> {
     let (fact, rest) = match text.strip_prefix('"').and_then(|text| text.split_once('"')) {
         Some(parts) => parts,

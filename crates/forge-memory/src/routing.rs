@@ -1,4 +1,4 @@
-//! What tells an agent where things are, so that it reads the minimum: the
+//! Leads an agent to the right files, so that it reads the minimum: the
 //! manifest, hubs with their closets, and the upkeep of both.
 
 pub use forge_store::manifest;

@@ -1,8 +1,8 @@
-//! One memory shared through git: putting two versions of a file together
-//! entry by entry, and what is private to a person.
+//! Shares state and memory through git: merges two versions of a file entry by
+//! entry, and keeps private files private.
 //!
-//! Pure text: the same three texts give the same bytes everywhere. A merge that
-//! would lose or change an entry unasked is not made at all.
+//! Pure text: the same three texts give the same bytes on every machine. A
+//! merge that would lose or change an entry is refused.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ mod three;
 mod units;
 mod weave;
 
-/// The files that can be merged by entry, by what they hold.
+/// Files that can be merged by entry, by their content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Sessions,
@@ -33,7 +33,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Told by the name alone; none for files that git merges as ever.
+    /// Determines the kind by the file name alone; none for files that git
+    /// merges as usual.
     pub fn of(path: &str) -> Option<Kind> {
         let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
         Some(match name.to_ascii_lowercase().as_str() {
@@ -50,11 +51,11 @@ impl Kind {
     }
 }
 
-/// What the pages behind a full `MEMORY.md` are called. The line that leads to
-/// them counts what is there, and is counted anew by whoever writes the next.
+/// Name prefix of the pages after a full `MEMORY.md`. The line that links to
+/// them contains a count, which the next writer recomputes.
 const OVERFLOW: &str = "MEMORY-more";
 
-/// Which files of a workspace have entries, as patterns of `.gitattributes`.
+/// Patterns for `.gitattributes` that select the files with entries.
 pub const PATTERNS: [&str; 12] = [
     state_files::STATE.mind,
     state_files::PROGRESS.mind,
@@ -70,22 +71,24 @@ pub const PATTERNS: [&str; 12] = [
     ".agents/memory/**/learnings.md",
 ];
 
-/// Two versions as one.
+/// The result of a merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Merged {
-    /// With markers around each entry that is a conflict.
+    /// The merged text, with markers around each conflicting entry.
     pub text: String,
     pub conflicts: usize,
-    /// What their entries were called, and are called now.
+    /// Entries that were renumbered: old and new names.
     pub renamed: Vec<(String, String)>,
 }
 
-/// Why three texts cannot be merged by entry. Git's own merge still can.
+/// The reason why three texts cannot be merged by entry. Git's own merge still
+/// can.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotMerged {
-    /// One of them has conflict markers already.
+    /// A text already has conflict markers; the user has to resolve them first.
     Markers,
-    /// The entries would not be read from the result as they were.
+    /// A text has a lone carriage return, only some have a byte order mark, or
+    /// the result would not be parsed into the intended entries.
     Unsafe,
 }
 
@@ -98,7 +101,7 @@ impl fmt::Display for NotMerged {
     }
 }
 
-/// Merges two versions that come from one.
+/// Merges two versions with a common base.
 pub fn merge(kind: Kind, base: &str, ours: &str, theirs: &str) -> Result<Merged, NotMerged> {
     let whole = |text: &str| Merged {
         text: text.to_owned(),
@@ -114,8 +117,8 @@ pub fn merge(kind: Kind, base: &str, ours: &str, theirs: &str) -> Result<Merged,
     if [base, ours, theirs].iter().any(|it| has_markers(it)) {
         return Err(NotMerged::Markers);
     }
-    // Git sees a marker at the beginning of a line alone: not behind a byte
-    // order mark, and not behind a carriage return that ends a line only here.
+    // Git recognizes a marker only at the start of a line: not after a byte
+    // order mark, and not after a carriage return that ends a line only for us.
     const BOM: char = '\u{feff}';
     if let (Some(ours), Some(theirs)) = (ours.strip_prefix(BOM), theirs.strip_prefix(BOM)) {
         let mut merged = merge(kind, base.strip_prefix(BOM).unwrap_or(base), ours, theirs)?;
@@ -140,6 +143,8 @@ pub fn merge(kind: Kind, base: &str, ours: &str, theirs: &str) -> Result<Merged,
     let (text, expected) = weave::ours_only(&three, &order);
     let read = document::parse(text);
     let read = units::pieces(&read, kind).units;
+    // The result must parse back into exactly the intended pieces; otherwise an
+    // entry could be lost or changed.
     if !read
         .iter()
         .map(|it| it.text)
@@ -157,7 +162,8 @@ pub fn merge(kind: Kind, base: &str, ours: &str, theirs: &str) -> Result<Merged,
     })
 }
 
-/// What is nested below an item, item by item; none where that is a conflict.
+/// Merges what is nested below an item, item by item; returns none on a
+/// conflict.
 fn woven_finely(kind: Kind, base: &str, ours: &str, theirs: &str) -> Option<String> {
     let texts = [base, ours, theirs].map(document::parse);
     let [base, ours, theirs] = [&texts[0], &texts[1], &texts[2]];
@@ -170,10 +176,10 @@ fn woven_finely(kind: Kind, base: &str, ours: &str, theirs: &str) -> Option<Stri
     (weave::conflicts(&three) == 0).then(|| weave::text(&three, &order))
 }
 
-/// The word of `.gitattributes` that has git call our driver.
+/// The attribute in `.gitattributes` that makes git call our merge driver.
 pub const ATTRIBUTE: &str = "merge=memory-forge";
 
-/// Whether the files of this workspace name the driver.
+/// Returns `true` if the workspace's `.gitattributes` names the driver.
 pub fn names_driver(workspace: &Workspace) -> bool {
     let path = RelPath::new(".gitattributes");
     let text = path.ok().and_then(|it| workspace.text_if_there(&it).ok()?);

@@ -1,11 +1,13 @@
-//! What `memory-forge` and its worker `memory-forge-engines` send each other:
-//! one request on the worker's standard input, lines on its standard output.
+//! Defines the messages between `memory-forge` and its worker
+//! `memory-forge-engines`: one request on the worker's standard input, lines on
+//! its standard output.
 //!
-//! It is internal: both programs are of one version, and a worker of another is
-//! refused, so these shapes may change at any time. They are here because this
-//! is the lowest crate that knows every type which crosses, and the only one
-//! below both programs that may know questions and answers. Passwords never
-//! cross: the worker reads them where the user keeps them.
+//! The protocol is internal: both programs have the same version, and a worker
+//! of another version is refused, so these types may change at any time. They
+//! are here because this is the lowest crate that knows every transferred type,
+//! and the only one below both programs that may know queries and answers.
+//! Passwords are never transferred: the worker reads them where the user keeps
+//! them.
 
 use std::io::{self, BufRead, Read};
 
@@ -26,21 +28,24 @@ pub use index::{
     SharedWorkspace, TeamMember, TenantSummary, UpgradeReport,
 };
 
-/// The worker's name, without what a system appends to names of programs.
+/// The worker's name, without a system's suffix for programs.
 pub const WORKER: &str = "memory-forge-engines";
 
-/// The shape of requests and lines. Programs that were built from different
-/// states of one version are told apart by it.
+/// Version of the requests and lines. It distinguishes programs that were built
+/// from different states of one version.
 pub const FORMAT: u32 = 1;
 
-/// A request is a question or a query with its settings, never a document.
+/// Maximum size of a request, which is a query with its settings, never a
+/// document.
 pub const MAX_REQUEST_BYTES: usize = 16 << 20;
-/// A line is at most an answer with all its passages, or one document.
+/// Maximum size of a line, which is at most an answer with all its passages, or
+/// one document.
 pub const MAX_LINE_BYTES: usize = 256 << 20;
-/// All lines of one answer together: a whole workspace that is pulled.
+/// Maximum size of all lines of one answer, which may be a whole pulled
+/// workspace.
 pub const MAX_ANSWER_BYTES: usize = 1 << 30;
 
-/// Which program is talking.
+/// The version of a program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramVersion {
     pub version: String,
@@ -57,9 +62,9 @@ impl ProgramVersion {
     }
 }
 
-/// What the worker reads first. It is read before the request, which a worker
-/// of another version might not understand. The folder of the
-/// workspace is the worker's one argument, since its path need not be text.
+/// A request to the worker. The version is read first, because a worker of
+/// another version might not understand the rest. The workspace's folder is the
+/// worker's only argument, since a path need not be valid text.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct WorkerRequest {
     pub program: ProgramVersion,
@@ -67,64 +72,67 @@ pub struct WorkerRequest {
     pub operation: WorkerOperation,
 }
 
-/// What the worker is to do.
+/// The operation that the worker performs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WorkerOperation {
-    /// Something of the index that an organisation shares.
+    /// An operation on the index that an organisation shares.
     Index {
         tenant: String,
         operation: IndexOperation,
     },
-    /// Something of a graph server.
+    /// An operation on a graph server.
     Graph(GraphOperation),
 }
 
-/// One line of the worker. The last one is `Done`, `Failed` or `NotAgreed`.
+/// One line of the worker's output. The last one is `Done`, `Failed` or
+/// `NotAgreed`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WorkerLine<T> {
-    /// The first line, whatever was requested.
+    /// The first line of every answer.
     Hello(ProgramVersion),
-    /// Something for people that `--quiet` hides.
+    /// A message for people that `--quiet` hides.
     Note(String),
-    /// Something for people that `--quiet` does not hide.
+    /// A message for people that `--quiet` does not hide.
     Warning(String),
     Progress {
         done: usize,
         total: usize,
     },
     /// A document of a pulled workspace: its path and its text, both of them
-    /// written by somebody else.
+    /// from an untrusted author.
     Document {
         path: String,
         text: String,
     },
     Done(T),
     Failed(WorkerError),
-    /// A project names this server, and the user has not agreed to it. Nothing
+    /// A project names this server, and the user has not approved it. Nothing
     /// was sent there.
     NotAgreed(UnapprovedServer),
 }
 
-/// A server that the user has to agree to first.
+/// A server that the user has to approve first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnapprovedServer {
-    /// Without names and passwords, as the list of servers has it.
+    /// The address without names and passwords, as in the list of approved
+    /// servers.
     pub address: String,
-    /// The variable with which a user names a server without being asked.
+    /// The environment variable with which a user names a server without a
+    /// question.
     pub variable: String,
 }
 
-/// A result of the shared index, with the server that gave it.
+/// A result of the shared index, with the server that it came from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FromServer<T> {
-    /// The server, to be shown.
+    /// The server's address for display.
     pub shown: String,
     pub value: T,
 }
 
-/// An error of the worker, with everything that [`Diagnostic`] gives.
+/// An error of the worker, with everything that [`Diagnostic`] provides.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[error("{message}")]
 pub struct WorkerError {
@@ -135,7 +143,7 @@ pub struct WorkerError {
 }
 
 impl WorkerError {
-    /// Returns an error of a library as it crosses.
+    /// Converts an error of a library.
     pub fn of(error: &dyn Diagnostic) -> WorkerError {
         WorkerError {
             code: error.code().to_owned(),
@@ -145,7 +153,7 @@ impl WorkerError {
         }
     }
 
-    /// Returns an error with nothing but a message.
+    /// Creates an error that has only a message.
     pub fn failure(code: &str, message: impl Into<String>) -> WorkerError {
         WorkerError {
             code: code.to_owned(),
@@ -155,30 +163,31 @@ impl WorkerError {
         }
     }
 
-    /// Adds advice.
+    /// Adds a hint.
     pub fn hint(mut self, hint: impl Into<String>) -> WorkerError {
         self.hints.push(hint.into());
         self
     }
 
-    /// Returns the error as one of a wrong request.
+    /// Marks the error as one of invalid usage.
     pub fn usage(mut self) -> WorkerError {
         self.is_usage = true;
         self
     }
 }
 
-/// Returns a value as one line.
+/// Serializes a value as one line.
 pub fn to_line(value: &impl Serialize) -> Result<Vec<u8>, serde_json::Error> {
     let mut line = serde_json::to_vec(value)?;
     line.push(b'\n');
     Ok(line)
 }
 
-/// Reads one line of at most `limit` bytes, without its end; none where the
-/// input has ended. A line that is longer, or that was cut off, is an error.
+/// Reads one line of at most `limit` bytes, without its end; returns none at
+/// the end of the input. Fails if a line is longer or incomplete.
 pub fn read_line(input: &mut impl BufRead, limit: usize) -> io::Result<Option<Vec<u8>>> {
     let mut line = Vec::new();
+    // The extra byte is the line end of a line of exactly `limit` bytes.
     let mut bounded = input.take(limit as u64 + 1);
     bounded.read_until(b'\n', &mut line)?;
     match line.pop() {

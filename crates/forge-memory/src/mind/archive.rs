@@ -1,5 +1,5 @@
-//! The archive that compression writes: one part for each kind, and in it the
-//! entries as they were. It only ever grows.
+//! Writes the archive of compressed entries: one part per kind, and in each
+//! part the entries word for word. The archive only ever grows.
 
 use super::values::{append_entry, apply, edited, end_of_text};
 use super::{Error, sessions};
@@ -21,7 +21,7 @@ impl<'a> Archive<'a> {
         }
     }
 
-    /// The new text, or none where nothing was added.
+    /// Returns the new text, or none if nothing was added.
     pub(super) fn finish(self) -> Result<Option<String>, Error> {
         Ok(Some(self.text).filter(|text| Some(text) != self.before.as_ref() && !text.is_empty()))
     }
@@ -34,11 +34,13 @@ impl<'a> Archive<'a> {
         let section = part(&document, title).ok_or_else(|| self.unsafe_edit())?;
         let before = document.sections.len();
         let blocks: Vec<String> = blocks.iter().map(|it| closed(it, newline)).collect();
-        // The preamble of an entry by itself is no heading of the archive.
+        // The preamble of an entry that is parsed alone is not a heading of the
+        // archive.
         let wanted: usize = blocks.iter().map(|it| headings(it) - 1).sum();
-        // All in one edit: years of entries may move at once.
+        // One edit for all entries, because years of entries may move at once.
         let edit = at_end(&document, section, &blocks.join(&newline.repeat(2)));
         self.text = apply(self.path, &document.text, vec![edit])?;
+        // An open fence or comment in the archive could swallow the entries.
         if headings(&self.text) == before + wanted {
             Ok(())
         } else {
@@ -69,14 +71,14 @@ impl<'a> Archive<'a> {
         Ok(())
     }
 
-    /// Adds dated entries, oldest given first, before those that are there.
+    /// Adds dated entries, given oldest first, before the existing ones.
     pub(super) fn add_dated(&mut self, newline: &str, blocks: &[&str]) -> Result<(), Error> {
         if self.text.is_empty() {
             self.text = format!("# Session Log - Archive{newline}");
         }
         let count = |text: &str| sessions::in_order(&document::parse(text.to_owned())).len();
         let before = count(&self.text);
-        // The newest stands first.
+        // The newest entry comes first in this file.
         let entries: Vec<String> = (blocks.iter().rev())
             .map(|block| {
                 let block = closed(block, newline);
@@ -137,8 +139,8 @@ fn part(document: &Document, title: &str) -> Option<usize> {
         .position(|it| it.level == 1 && it.title.eq_ignore_ascii_case(title))
 }
 
-/// An entry in the line ends of the archive; a fence that it leaves open is
-/// closed, else it would swallow what follows.
+/// Converts an entry to the line ends of the archive and closes a fence that it
+/// leaves open; an open fence would swallow the entries after it.
 fn closed(block: &str, newline: &str) -> String {
     let empty = document::parse(newline);
     let bare = empty.append_section(1, "x", "").text;
@@ -146,7 +148,8 @@ fn closed(block: &str, newline: &str) -> String {
     text[bare.len()..].trim_matches(['\n', '\r']).to_owned()
 }
 
-/// Text behind everything that belongs to a section.
+/// Returns the edit that inserts text after everything that belongs to a
+/// section.
 fn at_end(document: &Document, section: usize, block: &str) -> Edit {
     let nl = document.newline();
     let span = &document.sections[section].span;

@@ -1,5 +1,5 @@
-//! Blockers that have stood for too long: in three entries of the log, or for
-//! more than a week.
+//! Finds stale blockers: those that appear in three entries of the log, or that
+//! are older than a week.
 
 use jiff::civil::Date;
 
@@ -7,13 +7,13 @@ use super::values::days_since;
 use super::{Session, State, content_words, first_date};
 use crate::thresholds::{BLOCKER_STALE_DAYS, BLOCKER_STALE_ENTRIES};
 
-/// A blocker that has stood for too long.
+/// A blocker that has been open for too long.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StaleBlocker {
     pub text: String,
-    /// Entries of the log that speak of it.
+    /// Number of log entries that mention it.
     pub entries: usize,
-    /// The first day that is known of it.
+    /// The first day on which it is known to exist.
     pub since: Option<Date>,
 }
 
@@ -30,7 +30,7 @@ pub fn stale_blockers(state: &State, sessions: &[Session], today: Date) -> Vec<S
         let entries: Vec<usize> = (0..sessions.len()).filter(speaks).collect();
         let logged = entries.iter().filter_map(|at| sessions[*at].date).min();
         let since = [first_date(blocker), logged].into_iter().flatten().min();
-        // A state that nobody touched for a week has its blockers for as long.
+        // Without a date of its own, a blocker is at least as old as the state.
         let since = since.or(state.updated);
         let long = since.is_some_and(|day| days_since(day, today) > BLOCKER_STALE_DAYS);
         if entries.len() >= BLOCKER_STALE_ENTRIES || long {

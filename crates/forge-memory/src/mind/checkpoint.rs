@@ -1,6 +1,6 @@
-//! What is kept just before a client compacts its context, and what of it the
-//! live files no longer say afterwards. A checkpoint is a copy: it never
-//! replaces the state itself.
+//! Saves the state just before a client compacts its context, and finds the
+//! lines of it that the live files no longer have afterwards. A checkpoint is a
+//! copy: it never replaces the state itself.
 
 use std::collections::HashSet;
 use std::fs;
@@ -13,20 +13,20 @@ use crate::admit;
 use crate::document;
 use crate::workspace::RelPath;
 
+/// A checkpoint as it was written, with the parts that it contains.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkpoint {
     /// `.mind/checkpoints/latest.md`.
     pub path: RelPath,
-    /// The copy that is kept beside it; none when another one is fresh or says
-    /// the same.
+    /// The numbered copy next to it; none if a recent or equal copy exists.
     pub copy: Option<RelPath>,
     pub text: String,
-    /// The state and the work in progress, as they stand in it.
+    /// The state and the work in progress, as they appear in the checkpoint.
     pub state: Option<String>,
     pub work: Option<String>,
 }
 
-/// A copy younger than this is enough.
+/// Age in seconds up to which the newest copy makes another one unnecessary.
 const DEBOUNCE_SECONDS: i64 = 5;
 
 const STATE: &str = "## State at Compaction";
@@ -36,8 +36,8 @@ const COPY: &str = "compact-";
 const LATEST: &str = "latest.md";
 
 impl Mind<'_> {
-    /// Writes the checkpoint. `trigger` says what it is for: `auto`, `manual` or
-    /// `stop`.
+    /// Writes the checkpoint. `trigger` names what caused it: `auto`, `manual`
+    /// or `stop`.
     pub fn checkpoint(&self, trigger: &str, now: Timestamp) -> Result<Checkpoint, Error> {
         let mut checkpoint = self.draft(trigger, now)?;
         let text = &checkpoint.text;
@@ -49,8 +49,8 @@ impl Mind<'_> {
             let fresh = super::modified(&self.workspace.absolute(newest)).is_some_and(|at| {
                 (0..DEBOUNCE_SECONDS).contains(&(now.as_second() - at.as_second()))
             });
-            // Gemini CLI announces a compaction at every turn; copies that all
-            // say the same would push out those that do not.
+            // Gemini CLI announces a compaction at every turn; without this
+            // check, equal copies would push out the different ones.
             fresh
                 || self
                     .workspace
@@ -67,7 +67,7 @@ impl Mind<'_> {
         Ok(checkpoint)
     }
 
-    /// Writes a checkpoint where the state or the work in progress differs from
+    /// Writes a checkpoint if the state or the work in progress differs from
     /// the latest one. Cheap enough for the end of every turn: files that are
     /// older than the checkpoint are not read.
     pub fn checkpoint_if_changed(
@@ -78,6 +78,7 @@ impl Mind<'_> {
         let latest = super::modified(&self.workspace.absolute(&folder()?.join(LATEST)?));
         let files = [File::State, File::Progress];
         let written = files.into_iter().filter_map(|it| self.modified(it)).max();
+        // With equal times either may be newer, so the texts are compared.
         if latest.is_some() && written < latest {
             return Ok(None);
         }
@@ -88,11 +89,11 @@ impl Mind<'_> {
         self.checkpoint(trigger, now).map(Some)
     }
 
-    /// The checkpoint as it would be written.
+    /// Builds the checkpoint without writing it.
     fn draft(&self, trigger: &str, now: Timestamp) -> Result<Checkpoint, Error> {
-        // A file that cannot be read must not keep the others from being kept.
+        // An unreadable file must not prevent the others from being saved.
         let told = |error: Error| Some(format!("({error})"));
-        // A copy is no place for secrets, even where the file has one.
+        // A copy never contains secrets, even if the file does.
         let safe = |text: String| admit::redact(&text).to_string();
         let trigger = &admit::redact(trigger);
         let state = self.text(File::State).unwrap_or_else(told).map(safe);
@@ -121,9 +122,9 @@ impl Mind<'_> {
         })
     }
 
-    /// Removes the oldest copies above the limit, however many there are. The
-    /// one that was just made stays, whatever names others have. One that
-    /// cannot be removed does not save the rest.
+    /// Removes the oldest copies above the limit. Never removes the copy that
+    /// was just made, whatever its name sorts as, and continues if a removal
+    /// fails.
     fn remove_surplus_copies(&self, folder: &RelPath, made: Option<&RelPath>) {
         let copies = self.copies(folder);
         let keep = self.workspace.config().mind.checkpoints;
@@ -134,7 +135,7 @@ impl Mind<'_> {
         }
     }
 
-    /// Notes how a session ended, for whoever starts the next one.
+    /// Records how a session ended, for the next session.
     pub fn session_end_checkpoint(&self, reason: &str, now: Timestamp) -> Result<(), Error> {
         let text = format!(
             "# Session End Checkpoint\n\n## Timestamp: {}\n\n## Reason: {}\n\n\
@@ -148,12 +149,12 @@ impl Mind<'_> {
         Ok(())
     }
 
-    /// The newest checkpoint, or none.
+    /// Reads the latest checkpoint; returns none if there is none.
     pub fn last_checkpoint(&self) -> Result<Option<String>, Error> {
         Ok(self.workspace.text_if_there(&folder()?.join(LATEST)?)?)
     }
 
-    /// The copies that are kept, oldest first, by the time in their names.
+    /// Lists the kept copies, oldest first, by the time in their names.
     pub fn checkpoints(&self) -> Vec<RelPath> {
         folder().map_or_else(|_| Vec::new(), |folder| self.copies(&folder))
     }
@@ -178,19 +179,19 @@ fn folder() -> Result<RelPath, Error> {
     Ok(RelPath::new(FOLDER)?.join("checkpoints")?)
 }
 
-/// Whether a checkpoint has the form that [`differences`] reads. One that
-/// another tool wrote is shown as it is.
+/// Returns `true` if a checkpoint has the form that [`differences`] parses. A
+/// checkpoint that another tool wrote is shown unparsed.
 pub(crate) fn has_known_form(checkpoint: &str) -> bool {
     checkpoint.lines().any(|line| line.trim_end() == STATE)
 }
 
-/// A checkpoint without its time and trigger.
+/// Returns a checkpoint without its time and trigger, for comparison.
 fn body(checkpoint: &str) -> &str {
     let start = checkpoint.find(STATE).unwrap_or(checkpoint.len());
     &checkpoint[start..]
 }
 
-/// The sections that say what is being done, as they stand in the file.
+/// Collects the sections about current work, verbatim.
 pub(super) fn work(document: &document::Document) -> Option<String> {
     let mut text = String::new();
     let mut end = 0;
@@ -206,8 +207,8 @@ pub(super) fn work(document: &document::Document) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// When a checkpoint was made, and the lines of it that the live files no
-/// longer have, each with the heading it stood under.
+/// Returns when a checkpoint was made, and its lines that the live files no
+/// longer have, each after the heading that it was below.
 pub(crate) fn differences(checkpoint: &str, state: &str, progress: &str) -> (String, Vec<String>) {
     let value = |label: &str| {
         checkpoint
@@ -241,7 +242,7 @@ pub(crate) fn differences(checkpoint: &str, state: &str, progress: &str) -> (Str
         if filler || live.contains(bare) {
             continue;
         }
-        // The day of the last update always differs and says nothing.
+        // The day of the last update always differs, so it is not a difference.
         if heading.is_some_and(|it| it.to_lowercase().contains("last updated")) {
             continue;
         }

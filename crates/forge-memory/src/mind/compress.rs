@@ -1,6 +1,6 @@
-//! Compression without loss: what is old moves to the archive word for word
-//! and leaves one line behind that keeps its id and date. Twice is once, byte
-//! for byte, and one undo takes all of it back.
+//! Compresses without loss: old entries move to the archive word for word, and
+//! each leaves one line with its id and date. Compression is idempotent, byte
+//! for byte, and one undo reverts all of it.
 
 use std::ops::Range;
 
@@ -17,19 +17,22 @@ use crate::document::{self, Document, Edit, day_of, inert_line};
 use crate::tokens::estimate;
 use crate::workspace::RelPath;
 
+/// What a compression moved, or would move in a dry run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Compression {
     pub dry_run: bool,
     pub sessions: Store,
     pub decisions: Store,
-    /// Tasks that moved.
+    /// Number of tasks that moved.
     pub tasks: usize,
     pub tracking: Vec<(&'static str, Rotation)>,
-    /// What [`crate::workspace::Workspace::undo`] takes; none when nothing changed.
+    /// The change id for [`crate::workspace::Workspace::undo`]; none if nothing
+    /// changed.
     pub change: Option<String>,
 }
 
-/// One file's part in it; tokens are estimates.
+/// Size of one file before and after compression, in estimated tokens, and its
+/// entries.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Store {
     pub before: usize,
@@ -39,7 +42,7 @@ pub struct Store {
     pub kept: usize,
 }
 
-/// Lines of a log of events before and after.
+/// Number of lines of an event log before and after rotation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Rotation {
     pub before: usize,
@@ -47,23 +50,25 @@ pub struct Rotation {
 }
 
 impl Store {
+    /// Returns how many tokens the file shrank by.
     pub fn saved(&self) -> i64 {
         self.before as i64 - self.after as i64
     }
 }
 
 impl Compression {
-    /// Tokens that the next readers of the files are spared, by estimate.
+    /// Returns the estimated tokens that every later reader saves.
     pub fn saved(&self) -> i64 {
         self.sessions.saved() + self.decisions.saved()
     }
 
+    /// Returns `true` if nothing was moved.
     pub fn is_nothing(&self) -> bool {
         self.sessions.compressed + self.decisions.compressed + self.tasks == 0
     }
 }
 
-/// Entries that a workspace's log keeps.
+/// Number of entries that a dated session log keeps.
 pub(super) const DATED_SESSIONS: usize = 10;
 
 const SESSIONS: &str = "Archived Sessions";
@@ -71,13 +76,13 @@ const DECISIONS: &str = "Archived Decisions";
 const TASKS: &str = "Archived Tasks";
 
 impl Mind<'_> {
-    /// Whether the files have grown beyond what they should have, by their
-    /// sizes alone.
+    /// Returns `true` if the files exceed the configured size; compares file
+    /// sizes only.
     pub fn wants_compression(&self) -> bool {
         self.state_bytes() > self.workspace.config().mind.compress_bytes
     }
 
-    /// How large the state files are together.
+    /// Returns the total size of the state files in bytes.
     pub fn state_bytes(&self) -> u64 {
         let mut paths = vec![
             self.file(File::State),
@@ -92,7 +97,8 @@ impl Mind<'_> {
         paths.iter().map(size).sum()
     }
 
-    /// Moves what is old to the archive. A dry run says what would move.
+    /// Moves old entries to the archive. A dry run only reports what would
+    /// move.
     pub fn compress(&self, dry_run: bool, now: Timestamp) -> Result<Compression, Error> {
         let mut done = if dry_run {
             let read = |path: &RelPath| self.workspace.text_if_there(path);
@@ -151,8 +157,8 @@ impl Mind<'_> {
             plan.report.sessions = store;
             plan.put(path(File::SessionLog), after);
         }
-        // Dated lines are their own summary, and a status file has no list of
-        // what is done: only the files of `.mind/` have more to give.
+        // Dated lines are short already, and a status file has no list of
+        // completed work: only the files of `.mind/` have more to move.
         if self.files.layout == Layout::Mind {
             if let Some(text) = read(path(File::Decisions))? {
                 let keep = config.keep_decisions;
@@ -213,6 +219,8 @@ impl Mind<'_> {
                 with_line_below_title(path, text, &format!("Older sessions: [[{}]]", name.stem()))?
             }
         };
+        // The kept entries must be parsed exactly as before, or nothing is
+        // written.
         let mut left = sessions::in_order(&document::parse(after.clone()));
         if newest_first {
             left.reverse();
@@ -258,6 +266,8 @@ impl Mind<'_> {
             Some(&first as _)
         };
         let after = with_pointers(path, text, level, &heading, &lines, before)?;
+        // The kept entries must be parsed exactly as before, or nothing is
+        // written.
         let mut left = decisions::blocks(&document::parse(after.clone()));
         if newest_first {
             left.reverse();
@@ -347,7 +357,7 @@ impl Store {
     }
 }
 
-/// `- Session 3 (2026-01-01 10:00:00): what it was about → ARCHIVE.md`.
+/// Renders `- Session 3 (2026-01-01 10:00:00): what it was about → ARCHIVE.md`.
 fn session_pointer(session: &Session) -> String {
     let rest = match session.number {
         Some(number) => session
@@ -366,7 +376,7 @@ fn session_pointer(session: &Session) -> String {
     pointer(&name, &about)
 }
 
-/// `- DEC-003 (2026-01-01): title [Final] → ARCHIVE.md`.
+/// Renders `- DEC-003 (2026-01-01): title [Final] → ARCHIVE.md`.
 fn decision_pointer(decision: &Decision) -> String {
     let id = decision.id.as_deref().unwrap_or("Decision");
     let name = match decision.date {
@@ -401,8 +411,8 @@ fn without(path: &RelPath, document: &Document, spans: &[Range<usize>]) -> Resul
 
 type Place<'a> = &'a dyn Fn(&Document) -> Option<usize>;
 
-/// The lines that stand for what moved, in the one section for them. A new
-/// section stands before the first entry, or at the end of the file.
+/// Inserts the lines that replace moved entries into their section. A new
+/// section goes before the first entry, or to the end of the file.
 fn with_pointers(
     path: &RelPath,
     text: String,
@@ -442,7 +452,7 @@ pub(super) fn with_line_below_title(
     edited(path, text, |document| values::below_title(document, line))
 }
 
-/// The lines of a list item with everything nested in it.
+/// Returns the span of a list item with everything nested in it.
 fn whole_item(document: &Document, start: usize) -> Range<usize> {
     let text = &document.text;
     let start = text[..start].rfind('\n').map_or(0, |at| at + 1);

@@ -1,6 +1,6 @@
-//! Decisions in the three forms that files have them: blocks with an id, dated
-//! lines, numbered lists. A file keeps its own form, and an id that was given
-//! once is never given again.
+//! Reads and writes decisions in the three forms that files use: blocks with an
+//! id, dated lines, numbered lists. A file keeps its form, and an id is never
+//! assigned twice.
 
 use std::ops::Range;
 
@@ -21,9 +21,11 @@ pub(crate) mod supersede;
 
 pub use supersede::{Decided, Supersession};
 
+/// A decision that was read from a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
-    /// `DEC-007`; dated lines have none, and items of a list have their number.
+    /// `DEC-007` for a block, the number for a list item, none for a dated
+    /// line.
     pub id: Option<String>,
     pub title: String,
     pub date: Option<Date>,
@@ -31,29 +33,31 @@ pub struct Decision {
     pub decision: Option<String>,
     pub rationale: Option<String>,
     pub status: Option<String>,
-    /// Struck out, or with a status that says so: it binds nobody.
+    /// Whether it is struck out or its status ends it; it then no longer
+    /// applies.
     pub superseded: bool,
-    /// The day that the entry gives for it.
+    /// The day that the entry gives for its end.
     pub superseded_on: Option<Date>,
-    /// The entry as it stands in the file.
+    /// The entry verbatim.
     pub text: String,
     pub line: usize,
     pub(super) form: Form,
     pub(crate) span: Range<usize>,
 }
 
+/// A decision to write.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NewDecision {
     pub title: String,
     pub decision: String,
     pub rationale: Option<String>,
-    /// `agent` unless given.
+    /// Defaults to `agent`.
     pub decided_by: Option<String>,
-    /// `Final` unless given.
+    /// Defaults to `Final`.
     pub status: Option<String>,
 }
 
-/// How a file writes its decisions.
+/// The form in which a file writes its decisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// `## DEC-007: title` with labelled bullets.
@@ -65,14 +69,14 @@ pub(super) enum Form {
 }
 
 impl Mind<'_> {
-    /// Every decision, the newest last.
+    /// Reads every decision, the newest last.
     pub fn decisions(&self) -> Result<Vec<Decision>, Error> {
         let document = self.document(File::Decisions)?;
         Ok(document.map(|document| read(&document)).unwrap_or_default())
     }
 
-    /// Writes a decision down and gives its id: `DEC-007`, or what the file's
-    /// own form has in its place.
+    /// Writes a decision and returns its id: `DEC-007`, or what the file's own
+    /// form has in its place.
     pub fn decide(&self, new: &NewDecision, now: Timestamp) -> Result<(String, Receipt), Error> {
         self.rewrite(
             File::Decisions,
@@ -88,8 +92,9 @@ impl Mind<'_> {
         )
     }
 
-    /// The text of the file with one decision more, and its id. The archive
-    /// may hold higher ids.
+    /// Returns the text of the file with one more decision, and its id.
+    /// `archive` is searched for ids as well, because the highest one may have
+    /// moved there.
     pub(super) fn with_decision(
         &self,
         before: Option<String>,
@@ -140,6 +145,7 @@ impl Mind<'_> {
                 }
             }
         })?;
+        // An open fence or comment in the file could swallow the new entry.
         if count(&after) != known + 1 {
             return Err(Error::Unsafe {
                 path: path.to_string(),
@@ -163,7 +169,8 @@ impl SubmittedText for NewDecision {
 }
 
 impl NewDecision {
-    /// A decision said in a sentence, with the beginning of it as its title.
+    /// Creates a decision from one statement, whose beginning becomes the
+    /// title.
     pub fn said(text: &str) -> NewDecision {
         NewDecision {
             title: values::cut(&plain(text), 80),
@@ -172,8 +179,8 @@ impl NewDecision {
         }
     }
 
-    /// Whether an entry says this already. One that was ended may be decided
-    /// anew, though not on the same day.
+    /// Returns `true` if an entry already records this decision. An ended
+    /// decision may be recorded again, but not on the same day.
     pub(super) fn is(&self, entry: &Decision, today: Date) -> Result<bool, Error> {
         let new = self.inert()?;
         if entry.superseded && entry.date != Some(today) {
@@ -190,7 +197,7 @@ impl NewDecision {
         })
     }
 
-    /// The same with values that cannot become structure.
+    /// Returns a copy whose values cannot become Markdown structure.
     fn inert(&self) -> Result<NewDecision, Error> {
         let line = |text: &Option<String>| {
             text.as_deref()
@@ -250,15 +257,16 @@ impl NewDecision {
     }
 }
 
-/// The decisions at both ends of a long file, the newest last.
+/// Reads the decisions at both ends of a long file, the newest last.
 pub(crate) fn recent(text: &str) -> Vec<Decision> {
     read(&document::parse(outline::ends(text)))
 }
 
-/// Every decision of a file, the newest last.
+/// Reads every decision of a file, the newest last.
 pub(super) fn read(document: &Document) -> Vec<Decision> {
     let mut found = blocks(document);
-    // Blocks stand in text order and apart from one another.
+    // Blocks are in text order and do not overlap, so a binary search finds the
+    // enclosing one.
     let inside = |at: usize, found: &[Decision]| {
         let next = found.partition_point(|it| it.span.start <= at);
         next > 0 && found[next - 1].span.contains(&at)
@@ -276,7 +284,7 @@ pub(super) fn read(document: &Document) -> Vec<Decision> {
     found
 }
 
-/// Where the newest block stands in a file that has the newest first.
+/// Returns the start of the first block if the file lists the newest first.
 fn first_if_newest(document: &Document) -> Option<usize> {
     let mut found = blocks(document);
     found.sort_by_key(|it| it.span.start);
@@ -295,12 +303,12 @@ pub(super) fn newest_first(found: &[Decision]) -> bool {
     matches!((dates.first(), dates.last()), (Some(first), Some(last)) if first > last)
 }
 
-/// The number of `DEC-007`.
+/// Parses the number of `DEC-007`.
 pub(crate) fn number_of(id: &str) -> Option<usize> {
     id.strip_prefix("DEC-")?.parse().ok()
 }
 
-/// `DEC-007` at the start of a text, in any case.
+/// Splits `DEC-007` off the start of a text, in any case.
 pub(crate) fn id_at_start(text: &str) -> Option<(String, &str)> {
     let head = text.get(..4)?;
     if !head.eq_ignore_ascii_case("DEC-") {
@@ -312,8 +320,8 @@ pub(crate) fn id_at_start(text: &str) -> Option<(String, &str)> {
     (digits > 0 && digits <= 9 && ends).then(|| (format!("DEC-{}", &text[4..4 + digits]), rest))
 }
 
-/// The highest number that a file has given: to a decision or to the line that
-/// stands for an archived one. Ids that are merely spoken of do not count.
+/// Returns the highest number that a file has assigned, to a decision or to the
+/// line of an archived one. Ids that a text only mentions do not count.
 fn highest(document: &Document) -> usize {
     let in_headings = document
         .sections
@@ -336,8 +344,8 @@ fn highest(document: &Document) -> usize {
         .unwrap_or(0)
 }
 
-/// The form of the file: that of its blocks, else that of its newest entry,
-/// else that of its kind.
+/// Returns the form of the file: that of its blocks, else that of its newest
+/// entry, else the default of its layout.
 fn form_of(document: &Document, existing: &[Decision], layout: Layout) -> Form {
     if existing.iter().any(|it| it.form == Form::Block) || highest(document) > 0 {
         return Form::Block;
@@ -349,12 +357,12 @@ fn form_of(document: &Document, existing: &[Decision], layout: Layout) -> Form {
     }
 }
 
-/// A line behind the last one of its kind; a paragraph of its own where lines
-/// would run together.
+/// Returns the edit that adds a line after the last one of its form, as a
+/// separate paragraph where lines would otherwise run together.
 fn append_line(document: &Document, like: Option<&Decision>, line: &str, alone: bool) -> Edit {
     let nl = document.newline();
     let Some(last) = like else {
-        // The blank line makes it a paragraph or list of its own.
+        // The blank line starts a separate paragraph or list.
         let at = values::end_of_text(&document.text);
         return Edit {
             span: at..at,
@@ -367,7 +375,7 @@ fn append_line(document: &Document, like: Option<&Decision>, line: &str, alone: 
             },
         };
     };
-    // What is indented below the last entry belongs to it.
+    // Indented lines below the last entry belong to it.
     let mut end = last.span.end;
     for next in document.text[end..].split_inclusive('\n') {
         if !next.starts_with([' ', '\t']) || next.trim().is_empty() {

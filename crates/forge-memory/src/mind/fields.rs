@@ -1,9 +1,10 @@
-//! What a task's line says of itself: `[blocked-by:: Lexer]`, `(estimate:: 3)`
-//! and `^id` at its end, as Obsidian's users write such things.
+//! Parses the inline fields of a task: `[blocked-by:: Lexer]`, `(estimate:: 3)`
+//! and `^id` at its end, in Obsidian's notation.
 
 use crate::links::naming_key;
 
-/// Fields that name nobody; any other word before `::` is text.
+/// Field keys that do not name anything; any other word before `::` is plain
+/// text.
 const KNOWN: [&str; 8] = [
     "completed",
     "estimate",
@@ -15,11 +16,11 @@ const KNOWN: [&str; 8] = [
     "weight",
 ];
 
-/// A task without its fields, and the fields.
+/// The text of a task without its fields, and the fields.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Fields {
     pub(crate) text: String,
-    /// `^id` at the end of the line.
+    /// The id of `^id` at the end of the line.
     pub(crate) id: Option<String>,
     /// Keys in lower case with dashes, in text order.
     pub(crate) values: Vec<(String, String)>,
@@ -65,7 +66,7 @@ impl Fields {
     }
 }
 
-/// A field at the start of the text: key, value and length.
+/// Parses a field at the start of the text into key, value and length.
 fn field(text: &str) -> Option<(String, &str, usize)> {
     let close = match text.as_bytes()[0] {
         b'[' => ']',
@@ -77,7 +78,7 @@ fn field(text: &str) -> Option<(String, &str, usize)> {
         return None;
     }
     let start = 1 + key.len() + 2;
-    // Links in the value have brackets of their own.
+    // Links in the value contain brackets too, so count the depth.
     let mut depth = 0usize;
     let open = text.chars().next()?;
     for (at, char) in text[start..].char_indices() {
@@ -92,7 +93,7 @@ fn field(text: &str) -> Option<(String, &str, usize)> {
     None
 }
 
-/// The names in a value: links, or words between commas.
+/// Splits a value into names: links, or words between commas.
 pub(crate) fn names(value: &str) -> Vec<&str> {
     let mut names = Vec::new();
     let mut depth = 0usize;

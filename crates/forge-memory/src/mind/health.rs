@@ -1,5 +1,5 @@
-//! Whether the memory is in order: which files are there, how large and how
-//! old they are, and what a person should look at. Reports only.
+//! Checks the health of the state: which files exist, their size and age, and
+//! what a person should look at. Reports only.
 
 use std::fs;
 
@@ -9,21 +9,23 @@ use super::{FOLDER, File, Layout, Log, Mind};
 use crate::thresholds::{MAX_ERROR_LOG_BYTES, MAX_STATE_BYTES, STATE_UNTOUCHED_SECONDS};
 use crate::workspace::RelPath;
 
+/// The health of a workspace's state files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Health {
     pub layout: Layout,
     pub folder_exists: bool,
-    /// By the name of the file.
+    /// State files by name.
     pub state_files: Vec<(String, FileInfo)>,
     pub tracking_files: Vec<(String, FileInfo)>,
     pub total_state_bytes: u64,
     pub error_log: FileInfo,
     pub config_exists: bool,
     pub config_problems: Vec<String>,
-    /// Beside the problems of the configuration.
+    /// Problems other than those of the configuration.
     pub problems: Vec<HealthProblem>,
 }
 
+/// Size and age of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileInfo {
     pub exists: bool,
@@ -32,37 +34,38 @@ pub struct FileInfo {
     pub age_seconds: Option<i64>,
 }
 
-/// Something about the state that a person should look at.
+/// A problem of the state that a person should look at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HealthProblem {
-    /// There is no `.mind/`.
+    /// `.mind/` does not exist.
     NoFolder,
-    /// There is no file of the state.
+    /// No state file exists.
     NoState(RelPath),
     /// A file cannot be read, with the reason.
     Unreadable(RelPath, String),
-    /// Nobody wrote the state for [`STATE_UNTOUCHED_SECONDS`].
+    /// The state was not written for [`STATE_UNTOUCHED_SECONDS`].
     Untouched(RelPath),
-    /// The files have more than [`MAX_STATE_BYTES`] together.
+    /// The state files exceed [`MAX_STATE_BYTES`] together.
     Large {
         bytes: u64,
-        /// Whether compressing them would move anything.
+        /// Whether compression would move anything.
         has_old: bool,
     },
-    /// The log of errors has more than [`MAX_ERROR_LOG_BYTES`].
+    /// The error log exceeds [`MAX_ERROR_LOG_BYTES`].
     LargeErrorLog { path: String, bytes: u64 },
-    /// A client's file that would connect it is missing.
+    /// A client's configuration file is missing, so that client is not
+    /// connected.
     NotConnected {
         path: &'static str,
         without: &'static str,
     },
 }
 
-/// How a state begins.
+/// The command that creates the first state.
 const BEGIN: &str = "memory-forge mind set --next '<what to do next>'";
 
 impl HealthProblem {
-    /// Returns what is wrong, as a sentence without a full stop.
+    /// Returns the problem as a sentence without a full stop.
     pub fn message(&self) -> String {
         match self {
             HealthProblem::NoFolder => format!("There is no `{FOLDER}/`; `{BEGIN}` makes it"),
@@ -90,6 +93,7 @@ impl HealthProblem {
 }
 
 impl Mind<'_> {
+    /// Checks the state files and returns their sizes, ages and problems.
     pub fn health(&self, now: Timestamp) -> Health {
         let root = self.workspace.root();
         let info = |path: &str| info(root, path, now);
@@ -168,7 +172,7 @@ impl Mind<'_> {
             problems.push(HealthProblem::Untouched(state));
         }
         if health.total_state_bytes > MAX_STATE_BYTES {
-            // What is not old stays, however large it is.
+            // Compression cannot help if nothing is old, so the advice differs.
             let has_old = self.compress(true, now).is_ok_and(|it| !it.is_nothing());
             problems.push(HealthProblem::Large {
                 bytes: health.total_state_bytes,

@@ -1,5 +1,5 @@
-//! The inbox of ideas: one block each, in the order in which they came.
-//! Nothing is ever moved out of it here; where an idea belongs is a suggestion.
+//! Keeps the inbox of ideas: one block each, in order of arrival. Nothing is
+//! ever moved out of it; the place where an idea belongs is only a suggestion.
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -11,30 +11,33 @@ use crate::document::{self, Document, Edit, day_of, inert_line};
 use crate::state_files::IDEAS;
 use crate::workspace::{Receipt, RelPath};
 
+/// An idea of the inbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Idea {
     pub title: String,
     pub date: Option<Date>,
     pub text: String,
-    /// The domain that was suggested; none for `unrouted`.
+    /// The suggested domain; none for `unrouted`.
     pub route: Option<String>,
     pub line: usize,
 }
 
+/// An idea to add.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NewIdea {
-    /// The beginning of the text unless given.
+    /// Defaults to the beginning of the text.
     pub title: Option<String>,
     pub text: String,
-    /// The domain that it seems to belong to.
+    /// The domain that it probably belongs to.
     pub route: Option<String>,
 }
 
+/// Where an idea was written, and whether it was new.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdeaKept {
     pub path: RelPath,
     pub title: String,
-    /// False when the same idea of that day is there already.
+    /// `false` if the same idea of that day already exists.
     pub added: bool,
     pub created: bool,
 }
@@ -43,12 +46,13 @@ const ROUTE: &str = "-> Suggested route:";
 const TITLE: usize = 60;
 
 impl Mind<'_> {
-    /// Where ideas are kept, or would be.
+    /// Returns the path of the inbox, whether or not it exists.
     pub fn ideas_file(&self) -> RelPath {
         self.files.ideas(self.workspace)
     }
 
-    /// Every idea in the order of the file; none where there is no file.
+    /// Reads every idea in the order of the file; returns an empty list without
+    /// a file.
     pub fn ideas(&self) -> Result<Vec<Idea>, Error> {
         match self.workspace.read_text(&self.ideas_file()) {
             Ok(text) => Ok(read(&document::parse(text))),
@@ -88,6 +92,8 @@ impl Mind<'_> {
             let edit = append(&document, &format!("{title} - {date}"), &text, &route);
             let after = apply(&path, &document.text, vec![edit])?;
             let mut all = read(&document::parse(after.clone()));
+            // The new idea must be parsed as the last one, and all others as
+            // before.
             let idea = all.pop().filter(|_| all == known);
             let Some(idea) = idea else {
                 return Err(Error::Unsafe {
@@ -95,7 +101,8 @@ impl Mind<'_> {
                     why: "the new idea would not be read as one",
                 });
             };
-            // Compared as they are read: markup is no difference.
+            // Compares parsed ideas, so that a difference in markup does not
+            // count.
             let same =
                 |it: &Idea| (it.date, &it.title, &it.text) == (idea.date, &idea.title, &idea.text);
             if known.iter().any(same) {
@@ -120,8 +127,8 @@ impl SubmittedText for NewIdea {
 }
 
 impl super::layout::StateLayout {
-    /// A place of the manifest's, else one where ideas are already, else the
-    /// usual one of this layout.
+    /// Returns the place that the manifest states, else an existing inbox, else
+    /// the default of this layout.
     fn ideas(&self, workspace: &crate::workspace::Workspace) -> RelPath {
         let known = |path| RelPath::new(path).expect("a constant that is a valid path");
         let resolved = super::layout::ideas(workspace);
@@ -137,7 +144,7 @@ fn blank() -> String {
     "---\ntags: [inbox]\n---\n# Ideas\n".to_owned()
 }
 
-/// The first sentence, or as much of it as a title has room for.
+/// Returns the first sentence, truncated to the length of a title.
 fn title_of(text: &str) -> String {
     let end = text.find(". ").unwrap_or(text.len());
     let title = text[..end].trim_end_matches('.');
@@ -149,7 +156,7 @@ fn append(document: &Document, title: &str, text: &str, route: &str) -> Edit {
     document.append_section(3, title, &format!("{text}{nl}{nl}{ROUTE} {route}"))
 }
 
-/// Headings of the third level below the title, with a date at their end.
+/// Parses headings with a date at their end.
 pub(super) fn read(document: &Document) -> Vec<Idea> {
     let mut found = Vec::new();
     for section in &document.sections {

@@ -1,4 +1,4 @@
-//! Which files hold the state: `.mind/`, or the `memory/` folder of a
+//! Resolves which files hold the state: `.mind/`, or the `memory/` folder of a
 //! workspace with a manifest. Looks at names, and never creates anything.
 
 use crate::routing::layout::{self, StateFile};
@@ -6,43 +6,43 @@ use crate::routing::manifest::{self, Manifest};
 use crate::state_files::{self, MEMORY_FOLDER, MIND_FOLDER};
 use crate::workspace::{PathError, RelPath, Workspace};
 
-/// A file by what it is for.
+/// A state file by its purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum File {
     State,
     Progress,
     Decisions,
     SessionLog,
-    /// Where compression puts what is old.
+    /// The file to which compression moves old entries.
     Archive,
 }
 
-/// Whose formats the files have.
+/// The layout that determines paths and formats of the state files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
     /// `.mind/STATE.md` and its siblings.
     Mind,
-    /// `memory/status.md` and its siblings, with a `_MANIFEST.md` or without.
+    /// `memory/status.md` and its siblings, with or without `_MANIFEST.md`.
     Manifest,
 }
 
-/// Why a layout is used.
+/// The reason why a layout is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LayoutReason {
-    /// The manifest has a Config table that names the state.
+    /// The manifest's Config table names the state.
     Configured,
-    /// There is a manifest.
+    /// A manifest exists.
     Manifest,
-    /// There is a status file in its usual place, and no `.mind/STATE.md`.
+    /// A status file exists in its usual place, and `.mind/STATE.md` does not.
     StatusFile,
-    /// There is a manifest, and the state is in `.mind/` all the same.
+    /// A manifest exists, but the state is in `.mind/`.
     StateInMind,
-    /// There is nothing of another layout.
+    /// Neither a manifest nor a state file exists.
     Default,
 }
 
-/// Which files hold the state of a workspace: the one answer to a question that
-/// nothing else asks the folder.
+/// The paths of a workspace's state files. Every caller resolves them here, so
+/// that all of them agree.
 #[derive(Debug, Clone)]
 pub struct StateLayout {
     pub(super) layout: Layout,
@@ -57,16 +57,16 @@ pub struct StateLayout {
 }
 
 impl StateLayout {
-    /// The one place that decides between the two layouts. The main file
-    /// decides, so that a stray `.mind/PROGRESS.md` beside `memory/status.md`
-    /// does not hide the state; where both main files exist, a workspace with a
-    /// manifest keeps to it, and [`StateLayout::shadowed`] names the files of the
-    /// other layout.
+    /// Decides between the two layouts; nothing else does. The main file
+    /// decides, so that a stray `.mind/PROGRESS.md` next to `memory/status.md`
+    /// does not hide the state; if both main files exist, a workspace with a
+    /// manifest uses its own, and [`StateLayout::shadowed`] lists the files of
+    /// the other layout.
     pub fn resolve(workspace: &Workspace) -> StateLayout {
         let mind = StateLayout::mind();
         let managed = workspace.root().join(manifest::FILE).is_file();
-        // Without a manifest a status file makes a workspace only where
-        // `.mind/STATE.md` is not: nothing switches silently.
+        // Without a manifest, a status file counts only if `.mind/STATE.md`
+        // does not exist: the layout never switches silently.
         let alone = || {
             let in_mind = workspace.absolute(&mind.state).is_file();
             !in_mind && layout::is_workspace(workspace)
@@ -88,7 +88,7 @@ impl StateLayout {
         }
     }
 
-    /// Returns whose formats the files have.
+    /// Returns the layout.
     pub fn kind(&self) -> Layout {
         self.layout
     }
@@ -98,9 +98,9 @@ impl StateLayout {
         self.reason
     }
 
-    /// Returns the state files of the layout that is not in use, which nothing
-    /// reads or writes. They are looked for on request: a prompt does not wait
-    /// for it.
+    /// Lists existing state files of the layout that is not in use, which
+    /// nothing reads or writes. Computed on request, so that a prompt does not
+    /// wait for it.
     pub fn shadowed(&self, workspace: &Workspace) -> Vec<RelPath> {
         let other = match self.layout {
             Layout::Manifest => StateLayout::mind(),
@@ -112,8 +112,8 @@ impl StateLayout {
         other.present(workspace)
     }
 
-    /// The state files that exist, without the archive. Those that were found by
-    /// their name alone do not count: any project may have a `docs/status.md`.
+    /// Lists existing state files, without the archive. Files that were found
+    /// by name alone do not count: any project may have a `docs/status.md`.
     fn present(&self, workspace: &Workspace) -> Vec<RelPath> {
         let mut paths = vec![
             &self.state,
@@ -133,7 +133,7 @@ impl StateLayout {
         present.cloned().collect()
     }
 
-    /// Returns where a file is, or would be made.
+    /// Returns the path of a file, whether or not it exists.
     pub fn path(&self, which: File) -> &RelPath {
         match which {
             File::State => &self.state,
@@ -191,10 +191,10 @@ impl StateLayout {
 }
 
 impl StateLayout {
-    /// Where replaced lines of the state file are kept: beside it, since the
-    /// archive of the session log is read for numbers and ids of its entries. A
-    /// full file is followed by the next one, so that a change never rewrites
-    /// years of lines.
+    /// Returns the file for replaced lines of the state: next to it, because
+    /// the archive of the session log is searched for numbers and ids of its
+    /// entries. A full file is followed by a new one, so that a change never
+    /// rewrites years of lines.
     pub(super) fn replaced_state(&self, workspace: &Workspace) -> Result<RelPath, PathError> {
         const MAX_BYTES: u64 = 32 << 10;
         let path = self.state.as_str();
@@ -213,7 +213,7 @@ impl StateLayout {
     }
 }
 
-/// Where ideas are, or would be made: by the manifest, by custom, by name.
+/// Resolves the inbox of ideas: by the manifest, by its usual place, by name.
 pub(super) fn ideas(workspace: &Workspace) -> RelPath {
     let manifest = Manifest::read(workspace);
     layout::resolve(workspace, manifest.as_ref(), StateFile::Ideas)

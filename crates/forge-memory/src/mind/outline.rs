@@ -1,32 +1,32 @@
-//! The parts of a very long file that a hook needs, found by its line starts.
+//! Cuts a very long file down to the parts that a hook needs, found by line
+//! starts alone.
 //!
-//! A hook has a few milliseconds, and reading a megabyte as Markdown takes
-//! longer than that, as does looking through it for credentials. So a long text
-//! is first cut down to the sections that matter, by a look at each line's
-//! beginning; what is left is cleaned as for an agent that did not ask, and
-//! read properly. Never used by anything that writes.
+//! A hook has a few milliseconds. Parsing a megabyte of Markdown takes longer,
+//! and so does a scan for credentials. So a long text is first cut to the
+//! sections that matter; what is left is redacted for an agent that did not
+//! request it, and then parsed. Never used by writers.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::quote;
 
-/// Texts up to this length are read whole.
+/// Size in bytes up to which a text is read whole.
 const SHORT: usize = 24 << 10;
-/// What is kept of a section, and of everything together.
+/// Maximum bytes kept of one section, and of all sections together.
 const OF_SECTION: usize = 6 << 10;
 const IN_ALL: usize = 24 << 10;
-/// What is kept of a log's two ends.
+/// Bytes kept of the two ends of a log, and of one long line.
 const HEAD: usize = 12 << 10;
 const TAIL: usize = 12 << 10;
 const OF_LINE: usize = 1 << 10;
 
-/// Whether only parts of a text are read.
+/// Returns `true` if only parts of a text are read.
 pub(crate) fn is_long(text: &str) -> bool {
     text.len() > SHORT
 }
 
-/// What [`sections`] and [`ends`] keep, as it may be told.
+/// Redacts what [`sections`] and [`ends`] keep.
 fn told(kept: Cow<'_, str>) -> String {
     match kept {
         Cow::Borrowed(whole) => quote::unasked(whole).into_owned(),
@@ -37,13 +37,13 @@ fn told(kept: Cow<'_, str>) -> String {
     }
 }
 
-/// The sections whose level and title in lower case are `wanted`, each cut to
-/// its share: a long one does not take the room of those behind it.
+/// Returns the sections whose level and lower-case title are `wanted`, each cut
+/// to a fair share, so that a long one does not displace those after it.
 pub(super) fn sections(text: &str, wanted: impl FnMut(usize, &str) -> bool) -> String {
     told(cut_to_sections(text, wanted))
 }
 
-/// The beginning and the end of a log, cut between entries.
+/// Returns the beginning and the end of a log, cut between entries.
 pub(super) fn ends(text: &str) -> String {
     told(cut_to_ends(text))
 }
@@ -74,8 +74,8 @@ fn cut_to_sections(text: &str, mut wanted: impl FnMut(usize, &str) -> bool) -> C
     Cow::Owned(out)
 }
 
-/// What each may have at most so that all fit: what short ones do not need goes
-/// to the others.
+/// Computes the size limit per section so that all fit: room that short
+/// sections do not need goes to longer ones.
 fn share(mut sizes: Vec<usize>) -> usize {
     sizes.sort_unstable();
     let (mut left, count) = (IN_ALL, sizes.len());
@@ -96,7 +96,8 @@ fn cut_to_ends(text: &str) -> Cow<'_, str> {
     let mut out = whole_lines(text, HEAD).to_owned();
     let head = out.len();
     close_what_is_open(&mut out);
-    // The entry that the end begins with; the last one of all may be longer.
+    // The entry with which the tail begins; the last entry may be longer than
+    // the tail.
     let mut from = None;
     for at in headings(text).filter(|at| *at >= head) {
         from = Some(at);
@@ -105,8 +106,8 @@ fn cut_to_ends(text: &str) -> Cow<'_, str> {
         }
     }
     let from = from.unwrap_or_else(|| {
-        // All in the middle belongs to the last entry. A line that is longer
-        // than an end is shown by its beginning, which says what it is about.
+        // Everything after the head belongs to one entry. The beginning of a
+        // very long line is kept, because it states the topic.
         let from = line_after(text, text.len() - TAIL).max(head);
         let line = text[head..from].lines().next().unwrap_or_default();
         if line.len() > OF_LINE {
@@ -120,7 +121,8 @@ fn cut_to_ends(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// A fence or comment that a cut left open would swallow what follows.
+/// Closes a fence or comment that a cut left open; it would swallow the text
+/// after it.
 fn close_what_is_open(text: &mut String) {
     let fence = open_fence(text);
     let comment = text.rfind("<!--") > text.rfind("-->");
@@ -135,7 +137,7 @@ fn close_what_is_open(text: &mut String) {
     }
 }
 
-/// Where lines begin that are headings at the left edge, outside of fences and
+/// Finds the start offsets of headings at the left edge, outside fences and
 /// comments.
 fn headings(text: &str) -> impl Iterator<Item = usize> + '_ {
     let bytes = text.as_bytes();
@@ -187,7 +189,7 @@ fn is_heading(line: &[u8]) -> bool {
     level <= 6 && matches!(line.get(level), None | Some(b' ' | b'\t' | b'\n' | b'\r'))
 }
 
-/// How many fence marks a line begins with, behind at most three spaces.
+/// Counts the fence marks at the start of a line, after at most three spaces.
 fn fence_run(line: &[u8], mark: u8) -> usize {
     let indent = line.iter().take_while(|b| **b == b' ').count();
     match indent {
@@ -196,7 +198,7 @@ fn fence_run(line: &[u8], mark: u8) -> usize {
     }
 }
 
-/// The mark and length of the fence that a text leaves open.
+/// Returns the mark and length of a fence that a text leaves open.
 fn open_fence(text: &str) -> Option<(u8, usize)> {
     let mut fence: Option<(u8, usize)> = None;
     for line in text.lines() {
@@ -218,8 +220,8 @@ fn open_fence(text: &str) -> Option<(u8, usize)> {
     fence
 }
 
-/// The lines that fit into `most` bytes, and the beginning of a line that is
-/// itself longer than that, cut between words: half a key is not known as one.
+/// Returns the whole lines that fit into `most` bytes, or the beginning of a
+/// longer line, cut between words: a truncated key would escape redaction.
 fn whole_lines(text: &str, most: usize) -> &str {
     if text.len() <= most {
         return text;
@@ -234,7 +236,7 @@ fn whole_lines(text: &str, most: usize) -> &str {
     }
 }
 
-/// The first line start at or behind a place.
+/// Returns the first line start at or after an offset.
 fn line_after(text: &str, at: usize) -> usize {
     memchr::memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |end| at + end + 1)
 }

@@ -1,6 +1,6 @@
-//! `PROGRESS.md`, or the lists of a workspace's `status.md`: tasks, each with
-//! the section it stands in. A task belongs to the section above it, whatever
-//! words its own line has.
+//! Reads and writes tasks in `PROGRESS.md`, or in the lists of a workspace's
+//! `status.md`. A task belongs to the section above it, whatever words its own
+//! line contains.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -15,17 +15,19 @@ use crate::admit;
 use crate::document::{self, Document, Edit, day_of, inert_line, short_name};
 use crate::workspace::Receipt;
 
+/// The tasks of a progress file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// In text order.
+    /// The tasks in text order.
     pub tasks: Vec<TaskEntry>,
-    /// The file as it is.
+    /// The file verbatim.
     pub text: String,
 }
 
+/// A task of a progress file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskEntry {
-    /// On one line, without marker, box and date of completion.
+    /// One line, without marker, box and completion date.
     pub text: String,
     pub done: bool,
     pub completed: Option<Date>,
@@ -33,13 +35,14 @@ pub struct TaskEntry {
     pub section: String,
     pub bucket: Bucket,
     pub line: usize,
-    /// The item's lines, nested items excluded.
+    /// The item's lines, without nested items.
     pub(super) span: Range<usize>,
-    /// The character in the box; an item without a box has none.
+    /// The position of the character in the box; none for an item without a
+    /// box.
     pub(super) mark: Option<Range<usize>>,
 }
 
-/// What a section is for, told by its title or by one above it.
+/// The purpose of a section, derived from its title or from one above it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Bucket {
     InProgress,
@@ -51,8 +54,10 @@ pub enum Bucket {
 }
 
 impl Bucket {
+    /// Classifies a section by its title.
     pub fn of(title: &str) -> Bucket {
-        // No name of a bucket is longer, and a title is read for every task.
+        // No bucket title is longer than this, and a title is classified for
+        // every task.
         let title = title.trim();
         let title = title[..title.floor_char_boundary(64)].to_lowercase();
         let title = title.replace('’', "'");
@@ -108,25 +113,27 @@ impl Progress {
         }
     }
 
+    /// Returns the open tasks in text order.
     pub fn open(&self) -> impl Iterator<Item = &TaskEntry> {
         self.tasks.iter().filter(|task| !task.done)
     }
 
-    /// Open tasks of one kind of section.
+    /// Returns the open tasks in sections of one kind.
     pub fn open_in(&self, bucket: Bucket) -> impl Iterator<Item = &TaskEntry> {
         self.open().filter(move |task| task.bucket == bucket)
     }
 }
 
 impl Mind<'_> {
-    /// Every task with its section, or none where there is no file.
+    /// Reads every task with its section; returns none if the file does not
+    /// exist.
     pub fn progress(&self) -> Result<Option<Progress>, Error> {
         let document = self.document(File::Progress)?;
         Ok(document.map(|document| Progress::read(&document, self.files.layout)))
     }
 
-    /// Adds an open task below the first heading that begins with `section`;
-    /// a section that is missing is added. Gives the section's title.
+    /// Adds an open task below the first heading that begins with `section`, or
+    /// below a new heading. Returns the section's title.
     pub fn task_add(
         &self,
         text: &str,
@@ -178,8 +185,8 @@ impl Mind<'_> {
         })
     }
 
-    /// Ticks the one open task that is `text`, or the only one that contains
-    /// it. Gives the task's text.
+    /// Completes the one open task that equals `text`, or the only one that
+    /// contains it. Returns the task's text.
     pub fn task_done(&self, text: &str, now: Timestamp) -> Result<(String, Receipt), Error> {
         let wanted = plain(&inert_line(text));
         if wanted.is_empty() {
@@ -216,8 +223,8 @@ impl Mind<'_> {
     }
 }
 
-/// The exact one before those that contain the text; more than one is an
-/// error, and so is none.
+/// Picks the task that equals `wanted`, else the only one that contains it.
+/// Fails if none or several match.
 fn pick<'a>(progress: &'a Progress, wanted: &str) -> Result<&'a TaskEntry, Error> {
     let open: Vec<&TaskEntry> = progress.open().collect();
     let names = |tasks: &[&TaskEntry]| -> Vec<String> {
@@ -252,7 +259,7 @@ fn pick<'a>(progress: &'a Progress, wanted: &str) -> Result<&'a TaskEntry, Error
     })
 }
 
-/// The heading that has this title, else the first that begins with it.
+/// Finds the heading with this title, else the first that begins with it.
 fn find_section(document: &Document, section: &str) -> Option<usize> {
     let wanted = plain(section).to_lowercase();
     let find = |matches: &dyn Fn(&str) -> bool| {
@@ -287,7 +294,7 @@ fn add_item(document: &Document, section: usize, task: &str, layout: Layout) -> 
         return document.replace_section(section, &item);
     }
     let mut edit = document.append_to_section(section, &item);
-    // Below a heading without text, tasks follow at once.
+    // Below a heading without text, tasks follow without a blank line.
     if text.is_empty() && document.str(&own).trim().is_empty() {
         let nl = document.newline();
         edit.text = edit.text.replacen(&format!("{nl}{item}"), &item, 1);
@@ -326,12 +333,12 @@ fn entry(
     }
 }
 
-/// What stands behind the box.
+/// Returns the text after the box.
 fn box_text(item: &str) -> &str {
     item.find(']').map_or(item, |at| &item[at + 1..])
 }
 
-/// `Ship it (completed 2026-03-01)` as its two parts.
+/// Splits `Ship it (completed 2026-03-01)` into text and date.
 fn without_completion(text: &str) -> (&str, Option<Date>) {
     let Some(at) = text.rfind("(completed ") else {
         return (text, None);
@@ -347,7 +354,7 @@ fn without_completion(text: &str) -> (&str, Option<Date>) {
     }
 }
 
-/// Bullets without a box in the sections that list work.
+/// Parses bullets without a box in the sections that list work.
 fn plain_items(document: &Document) -> Vec<TaskEntry> {
     let mut found = Vec::new();
     let boxes: HashSet<usize> = document.tasks.iter().map(|it| it.span.start).collect();
@@ -372,8 +379,8 @@ fn plain_items(document: &Document) -> Vec<TaskEntry> {
     found
 }
 
-/// Where the text of an item ends: behind its first paragraph, so that the
-/// date stands behind the whole of it and never inside of nested code.
+/// Returns where the text of an item ends: after its first paragraph, so that
+/// the completion date follows all of it and never lands in nested code.
 fn end_of_text(document: &Document, span: &Range<usize>) -> Range<usize> {
     let mut end = span.start;
     let mut at = span.start;
@@ -391,17 +398,17 @@ fn end_of_text(document: &Document, span: &Range<usize>) -> Range<usize> {
     end..end
 }
 
-/// A line of a section that says what is being done.
+/// A line of a section about current work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct WorkLine {
     pub(crate) bucket: Bucket,
-    /// The heading as it stands in the file.
+    /// The heading as it appears in the file.
     pub(crate) heading: String,
     pub(crate) line: String,
 }
 
-/// The lines of the sections that say what is being done, in text order; what
-/// is ticked is left out.
+/// Collects the lines of sections about current work, in text order, without
+/// completed tasks.
 pub(crate) fn work_lines(document: &Document) -> Vec<WorkLine> {
     let mut found = Vec::new();
     for (index, section) in document.sections.iter().enumerate() {
@@ -436,8 +443,9 @@ pub(crate) fn work_lines(document: &Document) -> Vec<WorkLine> {
     found
 }
 
-/// A long file without the sections that are done.
+/// Parses a long file without its completed sections.
 pub(crate) fn work_document(text: &str) -> Document {
+    // Every section counts, since later phases may repeat a title.
     let short = outline::sections(text, |_, title| {
         !matches!(Bucket::of(title), Bucket::Completed | Bucket::Other)
     });

@@ -1,5 +1,5 @@
-//! What a session leaves behind, written in one change: the state, what was
-//! decided, an entry in the log. Recording the same again changes nothing.
+//! Records the outcome of a session in one change: the state, decisions, an
+//! entry in the log. Recording the same outcome again changes nothing.
 
 use std::collections::HashMap;
 
@@ -14,29 +14,33 @@ use super::{Error, File, Layout, Mind};
 use crate::document::{self, day_of};
 use crate::workspace::Change;
 
+/// The outcome of a session, to record.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Record {
     pub state: StateChange,
     pub decisions: Vec<NewDecision>,
     pub session: Option<NewSession>,
-    /// Whether the state's date counts as a change of it.
+    /// Whether a new date alone counts as a change of the state.
     pub refresh_date: bool,
-    /// Whether decisions that the file says were replaced are marked.
+    /// Whether decisions that are stated to be replaced get marked.
     pub annotate: bool,
 }
 
+/// What was recorded.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recorded {
     pub state: Written,
-    /// Ids of the decisions that were added, and how many were there already.
+    /// Ids of the added decisions, and the number of those that already
+    /// existed.
     pub decided: Vec<String>,
     pub known_decisions: usize,
     pub annotated: usize,
-    /// Lines of the file of decisions now.
+    /// Number of lines of the file of decisions afterwards.
     pub decision_lines: usize,
     pub session: Option<Logged>,
 }
 
+/// How the state file changed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Written {
     Created,
@@ -45,20 +49,23 @@ pub enum Written {
     Unchanged,
 }
 
+/// The entry that a session got in the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Logged {
     /// The heading of the entry.
     pub title: String,
-    /// False when the log has the same entry of that day.
+    /// `false` if the log already has the same entry of that day.
     pub added: bool,
-    /// How many old entries went to the archive.
+    /// Number of old entries that moved to the archive.
     pub archived: usize,
 }
 
-/// Fewer decisions than this are looked at by whoever wrote them.
+/// Number of decisions from which supersessions are marked automatically; the
+/// author can keep track of fewer.
 const WORTH_ANNOTATING: usize = 5;
 
 impl Mind<'_> {
+    /// Records the outcome of a session in one change. Idempotent.
     pub fn record(&self, what: &str, record: &Record, now: Timestamp) -> Result<Recorded, Error> {
         let (recorded, _) = self.change(what, now, |change| {
             let mut recorded = Recorded {
@@ -97,6 +104,7 @@ impl Mind<'_> {
         if same {
             return Ok(Written::Unchanged);
         }
+        // In the same change, so that no crash can lose the replaced lines.
         self.keep_replaced(change, &new.replaced, now)?;
         change.write(path, after);
         Ok(if new.outcome.created {
@@ -165,8 +173,8 @@ impl Mind<'_> {
         let entries = before.as_deref().map(known).unwrap_or_default();
         let kept = archived.clone().unwrap_or_default();
         let (mut text, _) = self.with_session(before, kept, &self.admit(session)?, now)?;
-        // The entry that was not there before: found by taking away those that
-        // were, since a log may be in any order.
+        // Finds the new entry as the one that was not there before, since a log
+        // may be in any order.
         let mut before: HashMap<&str, usize> = HashMap::new();
         for entry in &entries {
             *before.entry(&entry.text).or_default() += 1;

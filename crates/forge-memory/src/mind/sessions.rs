@@ -1,4 +1,4 @@
-//! The session log: numbered entries with the newest last, or a workspace's
+//! Reads and writes the session log: numbered entries with the newest last, or
 //! dated entries with the newest first. Each file keeps its order.
 
 use std::ops::Range;
@@ -12,47 +12,48 @@ use crate::admit::{AdmittedText, SubmittedText};
 use crate::document::{self, Document, day_of, inert_line};
 use crate::workspace::Receipt;
 
+/// An entry of the session log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
-    /// Dated entries have none.
+    /// The number of the entry; none for dated entries.
     pub number: Option<usize>,
     pub date: Option<Date>,
     /// The heading.
     pub title: String,
-    /// Heading and text as they stand in the file, a closing rule left out.
+    /// Heading and text verbatim, without a closing rule.
     pub text: String,
     pub line: usize,
     pub(crate) span: Range<usize>,
 }
 
-/// What there is to say about a session that ends.
+/// The content of a log entry for a session that ends.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NewSession {
     pub summary: String,
-    /// What was done, a sentence each. A dated log has them as they are, with
-    /// the summary as their title.
+    /// What was done, one sentence each. A dated log lists them verbatim below
+    /// the summary as title.
     pub did: Vec<String>,
     pub completed: Vec<String>,
     pub decisions: Vec<String>,
     pub blockers: Vec<String>,
     pub next: Option<String>,
-    /// For an entry that nobody wrote; the fields above are then not used.
+    /// For an automatic entry; the fields above are then not used.
     pub captured: Option<Captured>,
 }
 
-/// What is known about a session that ended without a word.
+/// Facts about a session that ended without a summary.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Captured {
     pub reason: String,
-    /// The files that changed in it.
+    /// The files that changed during the session.
     pub files: Vec<String>,
 }
 
-/// Files named in an entry at most.
+/// Maximum number of files that an entry names.
 const MOST_FILES: usize = 15;
 
 impl Mind<'_> {
-    /// Every entry, the newest last.
+    /// Reads every entry, the newest last.
     pub fn sessions(&self) -> Result<Vec<Session>, Error> {
         let document = self.document(File::SessionLog)?;
         Ok(document
@@ -60,8 +61,8 @@ impl Mind<'_> {
             .unwrap_or_default())
     }
 
-    /// Writes an entry and gives its number; for dated entries that is how
-    /// many there are now.
+    /// Writes an entry and returns its number; for dated entries, the number of
+    /// entries.
     pub fn log(&self, new: &NewSession, now: Timestamp) -> Result<(usize, Receipt), Error> {
         if new.captured.is_none() && inert_line(&new.summary).is_empty() {
             return Err(Error::Empty { what: "summary" });
@@ -72,8 +73,9 @@ impl Mind<'_> {
         })
     }
 
-    /// The text of the log with one entry more, and its number. The archive
-    /// may hold higher ones.
+    /// Returns the text of the log with one more entry, and its number.
+    /// `archive` is searched as well, because the highest number may have moved
+    /// there.
     pub(super) fn with_session(
         &self,
         before: Option<String>,
@@ -117,6 +119,7 @@ impl Mind<'_> {
             let before = first.filter(|_| newest_first);
             values::add_entry(document, before, &title, &new.body(false))
         })?;
+        // An open fence or comment in the file could swallow the new entry.
         if read(&document::parse(after.clone()), self.files.layout).len() != known + 1 {
             return Err(Error::Unsafe {
                 path: path.to_string(),
@@ -128,7 +131,8 @@ impl Mind<'_> {
 }
 
 impl SubmittedText for NewSession {
-    /// A captured session states nothing of its own.
+    /// Returns nothing for a captured session, which makes no statements of its
+    /// own.
     fn statements(&self) -> Vec<&str> {
         if self.captured.is_some() {
             return Vec::new();
@@ -142,8 +146,8 @@ impl SubmittedText for NewSession {
 }
 
 impl NewSession {
-    /// What stands below the heading. Where the heading says what it was about,
-    /// plain bullets of what was done are enough.
+    /// Renders the text below the heading. If the heading contains the summary,
+    /// bullets of what was done are enough.
     fn body(&self, titled: bool) -> String {
         if let Some(captured) = &self.captured {
             return captured.body();
@@ -177,11 +181,12 @@ impl NewSession {
         lines.join("\n")
     }
 
-    /// `2026-03-01 - what it was about`.
+    /// Renders `2026-03-01 - what it was about`.
     fn dated_title(&self, now: Timestamp) -> String {
         let what = match &self.captured {
             Some(_) => "auto-captured".to_owned(),
-            // Below bullets the summary stands nowhere else.
+            // With bullets below, the title is the only place for the summary,
+            // so it is not truncated.
             None if !self.did.is_empty() => inert_line(&self.summary),
             None => values::cut(&inert_line(&self.summary), 60),
         };
@@ -213,12 +218,12 @@ impl Captured {
     }
 }
 
-/// The entries at both ends of a long log, the newest last.
+/// Reads the entries at both ends of a long log, the newest last.
 pub(crate) fn recent(text: &str, layout: Layout) -> Vec<Session> {
     read(&document::parse(outline::ends(text)), layout)
 }
 
-/// Every entry, the newest last.
+/// Reads every entry, the newest last.
 pub(super) fn read(document: &Document, layout: Layout) -> Vec<Session> {
     let mut found = in_order(document);
     if newest_first(&found, layout) {
@@ -227,8 +232,8 @@ pub(super) fn read(document: &Document, layout: Layout) -> Vec<Session> {
     found
 }
 
-/// Every entry in the order of the file. An entry that only holds places to
-/// fill in is part of a template.
+/// Reads every entry in the order of the file, without entries of a template,
+/// which only have placeholders.
 pub(crate) fn in_order(document: &Document) -> Vec<Session> {
     let mut found: Vec<Session> = Vec::new();
     for section in &document.sections {
@@ -262,12 +267,14 @@ pub(crate) fn in_order(document: &Document) -> Vec<Session> {
     found
 }
 
+/// Returns `true` if a log lists its newest entry first.
 pub(super) fn newest_first(found: &[Session], layout: Layout) -> bool {
     newest_first_on(found, layout, Date::MAX)
 }
 
-/// As [`newest_first`], for a writer: entries dated after `today` say nothing
-/// about the order, because an entry of today would contradict them.
+/// Decides as [`newest_first`] does, for a writer: ignores entries dated after
+/// `today`, because an entry of today would contradict the order that they
+/// suggest.
 pub(super) fn newest_first_on(found: &[Session], layout: Layout, today: Date) -> bool {
     let numbers: Vec<usize> = found.iter().filter_map(|it| it.number).collect();
     let dates = found.iter().filter_map(|it| it.date);
@@ -279,7 +286,7 @@ pub(super) fn newest_first_on(found: &[Session], layout: Layout, today: Date) ->
     }
 }
 
-/// The number of `Session 7 — …`.
+/// Parses the number of `Session 7 — …`.
 pub(crate) fn number_of(title: &str) -> Option<usize> {
     let rest = title.strip_prefix("Session ")?;
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
@@ -289,8 +296,8 @@ pub(crate) fn number_of(title: &str) -> Option<usize> {
         .flatten()
 }
 
-/// The highest number that a file has given, to an entry or to the line that
-/// stands for an archived one.
+/// Returns the highest number that a file has assigned, to an entry or to the
+/// line of an archived one.
 fn highest(document: &Document) -> usize {
     let in_headings = in_order(document).into_iter().filter_map(|it| it.number);
     let in_lines = document.text.lines().filter_map(|line| {
@@ -302,7 +309,7 @@ fn highest(document: &Document) -> usize {
 }
 
 impl Session {
-    /// What it says, a bullet each; continued ones on one line.
+    /// Returns the bullets of the entry, each on one line.
     pub fn points(&self) -> Vec<String> {
         let body: Vec<&str> = self.text.lines().skip(1).collect();
         values::items(&body.join("\n"))
@@ -312,7 +319,7 @@ impl Session {
             .collect()
     }
 
-    /// One line on what it was about: its summary, else what was completed,
+    /// Summarizes the entry in one line: its summary, else what was completed,
     /// else how many files changed, else its first line.
     pub fn gist(&self) -> Option<String> {
         let lines = || {

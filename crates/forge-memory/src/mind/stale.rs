@@ -1,5 +1,5 @@
-//! How old the state is, and the reminder at a stop to write it down. It looks
-//! at times of files and reads none.
+//! Determines how old the state is, and reminds the agent at a stop to write it
+//! down. Looks at file times and reads no state file.
 
 use jiff::Timestamp;
 
@@ -7,7 +7,7 @@ use super::{File, Mind, values};
 use crate::quote;
 
 impl Mind<'_> {
-    /// A reminder to write the state down when that is long ago.
+    /// Returns a reminder to write the state down if it is stale.
     pub fn stale_reminder(&self, now: Timestamp) -> Option<String> {
         self.stale_for(now)?;
         let path = self.files.path(File::State);
@@ -22,16 +22,16 @@ impl Mind<'_> {
         ))
     }
 
-    /// How long ago the state was written, in words, where that counts as stale.
+    /// Returns the age of the state in words if it is stale.
     pub fn stale_for(&self, now: Timestamp) -> Option<String> {
         let seconds = now.as_second() - self.modified(File::State)?.as_second();
         (seconds >= self.stale_seconds()).then(|| values::duration_in_words(seconds))
     }
 
-    /// The age of the state, where it was already stale when the last turn
-    /// ended. Clients such as Claude Code take no context at that moment without
-    /// going on to talk, so the next prompt brings the reminder. A state that is
-    /// old only because nobody worked is no reason for one.
+    /// Returns the age of the state if it was already stale when the last turn
+    /// ended. Clients such as Claude Code cannot take context at that moment
+    /// without continuing the turn, so the next prompt brings the reminder. A
+    /// state that is old only because nothing was done needs no reminder.
     pub(crate) fn overdue_at_last_stop(&self, now: Timestamp) -> Option<String> {
         let stopped = self.last_activity().filter(|stopped| *stopped <= now)?;
         self.stale_for(stopped)?;

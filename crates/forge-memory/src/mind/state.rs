@@ -1,5 +1,6 @@
-//! `STATE.md`, or a workspace's `status.md`: phase, status, work, blockers and
-//! the next action. A section that nobody asked to change stays as it is.
+//! Reads and writes `STATE.md`, or a workspace's `status.md`: phase, status,
+//! work, blockers and the next action. A section that the caller does not
+//! change keeps its bytes.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -13,7 +14,7 @@ use crate::admit::{AdmittedText, SubmittedText};
 use crate::document::{self, Document, Edit, day_of, inert_block, inert_line};
 use crate::workspace::{self, Receipt};
 
-/// Where the work stands. What is not set, or holds a placeholder, is none.
+/// The status of the work. Unset values and placeholders are none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct State {
     pub phase: Option<String>,
@@ -22,35 +23,36 @@ pub struct State {
     pub blocked: Vec<String>,
     pub next: Option<String>,
     pub updated: Option<Date>,
-    /// The file as it is.
+    /// The file verbatim.
     pub text: String,
     /// When the file was last written.
     pub modified: Option<Timestamp>,
 }
 
-/// What to change; the rest stays.
+/// Values to change; the others stay.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StateChange {
     pub phase: Option<String>,
     pub status: Option<String>,
     pub active: Option<Vec<String>>,
     pub blocked: Option<Vec<String>>,
-    /// The first thing to do; others that are listed behind it stay.
+    /// The first thing to do; further list items stay.
     pub next: Option<String>,
-    /// Everything that is to do next, in place of what is listed.
+    /// Everything to do next, in place of the current list.
     pub priorities: Option<Vec<String>>,
 }
 
+/// What setting the state did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SetOutcome {
-    /// Whether there was no file before.
+    /// Whether the file was created.
     pub created: bool,
-    /// The phase as it is now.
+    /// The phase after the change.
     pub phase: Option<String>,
 }
 
-/// A part of the state, with the titles under which files keep it. The first
-/// two are those that new sections get, in `.mind/` and in `status.md`.
+/// A part of the state, with the titles that files use for it. The first two
+/// titles are used for new sections, in `.mind/` and in `status.md`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
     Phase,
@@ -107,8 +109,8 @@ impl Part {
         }
     }
 
-    /// The first section for it; a second one of the same title is somebody's
-    /// own. The title of the whole file does not count.
+    /// Finds the first section of the part; a second one of the same title
+    /// belongs to the user. The title of the whole file does not count.
     pub(super) fn find(self, document: &Document) -> Option<usize> {
         self.titles().iter().find_map(|title| {
             document.sections.iter().position(|section| {
@@ -156,29 +158,28 @@ impl State {
         }
     }
 
-    /// Whether it says anything of use at a prompt.
+    /// Returns `true` if the state has nothing worth showing at a prompt.
     pub fn is_blank(&self) -> bool {
         self.phase.is_none() && self.next.is_none()
     }
 }
 
 impl Mind<'_> {
-    /// Where the work stands, or none where nobody has written it down.
+    /// Reads the state; returns none if the file does not exist.
     pub fn state(&self) -> Result<Option<State>, Error> {
         let modified = self.modified(File::State);
         let document = self.document(File::State)?;
         Ok(document.map(|document| State::read(&document, modified)))
     }
 
-    /// The same without reading a long file whole, as an agent may be told that
-    /// did not ask.
+    /// Reads only the known parts of a long file, redacted for an agent that
+    /// did not request them.
     pub(crate) fn state_at_a_glance(&self) -> Result<Option<State>, Error> {
         let text = self.text(File::State)?;
         Ok(text.map(|text| glance(&text)))
     }
 
-    /// Changes the parts that are given and the date; makes the file if there
-    /// is none.
+    /// Changes the given parts and the date; creates the file if it is missing.
     pub fn set(
         &self,
         change: &StateChange,
@@ -186,12 +187,13 @@ impl Mind<'_> {
     ) -> Result<(SetOutcome, Receipt), Error> {
         self.rewrite(File::State, "Set the state", now, |files, before| {
             let new = self.with_state(before, &self.admit(change)?, now)?;
+            // In the same change, so that no crash can lose the replaced lines.
             self.keep_replaced(files, &new.replaced, now)?;
             Ok((new.text, new.outcome))
         })
     }
 
-    /// The text of the state file after a change.
+    /// Computes the text of the state file after a change.
     pub(super) fn with_state(
         &self,
         before: Option<String>,
@@ -229,9 +231,9 @@ impl Mind<'_> {
         })
     }
 
-    /// Adds replaced lines to the archive of the state, word for word. A person
-    /// may have written them, and nothing else would have them. Lines that the
-    /// archive has already are not repeated.
+    /// Appends replaced lines to the archive of the state, word for word: a
+    /// person may have written them, and no other copy exists. Lines that the
+    /// archive already has are not repeated.
     pub(super) fn keep_replaced(
         &self,
         change: &mut workspace::Change<'_>,
@@ -249,7 +251,7 @@ impl Mind<'_> {
         let known: HashSet<String> = text.lines().map(str::to_owned).collect();
         let mut grown = false;
         for Replaced { section, lines } in replaced {
-            // A quote holds any line as text, also a heading or an open fence.
+            // A quote keeps any line as text, even a heading or an open fence.
             let lines = lines.iter().map(|line| format!("> {line}"));
             let new: Vec<String> = lines.filter(|line| !known.contains(line)).collect();
             if new.is_empty() {
@@ -280,22 +282,23 @@ impl SubmittedText for StateChange {
     }
 }
 
-/// A state file after a change.
+/// The state file after a change.
 pub(super) struct NewState {
     pub(super) text: String,
     pub(super) outcome: SetOutcome,
-    /// What the file no longer has.
+    /// Lines that the file no longer has.
     pub(super) replaced: Vec<Replaced>,
 }
 
-/// Lines that a change took out of a section.
+/// Lines that a change removed from a section.
 pub(super) struct Replaced {
     section: String,
     lines: Vec<String>,
 }
 
-/// Lines of `before` that `after` does not have, in text order. Compares the
-/// two texts instead of asking each edit, so that no edit can forget a line.
+/// Finds lines of `before` that `after` does not have, in text order. Compares
+/// the two texts instead of tracking each edit, so that no edit can lose a
+/// line.
 fn replaced(before: &str, after: &str) -> Vec<Replaced> {
     if before == after {
         return Vec::new();
@@ -321,7 +324,7 @@ fn replaced(before: &str, after: &str) -> Vec<Replaced> {
     all
 }
 
-/// A file without the date of its last change, by which two are compared.
+/// Returns a file without its update date, for comparison.
 pub(super) fn without_date(text: &str) -> String {
     let document = document::parse(text.to_owned());
     let mut dated: Vec<Range<usize>> = Vec::new();
@@ -341,6 +344,7 @@ pub(super) fn without_date(text: &str) -> String {
 }
 
 impl StateChange {
+    /// Returns `true` if nothing is to be changed.
     pub fn is_empty(&self) -> bool {
         *self == StateChange::default()
     }
@@ -391,10 +395,10 @@ impl StateChange {
     }
 }
 
-/// The known parts of a file of any length; `text` has those alone of a long
-/// one.
+/// Reads the known parts of a file of any length; for a long file, the state's
+/// `text` contains only those.
 pub(crate) fn glance(text: &str) -> State {
-    // Of a title that is there twice the first one counts.
+    // If a title appears twice, the first one counts.
     let mut seen = HashSet::new();
     let short = outline::sections(text, |level, title| {
         let mut titles = Part::ALL.iter().flat_map(|part| part.titles());
@@ -404,7 +408,7 @@ pub(crate) fn glance(text: &str) -> State {
     State::read(&document::parse(short), None)
 }
 
-/// A new file with every part of it unset.
+/// Returns a new file with every part unset.
 fn blank(layout: Layout) -> String {
     match layout {
         Layout::Mind => {
@@ -449,7 +453,7 @@ fn put(document: &Document, part: Part, body: &str, layout: Layout) -> Edit {
     values::append_entry(document, 2, part.title(layout), &body)
 }
 
-/// The first of the priorities changes, the others stay.
+/// Returns the edit that replaces the first priority; the others stay.
 fn put_first_priority(document: &Document, section: usize, body: &str) -> Edit {
     let own = document.sections[section].own.clone();
     let mut at = own.start;
@@ -469,9 +473,9 @@ fn put_first_priority(document: &Document, section: usize, body: &str) -> Edit {
     document.replace_section(section, &format!("1. {body}"))
 }
 
-/// Where the value of a section is: its paragraphs up to the first list, quote,
-/// table, code or comment, which somebody put below them. A value that is a
-/// list, or that introduces one with a colon, has the list in it.
+/// Returns the span of a section's value: its paragraphs up to the first list,
+/// quote, table, code or comment, which the user added below. If the value is a
+/// list, or introduces one with a colon, it includes the list.
 fn value_span(document: &Document, section: usize) -> Option<Range<usize>> {
     let own = document.sections[section].own.clone();
     let mut found: Option<Range<usize>> = None;
@@ -491,7 +495,8 @@ fn value_span(document: &Document, section: usize) -> Option<Range<usize>> {
         let begins_block = is_item || code.is_some() || text.starts_with(['>', '|']);
         let Some(value) = found.as_mut() else {
             has_list = is_item;
-            // Half a code block would turn the rest of the file into code.
+            // Cutting a code block in half would turn the rest of the file into
+            // code.
             let end = code.map_or(end, |code| code.span.end.min(own.end));
             found = Some(start..end).filter(|_| !is_comment);
             continue;
@@ -505,7 +510,7 @@ fn value_span(document: &Document, section: usize) -> Option<Range<usize>> {
     found
 }
 
-/// Replaces the value of a section and leaves what stands around it.
+/// Replaces the value of a section and keeps the text around it.
 fn put_value(document: &Document, section: usize, body: &str) -> Edit {
     let Some(span) = value_span(document, section) else {
         return match document.str(&document.sections[section].own).trim() {
@@ -513,7 +518,7 @@ fn put_value(document: &Document, section: usize, body: &str) -> Edit {
             _ => document.append_to_section(section, body),
         };
     };
-    // A value that is there already keeps its bytes, and the list below it.
+    // A value that is already present keeps its bytes, and the list below it.
     let there = document.str(&span).lines().map(str::trim_end);
     let wanted = body.lines().count();
     let is_all = body.ends_with(':') || there.clone().count() == wanted;
@@ -526,7 +531,7 @@ fn put_value(document: &Document, section: usize, body: &str) -> Edit {
     Edit { span, text }
 }
 
-/// The line of a section that is a date or stands for one.
+/// Finds the line of a section that is a date or a placeholder for one.
 fn date_line(document: &Document, section: usize) -> Option<Range<usize>> {
     let own = document.sections[section].own.clone();
     let mut at = own.start;
@@ -543,8 +548,8 @@ fn date_line(document: &Document, section: usize) -> Option<Range<usize>> {
     None
 }
 
-/// Only the date changes: `## Last Updated` is often the last section, and then
-/// every line that somebody appends to the file is in it.
+/// Returns the edit that changes only the date: `## Last Updated` is often the
+/// last section, and lines that a person appends to the file become part of it.
 fn put_date(document: &Document, today: &str, layout: Layout) -> Edit {
     if let Some(section) = Part::Updated.find(document) {
         let own = document.sections[section].own.clone();
@@ -589,8 +594,8 @@ fn put_date(document: &Document, today: &str, layout: Layout) -> Edit {
     }
 }
 
-/// A line `**Key:** value` or `Key: value` above the second heading, without
-/// its line end.
+/// Finds a line `**Key:** value` or `Key: value` above the second heading,
+/// without its line end.
 fn label_line(document: &Document, key: &str) -> Option<Range<usize>> {
     let end = document
         .sections
@@ -629,7 +634,7 @@ fn first_line(text: &str) -> &str {
         .unwrap_or("")
 }
 
-/// The first entry of a list; all of a text that is none.
+/// Returns the first entry of a list, or the whole text if it is not a list.
 fn next(text: &str) -> Option<String> {
     let is_list = values::marker(text.trim_start()).is_some();
     let next = if is_list {

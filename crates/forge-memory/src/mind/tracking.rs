@@ -1,6 +1,7 @@
-//! The small files that hooks keep: who started and stopped, what was done,
-//! which files were touched. They are logs of events for the next briefing,
-//! cheap to add to, kept short, and never the only place of a fact.
+//! Keeps the small files of hooks: which agents started and stopped, what was
+//! completed, which files were touched. They are event logs for the next
+//! briefing: cheap to append to, kept short, and never the only place of a
+//! fact.
 
 use std::collections::HashSet;
 
@@ -12,7 +13,7 @@ use crate::document::inert_line;
 use crate::quote;
 use crate::workspace::{RelPath, Workspace};
 
-/// A log of events.
+/// An event log of the hooks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Log {
     /// `.agent-activity`.
@@ -24,8 +25,10 @@ pub enum Log {
 }
 
 impl Log {
+    /// Every event log.
     pub const ALL: [Log; 3] = [Log::Agents, Log::Tasks, Log::Sessions];
 
+    /// Returns the file name of the log.
     pub fn name(self) -> &'static str {
         match self {
             Log::Agents => ".agent-activity",
@@ -35,28 +38,29 @@ impl Log {
     }
 }
 
-/// Where hooks note what they could not do, for `doctor` to show.
+/// The file in which hooks record failures, for `doctor` to show.
 pub const HOOK_FAILURES: &str = ".mind/.hook-failures";
 
-/// Failures that are kept; their number goes on being counted.
+/// Number of failures that are kept; the counter continues beyond it.
 const MOST_FAILURES: usize = 100;
 
-/// What hooks could not do so far.
+/// Failures that hooks recorded so far.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failures {
-    /// All of them, of which the newest are kept.
+    /// Number of all failures; only the newest are kept.
     pub count: usize,
     pub latest: String,
 }
 
-/// Reads what hooks noted; none where nothing went wrong.
+/// Reads the failures that hooks recorded; returns none if there are none.
 pub fn failures(workspace: &Workspace) -> Option<Failures> {
     let path = RelPath::new(HOOK_FAILURES).ok()?;
     let bytes = workspace.read(&path).ok()?;
     failures_in(&String::from_utf8_lossy(&bytes))
 }
 
-/// Each line says the how manieth it is, because old ones are dropped.
+/// Parses failures. Each line carries its running number, because old lines are
+/// dropped and counting lines would be too low.
 fn failures_in(text: &str) -> Option<Failures> {
     let lines = || text.lines().filter(|line| !line.trim().is_empty());
     let latest = lines().next_back()?;
@@ -73,23 +77,26 @@ fn failures_in(text: &str) -> Option<Failures> {
 const LAST_ACTIVITY: &str = ".last-activity";
 const FILE_TRACKER: &str = ".file-tracker";
 
-/// A log is cut down to its newest lines once it has twice as many.
+/// A log is rotated once it has this many times the lines that are kept, so
+/// that not every append rewrites it.
 const ROTATE_AT: usize = 2;
-/// What an agent said at its end, in a line.
+/// Maximum characters of an agent's last message in the log.
 const MOST_SAID: usize = 160;
-/// No event needs more than this.
+/// Maximum characters of an event.
 const MOST_CHARACTERS: usize = 500;
 
 impl Mind<'_> {
+    /// Logs that an agent started.
     pub fn agent_started(&self, kind: &str, id: &str, now: Timestamp) -> Result<(), Error> {
         self.agent("STARTED", kind, id, "", now)
     }
 
+    /// Logs that an agent stopped.
     pub fn agent_stopped(&self, kind: &str, id: &str, now: Timestamp) -> Result<(), Error> {
         self.agent("STOPPED", kind, id, "", now)
     }
 
-    /// The same with what the agent said at its end, as far as a line holds it.
+    /// Logs that an agent stopped, with its last message truncated to one line.
     pub fn agent_reported(
         &self,
         kind: &str,
@@ -106,8 +113,9 @@ impl Mind<'_> {
         self.agent("STOPPED", kind, id, &said, now)
     }
 
-    /// Returns the line that asks for the task list to be updated after an agent
-    /// has stopped. Its kind and the path come from the repository.
+    /// Renders the line that requests an update of the task list after an agent
+    /// has stopped. Its kind and the path come from the repository, so they are
+    /// quoted.
     pub fn agent_stop_line(&self, kind: &str, id: &str) -> String {
         let (kind, id) = (inert_line(kind), inert_line(id));
         format!(
@@ -118,15 +126,15 @@ impl Mind<'_> {
         )
     }
 
-    /// What each agent did last, the newest last, and how many agents are left
-    /// out.
+    /// Returns the last event of each agent, the newest last, and how many
+    /// agents were left out.
     pub fn last_of_each_agent(&self, most: usize) -> (Vec<String>, usize) {
         let events = self.events(Log::Agents);
         let mut seen = HashSet::new();
         let mut last: Vec<String> = Vec::new();
         let mut more = 0;
         for line in events.iter().rev() {
-            // `[time] STOPPED: kind (id) — what it said`
+            // Format: `[time] STOPPED: kind (id) — message`
             let kind = line.split_once(": ").map_or(line.as_str(), |it| it.1);
             let kind = kind.split_once(" (").map_or(kind, |it| it.0);
             if !seen.insert(kind) {
@@ -142,6 +150,7 @@ impl Mind<'_> {
         (last, more)
     }
 
+    /// Logs that a task was completed.
     pub fn task_completed(
         &self,
         id: &str,
@@ -157,7 +166,7 @@ impl Mind<'_> {
         self.note(Log::Tasks, &line)
     }
 
-    /// Counts something that a hook could not do.
+    /// Records a failure of a hook and increments the counter.
     pub fn hook_failed(&self, what: &str, now: Timestamp) -> Result<(), Error> {
         let line = |there: &str| {
             let before = failures_in(there).map_or(0, |it| it.count);
@@ -173,6 +182,7 @@ impl Mind<'_> {
         Ok(())
     }
 
+    /// Logs that a session ended, with the reason.
     pub fn session_ended(&self, reason: &str, now: Timestamp) -> Result<(), Error> {
         let line = format!(
             "Session ended: {} (reason: {})",
@@ -199,8 +209,11 @@ impl Mind<'_> {
         self.note(Log::Agents, &line)
     }
 
-    /// Adds a line to a log. A log that has grown long loses its oldest lines.
+    /// Appends a line to a log, and drops the oldest lines of a log that has
+    /// grown too long.
     pub fn note(&self, log: Log, line: &str) -> Result<(), Error> {
+        // Not journaled: an event at every turn would displace what can be
+        // undone, and cost a sync each time.
         let keep = self.workspace.config().mind.tracking_max_lines;
         let line = event(line, MOST_CHARACTERS);
         let path = machine(log.name())?;
@@ -209,7 +222,7 @@ impl Mind<'_> {
         Ok(())
     }
 
-    /// The lines of a log, the newest last.
+    /// Reads the lines of a log, the newest last.
     pub fn events(&self, log: Log) -> Vec<String> {
         let lines = self.lines(log.name());
         lines
@@ -218,7 +231,7 @@ impl Mind<'_> {
             .collect()
     }
 
-    /// Notes that something happened just now.
+    /// Records the current time as that of the last activity.
     pub fn touch(&self, now: Timestamp) -> Result<(), Error> {
         let text = format!("{}\n", values::seconds(now));
         self.workspace
@@ -226,12 +239,13 @@ impl Mind<'_> {
         Ok(())
     }
 
+    /// Returns the time of the last activity.
     pub fn last_activity(&self) -> Option<Timestamp> {
         self.lines(LAST_ACTIVITY).first()?.trim().parse().ok()
     }
 
-    /// Adds the names that are not there yet, whole names compared with whole
-    /// names. Gives how many there are now.
+    /// Adds names that are not listed yet, compared as whole names. Returns how
+    /// many are listed afterwards.
     pub fn track_files(&self, names: &[String], now: Timestamp) -> Result<usize, Error> {
         let known = self.tracked_files();
         let seen: HashSet<&str> = known.iter().map(String::as_str).collect();
@@ -261,6 +275,7 @@ impl Mind<'_> {
         Ok(known.len() + new.len())
     }
 
+    /// Reads the names of the files that the session touched.
     pub fn tracked_files(&self) -> Vec<String> {
         let lines = self.lines(FILE_TRACKER);
         lines
@@ -270,12 +285,14 @@ impl Mind<'_> {
             .collect()
     }
 
+    /// Removes the list of touched files.
     pub fn forget_tracked_files(&self) -> Result<(), Error> {
         self.workspace.remove_machine(&machine(FILE_TRACKER)?)?;
         Ok(())
     }
 
-    /// The lines of one of the small files; none where it cannot be read.
+    /// Reads the lines of one of the small files; an unreadable file counts as
+    /// empty.
     fn lines(&self, name: &str) -> Vec<String> {
         let bytes = machine(name)
             .ok()
@@ -289,12 +306,12 @@ pub(super) fn machine(name: &str) -> Result<RelPath, Error> {
     Ok(RelPath::new(FOLDER)?.join(name)?)
 }
 
-/// Returns what a client or an agent reports, redacted, as one line.
+/// Redacts text from a client or an agent and reduces it to one line.
 fn event(text: &str, most: usize) -> AdmittedText<String> {
     admit::redact(text).edited(|text| values::cut(&one_line(text), most))
 }
 
-/// A line that stays one line, whatever it holds.
+/// Replaces control characters, so that a line stays one line.
 fn one_line(text: &str) -> String {
     let clean: String = text
         .chars()
@@ -316,7 +333,8 @@ fn or_unknown(text: &str) -> String {
     or(text, "unknown")
 }
 
-/// A name on a line of its own; one that could be mistaken is quoted as JSON.
+/// Formats a name on a line of its own, as JSON if it could be mistaken for
+/// something else.
 fn quoted(name: &str) -> String {
     let odd =
         name.starts_with(['#', '"']) || name.trim() != name || name.chars().any(char::is_control);

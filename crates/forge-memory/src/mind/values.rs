@@ -1,6 +1,6 @@
-//! Values as people write them into state files: placeholders, list items,
-//! dates, escapes; and new entries in the form that those files have.
-//! Pure text, never a file.
+//! Parses values as people write them into state files (placeholders, list
+//! items, dates, escapes), and formats new entries the way those files do. Pure
+//! text, no files.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use crate::document::{self, Document, Edit, inert_block, inert_line};
 
 use super::Error;
 
-/// Whether a value says that there is none: `None.`, `Not set`, `[Phase Name]`,
+/// Returns `true` for a placeholder: `None.`, `Not set`, `[Phase Name]`,
 /// `{{phase}}`.
 pub(crate) fn is_unset(text: &str) -> bool {
     if is_filler(text) {
@@ -26,17 +26,17 @@ pub(crate) fn is_unset(text: &str) -> bool {
     if let Some(inner) = inside("{{", "}}") {
         return !inner.contains("}}");
     }
-    // A link or a wikilink is a value; so is the box of a task.
+    // A link, a wikilink or the box of a task is a value, not a placeholder.
     inside("[", "]")
         .is_some_and(|inner| !inner.contains([']', '[']) && !matches!(inner.trim(), "" | "x" | "X"))
 }
 
-/// Whether a text is one of the words that stand for no value. Brackets are not
-/// among them: a person may have meant what they hold.
+/// Returns `true` for one of the words that stand for no value. Bracketed text
+/// is not among them: a person may have meant its content.
 pub(super) fn is_filler(text: &str) -> bool {
     let whole = text.trim();
     let text = whole.trim_matches(['*', '_', '`']).trim();
-    // A fence or a rule consists of such marks and is no value that is missing.
+    // A fence or a rule consists of such marks and is not an empty value.
     if text.is_empty() {
         return whole.is_empty();
     }
@@ -47,8 +47,8 @@ pub(super) fn is_filler(text: &str) -> bool {
     )
 }
 
-/// A value without the backslashes that keep it from being structure, on one
-/// line and without anything that a terminal or a prompt would act on.
+/// Returns a value on one line, without escaping backslashes and without
+/// characters that a terminal or a prompt would act on.
 pub(crate) fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
@@ -74,12 +74,12 @@ pub(crate) fn plain(text: &str) -> String {
     out
 }
 
-/// The text of a span without HTML comments that stand alone, trimmed.
+/// Returns the text of a span without standalone HTML comments, trimmed.
 pub(super) fn without_comments(document: &Document, span: &Range<usize>) -> String {
     let mut out = String::new();
     let mut at = span.start;
-    // They stand in text order, and only those of the span are looked at: each
-    // of many sections may be read in turn.
+    // Comments are sorted, and a binary search skips those before the span:
+    // each of many sections may be read in turn.
     let first = document
         .comments
         .partition_point(|it| it.start < span.start);
@@ -96,8 +96,8 @@ pub(super) fn without_comments(document: &Document, span: &Range<usize>) -> Stri
     out.trim().to_owned()
 }
 
-/// The entries of a list in free text, one string each: an item with its
-/// continuation, or a paragraph where there is no list.
+/// Splits free text into list entries: an item with its continuation lines, or
+/// a paragraph if there is no list.
 pub(super) fn items(text: &str) -> Vec<String> {
     let mut items: Vec<String> = Vec::new();
     let mut open = false;
@@ -128,7 +128,8 @@ pub(super) fn items(text: &str) -> Vec<String> {
     items
 }
 
-/// The length of a list marker at the start of a line, space included.
+/// Returns the length of a list marker at the start of a line, including the
+/// space.
 pub(crate) fn marker(line: &str) -> Option<usize> {
     let bytes = line.as_bytes();
     let digits = bytes.iter().take_while(|b| b.is_ascii_digit()).count();
@@ -144,7 +145,7 @@ pub(crate) fn marker(line: &str) -> Option<usize> {
     }
 }
 
-/// `**Key:** value` or `Key: value`, the key in lower case.
+/// Parses `**Key:** value` or `**Key**: value`, with the key in lower case.
 pub(crate) fn labelled(line: &str) -> Option<(String, &str)> {
     let line = line.trim();
     if let Some(rest) = line.strip_prefix("**") {
@@ -158,7 +159,7 @@ pub(crate) fn labelled(line: &str) -> Option<(String, &str)> {
     None
 }
 
-/// At most `most` characters, cut between words where that loses little.
+/// Truncates to `most` characters, between words unless that loses much.
 pub(super) fn cut(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
@@ -178,34 +179,34 @@ pub(super) fn cut(text: &str, most: usize) -> String {
     }
 }
 
-/// Returns how many days are between; negative when `then` is still to come.
+/// Returns the days between two dates; negative if `then` is in the future.
 pub fn days_since(then: Date, today: Date) -> i64 {
     i64::from((today - then).get_days())
 }
 
-/// `2026-03-01 09:00:00`, in UTC.
+/// Formats `2026-03-01 09:00:00`, in UTC.
 pub(super) fn date_time(now: Timestamp) -> String {
     let time = now.to_zoned(TimeZone::UTC).datetime();
     time.strftime("%Y-%m-%d %H:%M:%S").to_string()
 }
 
-/// `2026-03-01T09:00:00Z`.
+/// Formats `2026-03-01T09:00:00Z`.
 pub(super) fn seconds(now: Timestamp) -> String {
     let time = now.to_zoned(TimeZone::UTC).datetime();
     time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// `2026-03-01T09:00:00.000Z`.
+/// Formats `2026-03-01T09:00:00.000Z`.
 pub(super) fn milliseconds(now: Timestamp) -> String {
     format!("{:.3}", now)
 }
 
-/// The first ISO date of a text.
+/// Finds the first ISO date of a text.
 pub fn first_date(text: &str) -> Option<Date> {
     text[first_date_span(text)?].parse().ok()
 }
 
-/// Where the first ISO date of a text is.
+/// Returns the span of the first ISO date of a text.
 pub(super) fn first_date_span(text: &str) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     (0..bytes.len().saturating_sub(9))
@@ -218,7 +219,8 @@ pub(super) fn first_date_span(text: &str) -> Option<Range<usize>> {
         .map(|at| at..at + 10)
 }
 
-/// Whether a line holds a date, with or without a time, and nothing else.
+/// Returns `true` if a line contains a date, with or without a time, and
+/// nothing else.
 pub(super) fn is_date_alone(line: &str) -> bool {
     let line = line.trim().trim_matches(['*', '_', '`', '-']).trim();
     let Some(span) = first_date_span(line) else {
@@ -231,7 +233,7 @@ pub(super) fn is_date_alone(line: &str) -> bool {
     span.start == 0 && zone.chars().all(of_a_time)
 }
 
-/// A length of time in its largest fitting unit: `45 minutes`, `3 hours`.
+/// Formats a duration in its largest fitting unit: `45 minutes`, `3 hours`.
 pub fn duration_in_words(seconds: i64) -> String {
     let (count, unit) = match seconds {
         s if s < 2 * 3600 => (s / 60, "minute"),
@@ -241,8 +243,8 @@ pub fn duration_in_words(seconds: i64) -> String {
     format!("{count} {unit}{}", if count == 1 { "" } else { "s" })
 }
 
-/// A value from outside behind a label: the first line follows it, further
-/// lines are indented so that they stay in the item.
+/// Formats external text after a label: further lines are indented so that they
+/// stay in the list item.
 pub(super) fn indented(text: &str) -> String {
     let block = inert_block(text);
     let mut out = String::with_capacity(block.len());
@@ -258,7 +260,7 @@ pub(super) fn indented(text: &str) -> String {
     out
 }
 
-/// One line from outside, or what stands for an empty one.
+/// Returns external text as one inert line, or `empty` if nothing is left.
 pub(super) fn inert_or(text: &str, empty: &str) -> String {
     let line = inert_line(text);
     if line.is_empty() {
@@ -268,7 +270,7 @@ pub(super) fn inert_or(text: &str, empty: &str) -> String {
     }
 }
 
-/// A bullet list of values from outside; `None` for an empty one.
+/// Renders external values as a bullet list; `None` for an empty one.
 pub(super) fn bullets(values: &[String]) -> String {
     let lines: Vec<String> = values
         .iter()
@@ -283,8 +285,8 @@ pub(super) fn bullets(values: &[String]) -> String {
     }
 }
 
-/// Adds an entry at the end: a heading with its text right below it, as the
-/// files of state have it.
+/// Returns the edit that adds an entry at the end: a heading with its text
+/// directly below, as state files have it.
 pub(super) fn append_entry(document: &Document, level: u8, title: &str, body: &str) -> Edit {
     let bare = document.append_section(level, title, "").text;
     let mut edit = document.append_section(level, title, body);
@@ -295,12 +297,13 @@ pub(super) fn append_entry(document: &Document, level: u8, title: &str, body: &s
     edit
 }
 
-/// Adds an entry of level 2: before the place that is given, else at the end.
+/// Returns the edit that adds an entry of level 2 before an offset, else at the
+/// end.
 pub(super) fn add_entry(document: &Document, at: Option<usize>, title: &str, body: &str) -> Edit {
     let entry = append_entry(document, 2, title, body);
     let Some(at) = at else { return entry };
     let nl = document.newline();
-    // Built on an empty text, an entry is itself alone.
+    // Appended to an empty text, the edit is the entry alone.
     let empty = document::parse(nl);
     let alone = append_entry(&empty, 2, title, body).text;
     let alone = alone.trim_matches(['\n', '\r']);
@@ -310,7 +313,7 @@ pub(super) fn add_entry(document: &Document, at: Option<usize>, title: &str, bod
     }
 }
 
-/// A paragraph of its own right below the title of the file.
+/// Returns the edit that inserts a paragraph directly below the title.
 pub(super) fn below_title(document: &Document, line: &str) -> Edit {
     let nl = document.newline();
     let title = document.sections.iter().find(|section| section.level == 1);
@@ -331,14 +334,14 @@ pub(super) fn below_title(document: &Document, line: &str) -> Edit {
     }
 }
 
-/// Behind the last line that is not blank, its line end excluded.
+/// Returns the end of the last non-blank line, without its line end.
 pub(crate) fn end_of_text(text: &str) -> usize {
     let end = text.trim_end().len();
     let rest = &text[end..];
     end + rest.find(['\n', '\r']).unwrap_or(rest.len())
 }
 
-/// One edit of a text.
+/// Applies one edit to a text.
 pub(super) fn edited(
     path: &impl ToString,
     text: String,

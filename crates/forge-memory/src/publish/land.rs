@@ -1,6 +1,6 @@
-//! Documents of another workspace come to lie under `org/<its name>/`, which is
-//! no knowledge of this one: it is neither indexed nor published again. What
-//! somebody edited there is kept, and no path leads out of that folder.
+//! Writes documents of another workspace to `org/<its name>/`, a folder that is
+//! neither indexed nor published again. Files that were edited there are kept,
+//! and no path leads out of the folder.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -10,32 +10,32 @@ use crate::document::{content_hash, inert_line};
 use crate::quote;
 use crate::workspace::{Error, RelPath, Workspace};
 
-/// Where pulled documents lie.
+/// The folder for pulled documents.
 pub const FOLDER: &str = "org";
-/// What was pulled, beside the documents.
+/// The list of pulled documents, next to them.
 const LIST: &str = "_PULLED.md";
-/// Keeps git from the whole folder, this file included. One that says something
-/// else is the user's and stays.
+/// A `.gitignore` that excludes the whole folder, this file included. One with
+/// other content belongs to the user and stays.
 const IGNORE: &str =
     "# What `memory-forge engine pull` brings; `--tracked` takes this file away.\n*\n";
 
-/// What became of the documents.
+/// What happened to the documents.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Landed {
     pub written: Vec<RelPath>,
     pub removed: Vec<RelPath>,
     pub unchanged: usize,
-    /// Edited here since they were pulled, and left alone.
+    /// Files that were edited here after they were pulled, and were left alone.
     pub kept: Vec<RelPath>,
-    /// Names that are no names of Markdown files inside a folder.
+    /// Names that are not Markdown files inside the folder.
     pub refused: Vec<String>,
-    /// What undoes it; none when nothing had to change.
+    /// The change id for undo; none if nothing changed.
     pub change: Option<String>,
 }
 
-/// Puts the documents of `name` in place as one change; idempotent. Unless they
-/// shall be `tracked`, git ignores the folder: they are somebody else's text,
-/// and a commit would publish it to everyone who can read this repository.
+/// Writes the documents of `name` as one change; idempotent. Unless `tracked`,
+/// git ignores the folder: the text belongs to others, and a commit would
+/// publish it to every reader of this repository.
 pub fn land(
     workspace: &Workspace,
     name: &str,
@@ -44,7 +44,7 @@ pub fn land(
     tracked: bool,
     now: Timestamp,
 ) -> Result<Landed, Error> {
-    // A name is one folder: `a/b` would be two.
+    // A name is one folder: `a/b` would create two.
     let folder = RelPath::new(FOLDER)?.join(&name.replace(['/', '\\'], "-"))?;
     let list = folder.join(LIST)?;
     let ignore = RelPath::new(FOLDER)?.join(".gitignore")?;
@@ -67,7 +67,8 @@ pub fn land(
                 Some(here) if *here == *text => landed.unchanged += 1,
                 Some(here) if as_pulled.as_ref() != Some(&content_hash(here)) => {
                     landed.kept.push(to);
-                    // It stays known as it was pulled, so that it stays kept.
+                    // Keep the hash of the pulled text, so that the file still
+                    // counts as edited next time.
                     record.insert(path.clone(), as_pulled.unwrap_or(hash));
                     continue;
                 }
@@ -107,9 +108,11 @@ pub fn land(
     Ok(landed)
 }
 
-/// Only Markdown, and only below the folder.
+/// Returns the target path if it is a Markdown file inside the folder.
 fn inside(folder: &RelPath, path: &str) -> Option<RelPath> {
     let path = RelPath::new(path).ok()?;
+    // Hidden folders hold settings of tools, except `.agents`, whose documents
+    // are published on request.
     let hidden = path
         .components()
         .any(|it| it.starts_with('.') && it != ".agents");

@@ -1,6 +1,6 @@
-//! Closets as a source of passages: an entry is one passage and stands for the
-//! file that it describes. Every question to closets is ranked here, whoever
-//! asks it. Only entries are read, never the files.
+//! Searches closets: an entry is one passage and represents the file that it
+//! describes. Every query to closets is ranked here. Reads only entries, never
+//! the files.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -17,26 +17,28 @@ use crate::quote;
 use crate::routing::closets::{Entry, Field, Listed, is_empty_word};
 use crate::tokens;
 
-/// The scope of entries in an answer.
+/// The scope of closet entries in an answer.
 pub const SCOPE: &str = "closets";
 
-/// How much a word counts in each field, in the order of [`Field::ALL`].
+/// Weight of a word in each field, in the order of [`Field::ALL`].
 const WEIGHTS: [f32; 6] = [1.0, 1.2, 1.0, 1.0, 0.4, 0.2];
+/// BM25's saturation of repeated words.
 const K1: f32 = 1.2;
+/// BM25's normalization by length.
 const B: f32 = 0.3;
-/// The text score of an entry that has a date of the question and no word.
+/// Text score of an entry that matches the query by a date alone; low enough to
+/// rank below any word.
 const ON_DATE_ALONE: f32 = 0.001;
-/// What vectors can add where the best text match counts as 1. Entries are
-/// short and say what matters, so that a near one counts whatever its distance.
+/// Maximum that vectors add, relative to 1 for the best text match. Entries are
+/// short and to the point, so a near one counts whatever its distance.
 const VECTOR_WEIGHT: f32 = 1.4;
-/// How many entries are compared by vectors: the best by words. Each one costs
-/// about ten milliseconds.
+/// Maximum number of entries that are compared by vectors, best by words first.
+/// Each takes about ten milliseconds.
 pub const MAX_EMBEDDED: usize = 60;
 
-/// Ranks entries for a question. Where `field` is given, only that field of
-/// each entry is looked at. The `chunk` of a hit is the place of its entry in
-/// `listed`. With [`Ask::unique`], entries of files that do not exist are left
-/// out.
+/// Ranks closet entries for a query. If `field` is given, only that field of
+/// each entry is searched. The `chunk` of a hit is the index of its entry in
+/// `listed`. If each file counts once, entries of missing files are excluded.
 pub fn ask(
     listed: &[Listed],
     embedder: Option<&dyn Embedder>,
@@ -61,8 +63,8 @@ pub fn ask(
     super::ask_of(&entries, embedder, ask)
 }
 
-/// Which fields of an entry answer a question, best first, with the values
-/// that do.
+/// Returns the fields of an entry that match a query, best first, with the
+/// values that do.
 pub fn reasons(
     entry: &Entry,
     question: &str,
@@ -90,7 +92,7 @@ pub fn reasons(
             found.push((*most, field, values.into_iter().map(|it| it.1).collect()));
         }
     }
-    // Of two fields that match equally well, the one that explains more.
+    // Of two fields that match equally well, prefer the one that explains more.
     let rank = |field: Field| match field {
         Field::People => 0,
         Field::Decisions => 1,
@@ -102,8 +104,8 @@ pub fn reasons(
     found.into_iter().map(|it| (it.1, it.2)).collect()
 }
 
-/// The pieces of an entry that get a vector each: every fact alone, and
-/// subjects and people in groups that the model can read whole.
+/// Splits an entry into texts to embed: each fact alone, and subjects and
+/// people in groups that fit the model.
 pub fn pieces(entry: &Entry, only: Option<Field>) -> Vec<String> {
     const GROUP: usize = 240;
     let mut out = Vec::new();
@@ -136,14 +138,14 @@ pub fn pieces(entry: &Entry, only: Option<Field>) -> Vec<String> {
 
 struct Entries<'a> {
     listed: &'a [Listed],
-    /// The number of the file of each entry.
+    /// The file number of each entry.
     owners: Vec<u32>,
     field: Option<Field>,
     embedder: Option<&'a dyn Embedder>,
     today: Option<Date>,
-    /// Kept from the question for [`Source::explain`].
+    /// Kept from the search, to explain its hits.
     words: RefCell<TextScores>,
-    /// The times that the question names.
+    /// The dates that the query names.
     dates: RefCell<Vec<when::When>>,
 }
 
@@ -177,15 +179,15 @@ impl Source for Entries<'_> {
             ..Candidates::default()
         };
         if let (Some(query), Some(embedder)) = (wanted.query, self.embedder) {
-            // An entry without a word of the question may still be near it,
-            // and where there are few entries each of them is compared.
+            // An entry without a word of the query may still be near it; if
+            // there are few entries, all of them are compared.
             let near: Vec<u32> = by_text.iter().take(MAX_EMBEDDED).map(|it| it.0).collect();
             let query: Vec<f32> = query.values().collect();
             found.vector = self.vector_hits(&near, &query, embedder);
         }
         self.dates.replace(when::find(&question.plain, self.today));
         if wanted.mode != Mode::Vector {
-            // "What happened in March?" has no other word than its time.
+            // "What happened in March?" has no useful word except its date.
             for (at, score) in by_text.iter_mut().filter(|it| it.1 == 0.0) {
                 if self.is_dated(*at as usize) {
                     *score = ON_DATE_ALONE;
@@ -241,8 +243,8 @@ impl Source for Entries<'_> {
 }
 
 impl Entries<'_> {
-    /// The entries that may answer, and how many were left out because they
-    /// have no date.
+    /// Returns the entries that pass the filters, and how many were excluded
+    /// because they have no date.
     fn allowed(&self, ask: &Ask) -> (Vec<u32>, usize) {
         let mut undated = 0;
         let mut allowed = Vec::new();
@@ -267,7 +269,7 @@ impl Entries<'_> {
         (allowed, undated)
     }
 
-    /// Whether an entry has a date that the question names.
+    /// Returns `true` if an entry has a date that the query names.
     fn is_dated(&self, at: usize) -> bool {
         let whens = self.dates.borrow();
         let mut dates = self.listed[at].entry.dates.iter();
@@ -275,7 +277,7 @@ impl Entries<'_> {
             && dates.any(|date| date_fits(date, &whens))
     }
 
-    /// The text of an entry that may be looked at.
+    /// Returns the searched text of an entry: all of it, or one field.
     fn text(&self, at: usize) -> String {
         let it = &self.listed[at];
         match self.field {
@@ -284,8 +286,8 @@ impl Entries<'_> {
         }
     }
 
-    /// Nearest first: half of it is how near the whole entry is, half how near
-    /// its best piece.
+    /// Ranks entries by vector, nearest first: half of the score is the
+    /// similarity of the whole entry, half that of its best piece.
     fn vector_hits(&self, near: &[u32], query: &[f32], embedder: &dyn Embedder) -> Vec<(u32, f32)> {
         let (listed, field) = (self.listed, self.field);
         let one = |at: &u32| {
@@ -293,6 +295,8 @@ impl Entries<'_> {
             let vectors = pieces.iter().map(|piece| embedder.embed(piece));
             (*at, likeness(query, vectors))
         };
+        // Embedding dominates, at about ten milliseconds per entry, and entries
+        // are independent of one another.
         let threads = std::thread::available_parallelism().map_or(1, |n| n.get().min(8));
         let share = near.len().div_ceil(threads).max(1);
         let mut hits: Vec<(u32, f32)> = std::thread::scope(|scope| {
@@ -357,15 +361,15 @@ fn likeness(query: &[f32], vectors: impl Iterator<Item = Vec<f32>>) -> f32 {
     (whole + best) / 2.0
 }
 
-/// How well each entry matches the words of a question.
+/// BM25 scores of every entry for the terms of a query.
 #[derive(Default)]
 struct TextScores {
     terms: Vec<String>,
     idf: Vec<f32>,
     holding: Vec<usize>,
-    /// By entry and term: how often it occurs, weighted by field.
+    /// Weighted occurrences, by entry and term.
     counts: Vec<f32>,
-    /// By entry: what BM25 adds to a count for the entry's length.
+    /// BM25's length normalization, by entry.
     norms: Vec<f32>,
 }
 
@@ -444,7 +448,7 @@ impl TextScores {
         (0..self.terms.len()).map(|at| self.score(row, at)).sum()
     }
 
-    /// What an entry of average length would score that has every known term.
+    /// Returns the score of an average entry that contains every known term.
     fn ideal(&self) -> f32 {
         let known = self.idf.iter().zip(&self.holding);
         let known = known.filter(|(_, holding)| **holding > 0);
@@ -476,8 +480,7 @@ fn fields(only: Option<Field>) -> impl Iterator<Item = Field> {
     Field::ALL.into_iter().filter(wanted)
 }
 
-/// The terms of a question without those that say nothing, unless there are
-/// no others.
+/// Returns the terms of a query without stop words, unless it has nothing else.
 fn content(terms: &mut Terms, question: &str) -> Vec<String> {
     let mut all: Vec<(String, bool)> = Vec::new();
     terms.each_with_place(question, |span, term| {
@@ -499,7 +502,7 @@ fn words_of_name(name: &str) -> String {
     name.replace(['-', '_', '/'], " ")
 }
 
-/// The date of a value such as `2026-03-12 ("last Thursday")`.
+/// Returns the date of a value such as `2026-03-12 ("last Thursday")`.
 fn day(value: &str) -> &str {
     value.split(" (").next().unwrap_or(value)
 }
@@ -509,7 +512,7 @@ fn date_fits(value: &str, whens: &[when::When]) -> bool {
         .is_some_and(|(from, to)| whens.iter().any(|when| when.overlaps(from, to)))
 }
 
-/// Best first; equals in the order of the closets.
+/// Sorts scores, best first; equal ones in the order of the closets.
 fn sort(hits: &mut [(u32, f32)]) {
     hits.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
 }

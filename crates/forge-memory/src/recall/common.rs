@@ -1,16 +1,16 @@
-//! Words that carry a question rather than its matter: "what did I say about".
-//! They stand in every passage of talk, and rarity alone does not know it where
-//! a folder is small.
+//! Stop words of seven languages: words that phrase a query rather than state
+//! its topic, as in "what did I say about". Chat transcripts contain them
+//! everywhere, and in a small folder rarity alone does not reveal that.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use crate::index::terms::Terms;
 
-/// What such a word counts beside others.
+/// Weight of a stop word next to other terms.
 const COMMON: f32 = 0.4;
-/// What the vectors of an English model count for a question in another
-/// language that is written with the same letters.
+/// Factor for vectors of an English model if the query is in another language
+/// with Latin letters.
 const FOREIGN: f32 = 0.7;
 
 const ENGLISH: &str = "\
@@ -57,8 +57,8 @@ static LISTS: LazyLock<Vec<HashSet<String>>> = LazyLock::new(|| {
     .into()
 });
 
-/// How much each term of a question says. The question's language is the one of
-/// which it holds most such words: "die" is common in one and matter in another.
+/// Weighs the terms of a query. The language with most stop words in the query
+/// decides: "die" is a stop word in one language and a topic in another.
 pub(super) fn weights(terms: &[String]) -> Vec<f32> {
     let list = language(terms).map(|at| &LISTS[at]);
     let common = |term: &String| list.is_some_and(|list| list.contains(term));
@@ -68,10 +68,12 @@ pub(super) fn weights(terms: &[String]) -> Vec<f32> {
         .collect()
 }
 
-/// How far a model that learned English alone is to be believed: a question in
-/// another language is known by its common words or by its script.
+/// Estimates how far an English model can be trusted with a query, from 0 to 1.
+/// Another language is recognized by its stop words or its script.
 pub(super) fn english(question: &str, terms: &[String]) -> f32 {
     let letters = question.chars().filter(|c| c.is_alphabetic());
+    // Every text in a script that the model does not know is near every other
+    // one, so letters of such scripts lower the trust in vectors.
     let latin = |c: &char| matches!(*c as u32, 0..=0x24F | 0x1E00..=0x1EFF);
     let (all, read) = letters.fold((0, 0), |(all, read), c| (all + 1, read + latin(&c) as u32));
     let share = match all {
@@ -84,7 +86,7 @@ pub(super) fn english(question: &str, terms: &[String]) -> f32 {
     }
 }
 
-/// The list of which a question holds most words.
+/// Returns the list that contains most words of a query.
 fn language(terms: &[String]) -> Option<usize> {
     let held = |list: &HashSet<String>| terms.iter().filter(|it| list.contains(*it)).count();
     let mut most = (0, None);

@@ -1,9 +1,9 @@
-//! Passages as text for a prompt: fenced as data, each with its source.
+//! Renders passages for a prompt: fenced as data, each with its source.
 //!
-//! Everything that comes from a file stands inside of the fence: its path, its
-//! headings and what it says. Outside is only what we made. The fence carries a
-//! mark made from the caller's nonce and what is inside. Who wrote a passage
-//! cannot know it, so none can close the fence.
+//! All text from files is inside the fence: paths, headings and content. Only
+//! our own text is outside. The fence carries a mark that is derived from the
+//! caller's nonce and from the content. The author of a passage cannot predict
+//! it, so no passage can close the fence.
 
 use std::fmt::Write;
 
@@ -13,13 +13,13 @@ use crate::index::Standing;
 use crate::quote;
 use crate::retractions::Correction;
 
-/// Renders the pieces of an answer; empty when there are none.
+/// Renders the pieces of an answer; returns an empty text if there are none.
 pub fn render(answer: &Answer, pieces: &[Piece], left_out: &[usize], nonce: &str) -> String {
     rendered(answer, pieces, left_out, nonce, &source)
 }
 
-/// The same for a reader who sees nothing but this text: each source with its
-/// span of lines, its headings and its date.
+/// Renders the pieces with the line range, headings and date of each source,
+/// for a reader who has nothing but this text.
 pub fn render_in_full(
     answer: &Answer,
     pieces: &[Piece],
@@ -86,7 +86,7 @@ fn rendered(
     out
 }
 
-/// A passage with all that is known of it, as it stands inside of a fence.
+/// Renders a passage with its metadata, as it appears inside a fence.
 fn quoted(answer: &Answer, piece: &Piece, place: &dyn Fn(&Hit) -> String) -> String {
     let hit = &answer.hits[piece.hit];
     let mut out = format!("### {}\n", name(hit));
@@ -102,7 +102,7 @@ fn quoted(answer: &Answer, piece: &Piece, place: &dyn Fn(&Hit) -> String) -> Str
     out
 }
 
-/// Where the passages are that found no room.
+/// Lists the sources of passages that did not fit.
 fn names_of(answer: &Answer, left_out: &[usize]) -> String {
     const MAX_NAMES: usize = 5;
     let shown = left_out.iter().take(MAX_NAMES);
@@ -113,7 +113,7 @@ fn names_of(answer: &Answer, left_out: &[usize]) -> String {
     names.join(", ")
 }
 
-/// Every hit whole, for answers without a budget.
+/// Returns every hit in full, for answers without a budget.
 pub fn whole(answer: &Answer) -> Vec<Piece> {
     answer
         .hits
@@ -127,14 +127,14 @@ pub fn whole(answer: &Answer) -> Vec<Piece> {
         .collect()
 }
 
-/// `path:line`, where to find the passage.
+/// Returns `path:line` of a hit.
 pub fn source(hit: &Hit) -> String {
     let path = quote::hidden::shown(&hit.passage.path);
     format!("{path}:{}", hit.passage.lines.0)
 }
 
-/// What a reader must know about the document's validity, on one line: the
-/// name of what replaced it is a file's text too.
+/// Returns the note that a document is no longer valid, on one line, because
+/// the name of its successor is text from a file too.
 pub fn standing(hit: &Hit) -> Option<String> {
     match (&hit.replaced_by, &hit.passage.standing) {
         (Some(path), _) => Some(format!("Superseded by {path}")),
@@ -147,12 +147,12 @@ pub fn standing(hit: &Hit) -> Option<String> {
     }
 }
 
-/// What a reader must know about facts that the passage repeats, a line each.
+/// Returns the corrections of facts that the passage repeats, one line each.
 pub fn corrections(hit: &Hit) -> Vec<String> {
     told(&hit.corrections)
 }
 
-/// What a reader must know about a passage that gives orders.
+/// Returns a warning if the passage contains instructions to the agent.
 pub fn order(hit: &Hit) -> Option<String> {
     let about = hit.order.as_deref()?;
     Some(format!(
@@ -160,7 +160,7 @@ pub fn order(hit: &Hit) -> Option<String> {
     ))
 }
 
-/// The same for passages that were pushed out of the answer.
+/// Returns the corrections of passages that were ranked out of the answer.
 pub fn corrections_beside(answer: &Answer) -> Vec<String> {
     told(&answer.corrections)
 }
@@ -186,8 +186,8 @@ fn level(hit: &Hit) -> &'static str {
     }
 }
 
-/// A heading is a file's text too: it is shown on one line and cannot open a
-/// fence of its own.
+/// Returns the heading of a passage on one line: it is text from a file, and
+/// must not open a fence of its own.
 fn name(hit: &Hit) -> String {
     let name = match hit.passage.headings.last() {
         Some(heading) => heading.clone(),

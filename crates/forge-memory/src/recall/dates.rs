@@ -1,16 +1,16 @@
-//! A question may say when: "last March", "two weeks ago". Documents of that
-//! time stand higher.
+//! Boosts documents of the time that a query names: "last March", "two weeks
+//! ago".
 
 use jiff::civil::Date;
 
 use super::Hit;
 use crate::document::when;
 
-/// What a document's own date adds when it lies in the time that was asked
-/// for, where the best text match counts as 1.
+/// Boost for a document whose own date is in the time that the query names,
+/// relative to 1 for the best text match.
 const DATED: f32 = 0.15;
 
-/// Lifts what is dated in the time that the question names.
+/// Boosts hits that are dated in the time that the query names.
 pub(super) fn lift(hits: &mut [Hit], question: &str, today: Option<Date>) {
     let asked = when::find(question, today);
     if asked.is_empty() {

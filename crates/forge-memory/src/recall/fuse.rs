@@ -1,8 +1,8 @@
-//! Full text and vectors made into one ranking.
+//! Fuses full text and vectors into one ranking.
 //!
 //! The vector score is added to the text score, scaled by how near the nearest
-//! passage is and by how far a passage stands out from the crowd of its
-//! neighbours: where nothing is near, vectors add next to nothing.
+//! passage is and by how far a passage stands out from its neighbours: if
+//! nothing is near, vectors add almost nothing.
 
 use std::collections::HashMap;
 
@@ -11,53 +11,53 @@ use serde::{Deserialize, Serialize};
 use super::Mode;
 use crate::index::TextHits;
 
-/// What the vectors would add if the nearest passage said the very same, where
-/// the best text match counts as 1. Fitted by `training/ranking.py`.
+/// Maximum that vectors add for a nearest passage with identical meaning,
+/// relative to 1 for the best text match. Fitted by `training/ranking.py`.
 const VECTOR_WEIGHT: f32 = 1.6;
-/// How many of the nearest are the crowd that the best one stands out from.
+/// Number of nearest passages that form the crowd from which the best one must
+/// stand out.
 const CROWD: usize = 200;
-/// What only vectors found must be this near to count as found, where 0 is
-/// unrelated and 1 is the same. Asked for vectors alone, all that is not
-/// unrelated counts.
+/// Minimum nearness of a passage that only vectors found, where 0 is unrelated
+/// and 1 identical. In a pure vector search the minimum is 0.
 const NEAR: f32 = 0.15;
-/// How much a file gets for words that stand in others of its passages than the
-/// best one.
+/// Share that a file gains for words in passages other than its best one.
 const SPREAD: f32 = 0.25;
-/// What is added when the whole question stands in the passage word for word.
+/// Bonus for a passage that contains the whole query verbatim.
 pub(super) const EXACT: f32 = 0.3;
 
-/// Why a passage stands where it does.
+/// Evidence for the rank of a passage.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Evidence {
     pub score: f32,
-    /// What each side added to it.
+    /// Contribution of each ranking to the score.
     pub(super) by_text: f32,
     pub(super) by_vector: f32,
     pub bm25: f32,
     pub cosine: f32,
-    /// Places in the two rankings, from 1; none when a side did not find it.
+    /// Ranks in the two rankings, from 1; none if a ranking does not contain
+    /// it.
     pub text_rank: Option<usize>,
     pub vector_rank: Option<usize>,
-    /// Found by looking for the string itself.
+    /// Whether it was found by a search for the literal string.
     pub literal: bool,
-    /// The whole question stands in it.
+    /// Whether it contains the whole query.
     pub exact: bool,
-    /// Its document is of the time that the question names.
+    /// Whether its document is of the time that the query names.
     pub dated: bool,
 }
 
-/// What each way of looking found, best first.
+/// The candidates of each ranking, best first.
 pub(super) struct Sides<'a> {
     pub(super) text: &'a [(u32, f32)],
     pub(super) vector: &'a [(u32, f32)],
     pub(super) literal: &'a [u32],
-    /// What the nearest gets by vectors where the best text match counts as 1;
-    /// none where that depends on how near it is.
+    /// Fixed maximum that vectors add, relative to 1 for the best text match;
+    /// none if the nearness of the nearest passage decides.
     pub(super) nearest: Option<f32>,
 }
 
-/// Merges both rankings, best first. `trust` is how far the vectors are to be
-/// believed, from 0 to 1, whatever they say themselves.
+/// Fuses the rankings, best first. `trust` scales the vectors, from 0 to 1,
+/// independently of their scores.
 pub(super) fn fuse(sides: Sides, mode: Mode, unrelated: f32, trust: f32) -> Vec<(u32, Evidence)> {
     let Sides {
         text,
@@ -78,20 +78,20 @@ pub(super) fn fuse(sides: Sides, mode: Mode, unrelated: f32, trust: f32) -> Vec<
         all.entry(*chunk).or_default().literal = true;
     }
     let best_text = text.first().map_or(0.0, |t| t.1);
-    // Where there are too few passages to be a crowd, what is unrelated stands
-    // for it: of two passages that are both near, neither stands out.
+    // With too few passages for a crowd, the unrelated level takes its place:
+    // of two passages that are both near, neither stands out.
     let (near, far) = match (vector.first(), vector.get(CROWD - 1)) {
         (Some(first), Some(last)) => (first.1, last.1),
         (Some(first), None) => (first.1, vector[vector.len() - 1].1.min(unrelated)),
         (None, _) => (0.0, 0.0),
     };
-    // Vectors count as far as they found something that is near at all.
+    // Trust vectors only as far as the nearest passage is near at all.
     let confidence = match nearest {
         Some(weight) => weight / VECTOR_WEIGHT,
         None => nearness(near, unrelated).clamp(0.0, 1.0),
     };
-    // Every passage has some neighbour: without a floor nothing would ever be
-    // "not found".
+    // Every passage has some nearest neighbour: without a floor no search would
+    // ever return "not found".
     let floor = match mode {
         Mode::Vector => 0.0,
         _ => NEAR,
@@ -124,9 +124,9 @@ pub(super) fn fuse(sides: Sides, mode: Mode, unrelated: f32, trust: f32) -> Vec<
     ranked
 }
 
-/// Where a file counts once, it counts with the best of all its passages: the
-/// words may stand in one and the meaning in another. The passage that is best
-/// by itself stands for the file.
+/// Ranks each file by the evidence of all its passages, since words and meaning
+/// may match in different ones. The passage with the best score of its own
+/// represents the file.
 pub(super) fn pool(
     ranked: &mut [(u32, Evidence)],
     mode: Mode,
@@ -153,7 +153,7 @@ pub(super) fn pool(
         pooled.text /= best_text;
     }
     for (chunk, evidence) in ranked.iter_mut() {
-        // What was looked for as a string keeps the place that this gave it.
+        // A literal match keeps the score that it already has.
         if let Some(pooled) = file(*chunk).and_then(|file| files.get(&file))
             && pooled.best > 0.0
             && !evidence.literal
@@ -171,13 +171,14 @@ struct Pooled {
     vector: f32,
 }
 
-/// A cosine on the scale from unrelated, 0, to the same, 1.
+/// Scales a cosine so that 0 is unrelated and 1 identical. Unrelated texts have
+/// a cosine far above 0, at a level that depends on the model.
 pub(super) fn nearness(cosine: f32, unrelated: f32) -> f32 {
     (cosine - unrelated) / (1.0 - unrelated)
 }
 
-/// Places from 1, best first. Equals share a place, or it would depend on the
-/// order in which files were indexed.
+/// Returns ranks from 1, best first. Equal scores share a rank, which would
+/// otherwise depend on the order of indexing.
 fn ranks(scores: &[(u32, f32)]) -> impl Iterator<Item = usize> {
     let mut rank = 0;
     scores.iter().enumerate().map(move |(i, (_, score))| {

@@ -1,32 +1,34 @@
-//! The best evidence that fits into a budget. The budget is hard: what the
-//! caller's own counting says is never exceeded, and what did not fit is named.
+//! Packs the best evidence into a budget. The budget is hard: the output never
+//! exceeds it by the caller's own measure, and passages that did not fit are
+//! named.
 
 use super::{Hit, snippet};
 
 /// A passage, or the part of it that fits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
-    /// Position in the list of hits.
+    /// Index in the list of hits.
     pub hit: usize,
     pub text: String,
-    /// Whether `text` is less than the passage.
+    /// Whether `text` is shorter than the passage.
     pub cut: bool,
 }
 
+/// The pieces that fit into a budget.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Packing {
     pub pieces: Vec<Piece>,
-    /// Hits that did not fit at all.
+    /// Indices of hits that did not fit at all.
     pub left_out: Vec<usize>,
-    /// What `cost` said of the result.
+    /// The cost of the result.
     pub used: usize,
 }
 
-/// Part sizes tried, in bytes, when a passage does not fit whole.
+/// Sizes in bytes that are tried if a passage does not fit whole.
 const PARTS: [usize; 3] = [1200, 600, 240];
 
-/// Takes hits in order while they fit. `cost` counts the whole output for the
-/// given pieces, whatever else the caller puts around them.
+/// Packs hits in order while they fit. `cost` measures the whole output for the
+/// given pieces, including what the caller adds around them.
 pub fn fit(hits: &[Hit], budget: usize, cost: &dyn Fn(&[Piece], &[usize]) -> usize) -> Packing {
     let mut pieces: Vec<Piece> = Vec::new();
     let mut left_out: Vec<usize> = Vec::new();
@@ -45,8 +47,11 @@ pub fn fit(hits: &[Hit], budget: usize, cost: &dyn Fn(&[Piece], &[usize]) -> usi
                 text: text[snippet::window(text, &hit.matches, *width)].to_owned(),
                 cut: true,
             });
-        // Everything after this one is still unplaced, and naming it costs too.
+        // Hits after this one are not placed yet, and naming them in the output
+        // costs too.
         let rest: Vec<usize> = left_out.iter().copied().chain(i + 1..hits.len()).collect();
+        // Measured by trial, since only the caller knows the cost of the
+        // output.
         let fitting = std::iter::once(whole).chain(parts).find(|piece| {
             pieces.push(piece.clone());
             let fits = cost(&pieces, &rest) <= budget;

@@ -1,6 +1,6 @@
-//! What a question asks for: terms, "phrases" that must stand as they are,
-//! and prefixes*. There are no other operators, so that a flag, a path or a
-//! line of code can be asked for as it is.
+//! Parses a query into terms, "phrases" that must occur verbatim, and
+//! prefixes*. There are no other operators, so that a flag, a path or a line of
+//! code can be searched as it is.
 
 use std::collections::HashMap;
 
@@ -8,21 +8,23 @@ use super::common;
 use crate::index::terms::{Terms, fold};
 use crate::index::{PrefixTerm, Words};
 
+/// A parsed query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
     /// The words without quotation marks and asterisks, trimmed.
     pub plain: String,
     pub terms: Vec<String>,
-    /// How much each term says.
+    /// The weight of each term.
     weights: Vec<f32>,
-    /// Terms that follow each other, by their places in `terms`.
+    /// Adjacent terms, by their indices in `terms`.
     pairs: Vec<(usize, usize)>,
-    /// Folded, white space collapsed.
+    /// Phrases, folded, with white space collapsed.
     pub phrases: Vec<String>,
     pub prefixes: Vec<PrefixTerm>,
 }
 
 impl Question {
+    /// Parses a query; never fails.
     pub fn read(text: &str) -> Question {
         let mut phrases = Vec::new();
         let mut prefixes = Vec::new();
@@ -39,7 +41,7 @@ impl Question {
         }
         words(rest, &mut plain, &mut prefixes);
         let mut terms = Terms::default().of(&plain);
-        // The stem of a prefix is not a term that was asked for.
+        // The stem of a prefix is not a search term of its own.
         let mut of_prefixes = Terms::default();
         for prefix in &prefixes {
             for term in of_prefixes.of(&prefix.0) {
@@ -59,7 +61,7 @@ impl Question {
         }
     }
 
-    /// What full text is asked for.
+    /// Returns the part of the query that full text ranks by.
     pub fn words(&self) -> Words<'_> {
         Words {
             terms: &self.terms,
@@ -69,12 +71,13 @@ impl Question {
         }
     }
 
-    /// How far a model that learned English alone is to be believed here.
+    /// Estimates how far an English model can be trusted with this query.
     pub(super) fn english(&self) -> f32 {
         common::english(&self.plain, &self.terms)
     }
 
-    /// Whether a passage may answer at all: phrases must stand in it.
+    /// Returns `true` if a passage contains the phrases that the query
+    /// requires.
     pub fn allows(&self, text: &str) -> bool {
         if self.phrases.is_empty() && (self.prefixes.is_empty() || !self.terms.is_empty()) {
             return true;
@@ -88,7 +91,7 @@ impl Question {
             .any(|p| begins_word(&text, &fold(&p.0)))
     }
 
-    /// Whether the whole question stands in a folded text as one string.
+    /// Returns `true` if a folded text contains the whole query as one string.
     pub fn stands_in(&self, folded: &str) -> bool {
         let wanted = fold(&self.plain);
         wanted.chars().count() >= 3
@@ -97,7 +100,8 @@ impl Question {
     }
 }
 
-/// A long text has more neighbours than a question is worth.
+/// Maximum number of adjacent pairs; a long text has more than ranking is
+/// worth.
 const MOST_PAIRS: usize = 100;
 
 fn neighbours(plain: &str, terms: &[String]) -> Vec<(usize, usize)> {

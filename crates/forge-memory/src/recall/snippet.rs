@@ -1,5 +1,5 @@
-//! Which parts of a passage to show: the places that match the question, and
-//! the window that holds most of them.
+//! Selects which parts of a passage to show: the places that match the query,
+//! and the window with most of them.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -7,11 +7,11 @@ use std::ops::Range;
 use super::Question;
 use crate::index::terms::{Terms, fold};
 
-/// Ranges of the text that match terms, prefixes or phrases of the question,
-/// in order and without overlap.
+/// Finds the ranges that match terms, prefixes or phrases of the query, in
+/// order and without overlap.
 pub fn matches(text: &str, question: &Question) -> Vec<Range<usize>> {
-    // "a", "is", "of" match everywhere and show nothing, unless they are all
-    // that was asked for.
+    // "a", "is", "of" match everywhere and show nothing, unless the query has
+    // nothing else.
     let telling = |term: &&str| term.len() > 2 || !term.is_ascii();
     let all = question.terms.iter().map(String::as_str);
     let mut wanted: HashSet<&str> = all.clone().filter(telling).collect();
@@ -41,7 +41,7 @@ pub fn matches(text: &str, question: &Question) -> Vec<Range<usize>> {
     merged
 }
 
-/// A place without the punctuation around its word; a flag keeps its dashes.
+/// Trims punctuation around a word; a flag keeps its dashes.
 fn word_alone(text: &str, place: Range<usize>) -> Range<usize> {
     let word = text[place.clone()].trim_end_matches(|c: char| !c.is_alphanumeric());
     let inner = word.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '-');
@@ -49,14 +49,14 @@ fn word_alone(text: &str, place: Range<usize>) -> Range<usize> {
     end - inner.len()..end
 }
 
-/// The part of the text of at most `width` bytes that holds most matches, cut
-/// at line ends or between words.
+/// Returns the part of at most `width` bytes with most matches, cut at line
+/// ends or between words.
 pub fn window(text: &str, matches: &[Range<usize>], width: usize) -> Range<usize> {
     let body = front_matter_end(text);
     if text.len() - body <= width {
         return body..text.len();
     }
-    // Front matter is shown only where nothing else matches.
+    // Show front matter only if nothing else matches.
     let in_body = matches.partition_point(|m| m.start < body);
     let matches = if in_body < matches.len() {
         &matches[in_body..]
@@ -64,6 +64,7 @@ pub fn window(text: &str, matches: &[Range<usize>], width: usize) -> Range<usize
         matches
     };
     let best = (0..matches.len())
+        // A quarter of the width is reserved for context before the match.
         .max_by_key(|first| {
             let start = matches[*first].start;
             let held = matches[*first..]
@@ -73,7 +74,7 @@ pub fn window(text: &str, matches: &[Range<usize>], width: usize) -> Range<usize
             (held, std::cmp::Reverse(*first))
         })
         .map_or(body, |first| matches[first].start);
-    // A little of what stands before the first match, to read it in context.
+    // Include some text before the first match for context.
     let start = before(text, best.saturating_sub(width / 4));
     let start = match text[start..best.max(start)].rfind('\n') {
         Some(line) if best - (start + line) < width / 2 => start + line + 1,
@@ -88,7 +89,7 @@ pub fn window(text: &str, matches: &[Range<usize>], width: usize) -> Range<usize
     start..end
 }
 
-/// Where the text behind a leading front matter begins.
+/// Returns the offset after leading front matter.
 fn front_matter_end(text: &str) -> usize {
     let Some(rest) = text.strip_prefix("---\n") else {
         return 0;

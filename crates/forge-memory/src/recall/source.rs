@@ -1,5 +1,6 @@
-//! Where passages come from. The index of a workspace is one source, an index
-//! that many workspaces share is another; whoever asks does not know which.
+//! Defines where passages come from. The index of a workspace is one source, an
+//! index that many workspaces share is another; ranking does not know which one
+//! it reads.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,66 +10,66 @@ use crate::index::{
     Entry, Error, Index, Packed, Passage, Passages, Slots, TermMatch, TextHits, Words,
 };
 
-/// Ranked candidates and the passages behind them. Numbers of passages and
-/// files are the source's own, and hold as long as it does.
+/// A source of ranked candidates and their passages. Numbers of passages and
+/// files belong to the source, and are valid as long as it exists.
 pub trait Source {
-    /// How many passages there are, and how many have a vector.
+    /// Counts the passages, and those with a vector.
     fn counts(&self) -> Result<Passages, Error>;
 
-    /// Whether its vectors are those of this model.
+    /// Returns `true` if its vectors are those of this model.
     fn has_model(&self, id: &str, dimensions: usize) -> Result<bool, Error>;
 
-    /// What each way of looking finds among what `ask` allows.
+    /// Finds the candidates of each ranking, within the filters of `ask`.
     fn candidates(&self, ask: &Ask, wanted: &Wanted) -> Result<Candidates, Error>;
 
-    /// The file of a passage that was a candidate.
+    /// Returns the file of a candidate.
     fn file(&self, chunk: u32) -> Option<u32>;
 
-    /// The passages themselves, in the order asked for; those that are gone are
-    /// left out.
+    /// Reads passages in the given order; missing ones are left out.
     fn passages(&self, chunks: &[u32]) -> Result<Vec<Passage>, Error>;
 
-    /// Of these documents, those that were replaced: path → path of what
-    /// finally replaced it.
+    /// Finds which of these documents were replaced: path → path of the last
+    /// document in the chain of replacements.
     fn replaced(&self, paths: &HashSet<&str>) -> Result<HashMap<String, String>, Error>;
 
-    /// The first passage of a document, if the question may find it.
+    /// Reads the first passage of a document, if the filters allow it.
     fn opening(&self, ask: &Ask, path: &str) -> Result<Option<Passage>, Error>;
 
-    /// What the nearest passage gets by vectors, where the best text match
-    /// counts as 1. None lets its nearness decide.
+    /// Returns a fixed maximum that vectors add, relative to 1 for the best
+    /// text match. With none, the nearness of the nearest passage decides.
     fn nearest(&self) -> Option<f32> {
         None
     }
 
-    /// What each term adds to the score of one passage.
+    /// Explains what each term adds to the score of one passage.
     fn explain(&self, words: &Words, chunk: u32) -> Result<Vec<TermMatch>, Error>;
 }
 
-/// What is looked for, and how much of it.
+/// The candidates to find, and how many of them.
 pub struct Wanted<'a> {
     pub question: &'a Question,
     pub mode: Mode,
-    /// The question as a vector, where vectors are to be asked.
+    /// The query as a vector, if vectors are searched.
     pub query: Option<&'a Packed>,
-    /// How many passages each side brings.
+    /// Maximum number of candidates per ranking.
     pub text_pool: usize,
     pub vector_pool: usize,
 }
 
+/// The candidates that a source found.
 #[derive(Debug, Default)]
 pub struct Candidates {
     pub text: TextHits,
-    /// Nearest first, with their cosines.
+    /// Passages with their cosines, nearest first.
     pub vector: Vec<(u32, f32)>,
-    /// Passages that hold a string that no term leads to.
+    /// Passages that contain a string which no term leads to.
     pub literal: Vec<u32>,
-    /// Documents left out by `since` because they bear no date.
+    /// Number of documents that `since` excluded because they have no date.
     pub undated: usize,
 }
 
-/// Strings to be looked for in the text itself, since no term leads to them: an
-/// exact string that is there is never missed.
+/// Returns strings to search in the text itself, since no term leads to them:
+/// an exact string that exists is never missed.
 pub fn literals(question: &Question, found: &TextHits, mode: Mode) -> Vec<String> {
     if mode == Mode::Vector {
         return Vec::new();
@@ -87,15 +88,15 @@ pub fn literals(question: &Question, found: &TextHits, mode: Mode) -> Vec<String
     strings
 }
 
-/// How many passages a string brings.
+/// Maximum number of passages per literal string.
 pub const MOST_LITERAL: usize = 200;
 
-/// The index of one workspace, with what is known of its files by now.
+/// The index of one workspace, with the current catalogue of its files.
 pub(super) struct Embedded<'a> {
     index: &'a Index,
     catalogue: &'a [Entry],
     slots: Slots,
-    /// The catalogue may know of files that were archived since they were read.
+    /// Files that were archived after they were indexed.
     archived: HashSet<u32>,
 }
 
@@ -110,7 +111,8 @@ impl<'a> Embedded<'a> {
         })
     }
 
-    /// Which file ids may answer, and how many were left out for want of a date.
+    /// Returns which file ids pass the filters, and how many were excluded
+    /// because they have no date.
     fn allowed_files(&self, ask: &Ask) -> (Vec<bool>, usize) {
         let ids = self.catalogue.iter().map(|e| e.id as usize + 1);
         let mut allowed = vec![false; ids.max().unwrap_or(0)];

@@ -1,4 +1,5 @@
-//! Documents that no longer hold stand below what replaced them, and say so.
+//! Ranks documents that are no longer valid below those that replaced them, and
+//! marks them.
 
 use std::collections::HashMap;
 
@@ -6,8 +7,8 @@ use super::{Ask, Hit, Source};
 use crate::index::{Entry, Error, Index, Standing};
 use crate::links::{Names, name_in};
 
-/// Lowers outdated hits and lifts what replaced them at least to the place
-/// that the outdated one had earned.
+/// Lowers outdated hits, and raises their successors to at least the score that
+/// the outdated ones had.
 pub(super) fn apply(
     source: &dyn Source,
     ask: &Ask,
@@ -55,7 +56,8 @@ pub(super) fn apply(
     Ok(())
 }
 
-/// Path of an outdated document → path of the one that finally replaced it.
+/// Maps the path of each outdated document to the last one in its chain of
+/// replacements.
 pub fn replacements(index: &Index, catalogue: &[Entry]) -> Result<HashMap<String, String>, Error> {
     let mut direct: HashMap<String, String> = HashMap::new();
     let mut names: Option<Names> = None;
@@ -79,7 +81,7 @@ pub fn replacements(index: &Index, catalogue: &[Entry]) -> Result<HashMap<String
             direct.entry(old).or_insert(by);
         }
     }
-    // A chain ends at its last document; a circle replaces nothing.
+    // A chain ends at its last document; a cycle replaces nothing.
     let mut last = HashMap::new();
     for old in direct.keys() {
         let mut at = old;

@@ -1,5 +1,5 @@
-//! Correcting a fact and lifting a correction. A statement is admitted only
-//! where it can be found again and does not stand in the way of others.
+//! Corrects facts and removes corrections. A statement is accepted only if it
+//! can be found again and does not match unrelated texts.
 
 use jiff::Timestamp;
 
@@ -13,8 +13,9 @@ use crate::document::{self, Edit, inert_line};
 use crate::quote;
 use crate::workspace::{self, Receipt, Workspace};
 
-/// The text above a list that begins with a fact.
+/// The heading of a list that begins with a fact.
 const OPENING: &str = "# Forgotten\n";
+/// The introduction of the corrected facts.
 const ABOUT: &str = "These statements are wrong. Texts that say them are not saved, and what a search finds of them carries the correction. `memory-forge restore --fact` lifts one, and so does deleting its line.\n\n";
 /// A fact to correct.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -24,38 +25,51 @@ pub struct New<'a> {
     pub reason: Option<&'a str>,
 }
 
+/// A correction that was added or was already present.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Corrected {
     pub correction: Correction,
-    /// What was said about the same fact before.
+    /// The earlier correction of the same fact.
     pub before: Option<Correction>,
     pub receipt: Receipt,
 }
 
+/// The corrections that were removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lifted {
     pub corrections: Vec<Correction>,
     pub receipt: Receipt,
 }
 
+/// An error of correcting a fact or removing a correction. Nothing was written.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// The list could not be read or written.
     #[error(transparent)]
     Workspace(#[from] workspace::Error),
+    /// The caller gave no statement.
     #[error("There is no fact to correct")]
     Empty,
+    /// The caller's text contains a secret.
     #[error("The text looks as if it held a secret ({rule}); nothing was written")]
     Secret { rule: &'static str },
+    /// The caller gave a single word, which would match too many texts.
     #[error("`{fact}` is one word, and every text that has it would be refused")]
     OneWord { fact: String },
+    /// The caller's text exceeds `MAX_FACT_CHARS`.
     #[error("The {what} has more than {MAX_FACT_CHARS} characters")]
     Long { what: &'static str },
+    /// The caller's replacement equals the fact.
     #[error("The replacement says what the fact says")]
     Same,
+    /// The caller's replacement repeats a fact that is corrected already.
     #[error("The replacement repeats what was corrected. {}", .correction.told())]
     Replaced { correction: Box<Correction> },
+    /// The caller named a fact that the list does not correct.
     #[error("`{fact}` is not corrected")]
     NotCorrected { fact: String },
+    /// A comment or code block in the list is never closed and would swallow
+    /// the new line; the user has to close it.
     #[error("`{LIST}` cannot be added to: a comment or code block in it is never closed")]
     OpenEnded,
 }
@@ -98,8 +112,8 @@ impl Diagnostic for Error {
     }
 }
 
-/// Puts a fact on the list. Saying the same again changes nothing; saying
-/// something else about it takes the place of what was said.
+/// Adds a fact to the list. The same correction again changes nothing; another
+/// one of the same fact replaces it.
 pub fn correct(workspace: &Workspace, new: &New, now: Timestamp) -> Result<Corrected, Error> {
     let new = Given::read(new)?;
     let said = [Some(&new.fact), new.instead.as_ref(), new.reason.as_ref()];
@@ -132,7 +146,8 @@ pub fn correct(workspace: &Workspace, new: &New, now: Timestamp) -> Result<Corre
             let before = same.first().map(|it| it.correction.clone());
             let says = |it: &Correction| {
                 (&it.instead, &it.reason) == (&new.instead, &new.reason)
-                    // Nothing new is said about it.
+                    // A repeated fact without details keeps the details of the
+                    // list.
                     || (new.instead.is_none() && new.reason.is_none())
             };
             if before.as_ref().is_some_and(says) {
@@ -174,8 +189,8 @@ pub fn correct(workspace: &Workspace, new: &New, now: Timestamp) -> Result<Corre
     })
 }
 
-/// Takes facts off the list, and with `None` all of them. Any spelling of a
-/// fact means it.
+/// Removes corrections from the list, or all of them for `None`. Facts match in
+/// any spelling.
 pub fn lift(
     workspace: &Workspace,
     facts: Option<&[String]>,
@@ -215,7 +230,7 @@ pub fn lift(
     })
 }
 
-/// What a person gave, made fit to stand in the list.
+/// A correction whose texts are checked and fit on one line of the list.
 struct Given {
     fact: String,
     instead: Option<String>,
@@ -246,8 +261,8 @@ impl Given {
         let words = phrase(&given.fact);
         match words.split_whitespace().collect::<Vec<_>>()[..] {
             _ if !words.contains(char::is_alphanumeric) => return Err(Error::Empty),
-            // A host or a version names one thing; a word of the language is
-            // in too many texts.
+            // A host or a version identifies one thing; a dictionary word is in
+            // too many texts.
             [word] if word.chars().all(char::is_alphabetic) => {
                 return Err(Error::OneWord { fact: given.fact });
             }
@@ -271,13 +286,13 @@ impl Given {
     }
 }
 
-/// One line that can stand between double quotes, without what makes it an
-/// item, a heading or a row of the text that it was taken from.
+/// Returns text for one line between double quotes, without list, heading or
+/// table marks of the place that it was copied from.
 fn quoted(text: &str) -> String {
     let plain = text.replace('"', "'").replace(['\n', '\r'], " ");
     let (plain, _) = unmarked(&plain);
     let mut plain = plain.trim_start_matches(['\'', '|', ' ']);
-    // What a backslash stands before belongs to it.
+    // A backslash escapes the character after it, so both stay.
     while let Some(rest) = plain.strip_suffix(['\'', '|', ' '])
         && !rest.ends_with('\\')
     {

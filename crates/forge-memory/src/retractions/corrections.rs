@@ -1,6 +1,5 @@
-//! Facts that a person said are wrong, and the one check of a text against
-//! them. A fact is found however it is spelled, and never by sharing words
-//! alone. Without a list nothing is compared.
+//! Checks texts against corrected facts. A fact is found in any spelling, and
+//! never by shared words alone. Without a list nothing is compared.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -12,25 +11,25 @@ use serde::{Deserialize, Serialize};
 use super::normal::{comparable, phrase};
 use crate::workspace::{self, Workspace};
 
-/// A fact is a statement, not a document. A longer one, which a person or a
-/// clone wrote into the list, is none.
+/// Maximum length of a fact. A fact is a statement, not a document; longer
+/// ones, which a person or a cloned repository may contain, are ignored.
 pub(super) const MAX_FACT_CHARS: usize = 500;
 
-/// A fact that is wrong, and what a person said about it.
+/// A fact that is wrong, and how a person corrected it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Correction {
-    /// The wrong statement, as it was given.
+    /// The wrong statement, as the person wrote it.
     pub fact: String,
-    /// What holds instead.
+    /// The right statement.
     pub instead: Option<String>,
     pub reason: Option<String>,
     pub date: Option<Date>,
-    /// Where it stands in the list.
+    /// Line number in the list.
     pub line: usize,
 }
 
 impl Correction {
-    /// Returns the correction as every answer for a program has it.
+    /// Returns the correction in the form of every machine-readable answer.
     pub fn to_json(&self) -> serde_json::Value {
         serde_json::json!({
             "fact": self.fact, "instead": self.instead, "reason": self.reason,
@@ -38,13 +37,13 @@ impl Correction {
         })
     }
 
-    /// The command that lifts it, safe to be pasted into a shell.
+    /// Returns the command that removes the correction, quoted for a shell.
     pub fn lifted_by(&self) -> String {
         let fact = self.fact.replace('\'', "'\\''");
         format!("memory-forge restore --fact '{fact}'")
     }
 
-    /// The correction in plain words, on one line.
+    /// Describes the correction on one line.
     pub fn told(&self) -> String {
         let mut text = "Corrected".to_owned();
         if let Some(date) = self.date {
@@ -61,31 +60,32 @@ impl Correction {
     }
 }
 
-/// Every correction of a workspace, ready to be looked for in texts.
+/// All corrections of a workspace, compiled for searching in texts.
 #[derive(Debug, Clone, Default)]
 pub struct Corrections {
     all: Vec<Correction>,
     finder: Option<Finder>,
 }
 
-/// One automaton for all facts and those replacements that repeat theirs.
+/// One automaton for all facts, and for replacements that contain their fact.
 #[derive(Debug, Clone)]
 struct Finder {
     automaton: AhoCorasick,
-    /// For each pattern the correction, and whether it is its replacement.
+    /// For each pattern, the index of its correction and whether it is the
+    /// replacement.
     patterns: Vec<(usize, bool)>,
 }
 
-/// What was seen of one correction up to a place in a text.
+/// Occurrences of one correction, up to the current offset of a text.
 #[derive(Default)]
 struct Seen {
-    /// Whether its replacement repeats the fact.
+    /// Whether its replacement contains the fact.
     is_repeated: bool,
     is_said: bool,
-    /// The fact, where a replacement around it may still end. No more of them
-    /// than fit into one replacement.
+    /// Occurrences of the fact that an enclosing replacement may still cover.
+    /// Bounded by how many fit into one replacement.
     waiting: VecDeque<Range<usize>>,
-    /// The last replacement.
+    /// The last occurrence of the replacement.
     right: Range<usize>,
 }
 
@@ -102,7 +102,8 @@ impl Seen {
         self.waiting.push_back(place);
     }
 
-    /// Every waiting place ends before this one does.
+    /// Notes an occurrence of the replacement. Matches arrive by their ends, so
+    /// every waiting fact ends before this replacement does.
     fn replacement(&mut self, place: Range<usize>) {
         let is_outside = |it: &Range<usize>| it.start < place.start;
         if self.waiting.front().is_some_and(is_outside) {
@@ -113,21 +114,23 @@ impl Seen {
     }
 }
 
-/// A replacement has at most so many bytes, and a place for each.
+/// Maximum number of waiting occurrences: a replacement has at most this many
+/// bytes, and so this many facts.
 const MAX_WAITING: usize = 4 * MAX_FACT_CHARS;
 
-/// No corrections, for whoever has none to give.
+/// An empty list, for callers without corrections.
 pub static NONE: Corrections = Corrections {
     all: Vec::new(),
     finder: None,
 };
 
 impl Corrections {
-    /// Those of a workspace; none where there is no list.
+    /// Reads the corrections of a workspace; empty if there is no list.
     pub fn read(workspace: &Workspace) -> Result<Corrections, workspace::Error> {
         Ok(Corrections::of(super::read_facts(workspace)?))
     }
 
+    /// Compiles a list of corrections.
     pub fn of(all: Vec<Correction>) -> Corrections {
         let mut patterns = Vec::new();
         let mut texts = Vec::new();
@@ -148,7 +151,8 @@ impl Corrections {
         let finder = if texts.is_empty() {
             None
         } else {
-            // Nobody writes so many facts that an automaton could not hold them.
+            // Building fails only above the automaton's size limit, which no
+            // hand-written list reaches.
             AhoCorasick::new(&texts).ok()
         };
         let finder = finder.map(|automaton| Finder {
@@ -158,16 +162,18 @@ impl Corrections {
         Corrections { all, finder }
     }
 
+    /// Returns the corrections in the order of the list.
     pub fn all(&self) -> &[Correction] {
         &self.all
     }
 
+    /// Returns `true` if there is nothing to search for.
     pub fn is_empty(&self) -> bool {
         self.finder.is_none()
     }
 
-    /// The corrections of what a text says as a whole phrase, in the order of
-    /// the list. A fact within its own replacement is not said.
+    /// Finds the corrections of facts that a text repeats as a whole phrase, in
+    /// the order of the list. A fact inside its own replacement does not count.
     pub fn check(&self, text: &str) -> Vec<&Correction> {
         let Some(finder) = &self.finder else {
             return Vec::new();
@@ -178,7 +184,7 @@ impl Corrections {
             told[*index].is_repeated |= replaces;
         }
         let mut open = told.len();
-        // Places come in the order of their ends, the longer first.
+        // Matches are ordered by their ends, longer ones first.
         for found in finder.automaton.find_overlapping_iter(&text) {
             let (index, replaces) = finder.patterns[found.pattern().as_usize()];
             let seen = &mut told[index];
@@ -201,13 +207,13 @@ impl Corrections {
             .collect()
     }
 
-    /// The same as lines that can stand beside the text.
+    /// Describes the corrections of facts that a text repeats, one line each.
     pub fn told_of(&self, text: &str) -> Vec<String> {
         self.check(text).into_iter().map(Correction::told).collect()
     }
 }
 
-/// What a text says that was corrected.
+/// Finds the facts in a text that a workspace's list corrects.
 pub fn check(workspace: &Workspace, text: &str) -> Result<Vec<Correction>, workspace::Error> {
     let corrections = Corrections::read(workspace)?;
     Ok(corrections.check(text).into_iter().cloned().collect())

@@ -1,18 +1,17 @@
-//! The form in which two spellings of one statement are equal: without case,
-//! white space, marks of Markdown, quotes and the punctuation around words.
-//! What changes a meaning stays: signs, decimals, units, names with marks in
-//! them.
+//! Normalizes text so that two spellings of one statement are equal: without
+//! case, white space, Markdown marks, quotes and punctuation around words.
+//! Whatever changes the meaning stays: signs, decimals, units, names with marks
+//! in them.
 //!
-//! Every word stands between spaces, so that a phrase is found as whole words;
-//! where a block ends there is a mark that no phrase has.
+//! Every word is between spaces, so that a phrase is found as whole words; a
+//! block ends with a mark that no phrase contains.
 
 use unicode_normalization::UnicodeNormalization;
 
-/// Between blocks of a text; no word is, or holds, this.
+/// Separates blocks of a text; no word contains it.
 const END_OF_BLOCK: char = '\u{1}';
 
-/// A text as ` word word `, to be compared with others of this form. Empty
-/// texts give a single space.
+/// Normalizes a text to ` word word `. An empty text becomes a single space.
 pub(super) fn comparable(text: &str) -> String {
     let mut out = Words::new(text.len());
     for line in text.split(['\n', '\r']) {
@@ -21,17 +20,17 @@ pub(super) fn comparable(text: &str) -> String {
     out.finish()
 }
 
-/// The same for a piece of a line, which begins no block.
+/// Normalizes a part of a line, which begins no block.
 pub(super) fn phrase(text: &str) -> String {
     let mut out = Words::new(text.len());
     inline(text, false, &mut out);
     out.finish()
 }
 
-/// The words found so far.
+/// The normalized words so far.
 struct Words {
     text: String,
-    /// Of the item of a numbered list that was seen last in this block.
+    /// Number of the last numbered list item in this block.
     number: Option<u64>,
 }
 
@@ -42,8 +41,9 @@ impl Words {
         Words { text, number: None }
     }
 
-    /// A number and a dot begin an item where a block begins, or where they
-    /// count on. Anywhere else a sentence that was wrapped ends with a number.
+    /// Returns `true` if a number and a dot begin a list item: at the start of
+    /// a block, or if they continue the count. Elsewhere they end a wrapped
+    /// sentence.
     fn begins_item(&self, number: u64) -> bool {
         let said = self.text.trim_end_matches(' ');
         let fresh = said.is_empty() || said.ends_with(END_OF_BLOCK);
@@ -72,6 +72,7 @@ impl Words {
         let trimmed = self.text.trim_end_matches([END_OF_BLOCK, ' ']).len();
         self.text.truncate(trimmed);
         self.text.push(' ');
+        // Composed and decomposed accents become equal; ASCII has none.
         if self.text.is_ascii() {
             self.text
         } else {
@@ -80,7 +81,7 @@ impl Words {
     }
 }
 
-/// The words of a line; what it begins with may begin a block.
+/// Adds the words of a line, whose beginning may start a block.
 fn block_marks(line: &str, out: &mut Words) {
     let line = line.trim();
     if line.is_empty() || line.starts_with("```") || line.starts_with("~~~") {
@@ -108,15 +109,16 @@ fn block_marks(line: &str, out: &mut Words) {
     }
 }
 
-/// A line without the marks of quotes, headings and list items at its
-/// beginning, and whether one of them begins a block.
+/// Strips the marks of quotes, headings and list items at the beginning of a
+/// line, and returns whether one of them begins a block.
 pub(super) fn unmarked(line: &str) -> (&str, bool) {
     let mut rest = line.trim();
     let mut marked = false;
     loop {
         let hashes = rest.len() - rest.trim_start_matches('#').len();
         let heading = (1..=6).contains(&hashes) && rest[hashes..].starts_with([' ', '\t']);
-        // A comparison that a line happens to begin with is not a quote.
+        // A line may begin with a comparison such as `>=`, which is not a
+        // quote.
         let quoted = rest.strip_prefix('>').filter(|it| !it.starts_with('='));
         rest = if heading {
             marked = true;
@@ -134,7 +136,7 @@ pub(super) fn unmarked(line: &str) -> (&str, bool) {
     }
 }
 
-/// The number of an item of a numbered list.
+/// Parses the number of a numbered list item.
 fn number(line: &str) -> Option<u64> {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     list_item(line).and_then(|_| line[..digits].parse().ok())
@@ -150,8 +152,8 @@ fn list_item(line: &str) -> Option<&str> {
     rest.starts_with([' ', '\t']).then(|| rest.trim_start())
 }
 
-/// The words of a line without its inline marks; a row of a table ends a block
-/// with each cell.
+/// Adds the words of a line without inline marks; each cell of a table row ends
+/// a block.
 fn inline(line: &str, row: bool, out: &mut Words) {
     let mut word = String::new();
     let mut at = 0;
@@ -202,9 +204,9 @@ fn inline(line: &str, row: bool, out: &mut Words) {
     out.word(&word);
 }
 
-/// One character of the text itself.
+/// Adds one character of the text itself.
 fn letter(c: char, word: &mut String, out: &mut Words) {
-    // Wide forms of ASCII are the same letters.
+    // Full-width forms of ASCII are the same letters.
     let c = match c {
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
         '\u{2010}'..='\u{2013}' | '\u{2212}' => '-',
@@ -223,19 +225,21 @@ fn letter(c: char, word: &mut String, out: &mut Words) {
             out.word(c.encode_utf8(&mut [0; 4]));
         }
         c if c.is_ascii() => word.push(c.to_ascii_lowercase()),
-        // By way of upper case, where letters meet that have no other relation.
+        // Upper-casing first merges letters that lower-casing alone keeps
+        // apart, such as `ß` and `ss`.
         c => word.extend(c.to_uppercase().flat_map(char::to_lowercase)),
     }
 }
 
-/// No link and no tag is longer, so that no line can make this slow.
+/// Maximum length of a link or tag, so that an unclosed one does not make
+/// parsing quadratic.
 const LONGEST: usize = 1000;
 
 fn within(rest: &str, most: usize) -> &str {
     &rest[..rest.floor_char_boundary(most)]
 }
 
-/// Bytes of `[[`, or of `[[target|` where a label follows.
+/// Returns the length of `[[`, or of `[[target|` if a label follows.
 fn wikilink(rest: &str) -> usize {
     let rest = within(rest, LONGEST);
     let inner = rest[2..].find("]]").map(|end| &rest[2..2 + end]);
@@ -244,7 +248,7 @@ fn wikilink(rest: &str) -> usize {
         .map_or(2, |bar| 2 + bar + 1)
 }
 
-/// Bytes of `]`, with the target or the reference behind it.
+/// Returns the length of `]` with the link target or reference after it.
 fn link_end(rest: &str) -> usize {
     let behind = &within(rest, LONGEST)[1..];
     let (open, close) = match behind.as_bytes().first() {
@@ -255,7 +259,7 @@ fn link_end(rest: &str) -> usize {
     let Some(end) = behind.find(close) else {
         return 1;
     };
-    // `a[0][1]` is no link.
+    // `a[0][1]` is not a link.
     let inside = behind[..end].trim_start_matches(open);
     let number = open == '[' && !inside.is_empty() && inside.bytes().all(|b| b.is_ascii_digit());
     if number { 1 } else { 1 + end + 1 }
@@ -266,7 +270,7 @@ const TAGS: [&str; 17] = [
     "sup", "small", "a",
 ];
 
-/// Bytes of an inline tag of HTML or of a comment's mark.
+/// Returns the length of an inline HTML tag or of a comment's opening mark.
 fn tag(rest: &str) -> Option<usize> {
     if rest.starts_with("<!--") {
         return Some(4);
@@ -295,11 +299,11 @@ fn entity(rest: &str) -> Option<(char, usize)> {
         .map(|(name, char)| (*char, name.len()))
 }
 
-/// A word without what stands around it; none where nothing else is there.
+/// Strips punctuation around a word; returns none if nothing else is left.
 fn core(word: &str) -> Option<&str> {
     let counts = |c: char| c.is_alphanumeric();
     if !word.contains(counts) {
-        // `->` and `!=` say something, a dash between spaces does not.
+        // `->` and `!=` carry meaning, a dash between spaces does not.
         let word = word.trim_matches(['\'', '(', ')', '[', ']', '{', '}', ',', ';', '.']);
         let says = word == "!=" || word.contains(|c: char| !AROUND.contains(c));
         return (!word.is_empty() && says).then_some(word);
@@ -309,7 +313,8 @@ fn core(word: &str) -> Option<&str> {
         let before = core.len();
         core = core.trim_end_matches(|c| AROUND.contains(c) && c != '#');
         core = core.trim_start_matches(|c| AROUND.contains(c) && !matches!(c, '-' | '.' | '#'));
-        // A sign, a flag, a hidden file and a number keep what they begin with.
+        // A sign, a flag, a hidden file and a number keep their first
+        // character.
         let marks = core.len() - core.trim_start_matches(['-', '.', '#']).len();
         if marks > 0 && !core[marks..].starts_with(counts) {
             core = &core[marks..];
@@ -320,7 +325,7 @@ fn core(word: &str) -> Option<&str> {
     }
 }
 
-/// Punctuation that says nothing at the edge of a word.
+/// Punctuation without meaning at the edge of a word.
 const AROUND: &str = "'()[]{},;:!?.*_=-#|¿¡";
 
 fn is_invisible(c: char) -> bool {
@@ -330,7 +335,8 @@ fn is_invisible(c: char) -> bool {
         || c.is_control()
 }
 
-/// Scripts that put no spaces between words: each character is one.
+/// Returns `true` for scripts without spaces between words; each character
+/// counts as a word.
 fn has_no_spaces(c: char) -> bool {
     matches!(c, '\u{3041}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
         | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')

@@ -1,5 +1,6 @@
-//! Rows of Tier 3 for the archives that the program makes: of closets, of the
-//! session log, of decisions. Rows of people's are never changed.
+//! Lists the archives that the program makes in Tier 3 of the manifest: of
+//! closets, of the session log, of decisions. Rows that people wrote are never
+//! changed.
 
 use jiff::Timestamp;
 
@@ -9,14 +10,14 @@ use crate::workspace::{Change, Error};
 
 /// A row that lists an archive.
 pub struct ArchiveRow<'a> {
-    /// What the row leads to, without `.md`.
+    /// The link target of the row, without `.md`.
     pub target: &'a str,
-    /// What is in the archive.
+    /// A description of the archive's content.
     pub about: &'a str,
 }
 
-/// Lists an archive in the manifest, unless it `is_listed`, and returns whether
-/// it was added. Without a manifest nothing is done.
+/// Lists an archive in the manifest unless it `is_listed`, and returns whether
+/// it was added. Does nothing without a manifest.
 pub fn list_archive(
     change: &mut Change<'_>,
     row: &ArchiveRow<'_>,
@@ -31,7 +32,8 @@ pub fn list_archive(
     if is_listed(&manifest) {
         return Ok(false);
     }
-    // A row that cannot be added without changing others is left to people.
+    // If the row cannot be added without changing other rows, people have to
+    // add it.
     let edit = row_of(&manifest, row, now);
     let after = edit.and_then(|edit| manifest.edited(vec![edit]).ok());
     let is_added = after.is_some();
@@ -41,7 +43,7 @@ pub fn list_archive(
     Ok(is_added)
 }
 
-/// Returns the edit that lists an archive, where there is one to make.
+/// Returns the edit that lists an archive, if one is needed.
 pub fn row_of(manifest: &Manifest, row: &ArchiveRow<'_>, now: Timestamp) -> Option<Edit> {
     let new = New {
         name: "",

@@ -1,7 +1,7 @@
-//! `_CLOSETS.md`: what is in each file of a hub, by field, so that an agent
-//! opens none to two files instead of all. An entry depends on its own file
-//! alone, and nothing that an agent wrote into one is dropped while the file
-//! still says so.
+//! Maintains `_CLOSETS.md`: summaries of the files of a hub, by field, so that
+//! an agent opens at most two files instead of all. An entry depends only on
+//! its own file, and what an agent wrote into an entry is kept as long as the
+//! file still states it.
 
 pub mod build;
 pub mod check;
@@ -20,17 +20,17 @@ pub use extract::{Context, extract};
 pub use list::{Listed, Listing, list};
 pub(crate) use words::is_empty_word;
 
-/// No entry has more characters, heading and all.
+/// Maximum length of an entry, including its heading.
 pub const LONGEST_ENTRY: usize = 1500;
-/// So many entries stay in `_CLOSETS.md`; the others are archived.
+/// Maximum number of entries in `_CLOSETS.md`; the others are archived.
 pub const PRIMARY: usize = 30;
-/// So many of the archived are named in `_CLOSETS.md`.
+/// Maximum number of archived entries that `_CLOSETS.md` names.
 pub const RECENT: usize = 5;
-/// With more in the archive, it is time to consolidate.
+/// Number of archived entries above which the hub should be consolidated.
 pub const MANY_ARCHIVED: usize = 100;
 
-/// What one file holds, by field. Every value is a piece of text on one line
-/// that Markdown does not act on.
+/// The summary of one file, by field. Every value is one line without active
+/// Markdown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Entry {
     pub subjects: Vec<String>,
@@ -38,13 +38,14 @@ pub struct Entry {
     /// Facts in the words of the text.
     pub claims: Vec<String>,
     pub decisions: Vec<String>,
-    /// `2026-03-12`, `2026-03 ("in March")`.
+    /// Dates such as `2026-03-12` or `2026-03 ("in March")`.
     pub dates: Vec<String>,
-    /// `active`, `superseded`, `archived`, or another word of the file's own.
+    /// `active`, `superseded`, `archived`, or another status that the file
+    /// states.
     pub status: String,
 }
 
-/// The fields, in the order in which they are written.
+/// The fields of an entry, in the order in which they are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Field {
     Subjects,
@@ -56,6 +57,7 @@ pub enum Field {
 }
 
 impl Field {
+    /// Every field.
     pub const ALL: [Field; 6] = [
         Field::Subjects,
         Field::People,
@@ -65,6 +67,7 @@ impl Field {
         Field::Status,
     ];
 
+    /// Returns the name of the field in the file.
     pub fn name(self) -> &'static str {
         match self {
             Field::Subjects => "subjects",
@@ -76,6 +79,7 @@ impl Field {
         }
     }
 
+    /// Parses a field's name, in any case.
     pub fn named(name: &str) -> Option<Field> {
         let name = name.trim();
         Field::ALL
@@ -85,6 +89,7 @@ impl Field {
 }
 
 impl Entry {
+    /// Returns the values of a field.
     pub fn values(&self, field: Field) -> &[String] {
         match field {
             Field::Subjects => &self.subjects,
@@ -107,7 +112,7 @@ impl Entry {
         })
     }
 
-    /// A field as it stands in the file behind its name; empty when it has no
+    /// Renders a field as the file has it after its name; empty if it has no
     /// value.
     pub fn written(&self, field: Field) -> String {
         let values = self.values(field).iter().filter(|value| !value.is_empty());
@@ -119,7 +124,7 @@ impl Entry {
         }
     }
 
-    /// All fields as list items, empty ones left out.
+    /// Renders all fields as list items, without empty ones.
     pub fn lines(&self) -> Vec<String> {
         Field::ALL
             .into_iter()
@@ -130,6 +135,7 @@ impl Entry {
             .collect()
     }
 
+    /// Returns `true` if no field except the status has a value.
     pub fn is_empty(&self) -> bool {
         Field::ALL[..5]
             .iter()

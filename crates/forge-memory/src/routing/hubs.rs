@@ -1,4 +1,5 @@
-//! Hubs: the folders of the manifest's Hub Map, and which files belong to them.
+//! Resolves hubs: the folders of the manifest's Hub Map, and which files belong
+//! to them.
 
 use std::collections::BTreeSet;
 
@@ -10,26 +11,29 @@ use crate::workspace::{Error, RelPath, Role, Workspace, role_by_path, role_in};
 /// both.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hub {
-    /// As the Hub Map names it.
+    /// The name in the Hub Map.
     pub name: String,
     pub folder: RelPath,
-    /// `<name>-index.md`, where there is one.
+    /// The hub page `<name>-index.md`, if there is one.
     pub index: Option<RelPath>,
-    /// The documents, sorted by path; closets, hub pages and archives of
-    /// closets are not among them.
+    /// The documents, sorted by path, without closets, hub pages and archives
+    /// of closets.
     pub members: Vec<RelPath>,
 }
 
 impl Hub {
-    /// The hub of the state files, which is kept whole.
+    /// Returns `true` for the hub of the state files, whose closets keep every
+    /// entry.
     pub fn is_memory(&self) -> bool {
         self.folder.as_str() == MEMORY
     }
 
+    /// Returns the path of the hub's closets.
     pub fn closets(&self) -> RelPath {
         self.file(CLOSETS)
     }
 
+    /// Returns the path of the archive of the hub's closets.
     pub fn closets_archive(&self) -> RelPath {
         self.file(CLOSETS_ARCHIVE)
     }
@@ -41,12 +45,13 @@ impl Hub {
 
 const MEMORY: &str = "memory";
 
-/// The name of a hub's closets, and of the archive of their older entries.
+/// File name of a hub's closets.
 pub const CLOSETS: &str = "_CLOSETS.md";
+/// File name of the archive of a hub's closets.
 pub const CLOSETS_ARCHIVE: &str = "_CLOSETS-archive.md";
 
-/// The hubs of a workspace in the order of the Hub Map, and `memory/` at the
-/// end. Without a manifest there are none.
+/// Lists the hubs of a workspace in the order of the Hub Map, with `memory/` at
+/// the end. Returns an empty list without a manifest.
 pub fn hubs(workspace: &Workspace) -> Result<Vec<Hub>, Error> {
     match Manifest::load(workspace)? {
         Some(manifest) => Ok(hubs_of(workspace, &manifest)),
@@ -54,7 +59,7 @@ pub fn hubs(workspace: &Workspace) -> Result<Vec<Hub>, Error> {
     }
 }
 
-/// As [`hubs`], for whoever has read the manifest.
+/// Lists the hubs as [`hubs`] does, from a manifest that was already read.
 pub fn hubs_of(workspace: &Workspace, manifest: &Manifest) -> Vec<Hub> {
     let domains = manifest.domains();
     let files: Vec<RelPath> = manifest
@@ -86,15 +91,15 @@ pub fn hubs_of(workspace: &Workspace, manifest: &Manifest) -> Vec<Hub> {
     for hub in &mut hubs {
         add_linked(workspace, hub, &domains);
     }
-    // A row whose folder is gone is for the check of the manifest: closets
+    // A row without its folder is reported by the manifest's check: closets
     // cannot be built for it.
     hubs.retain(|hub| !hub.members.is_empty() || workspace.absolute(&hub.folder).is_dir());
     hubs.extend(memory(workspace));
     hubs
 }
 
-/// Documents of the folder that are in no hub further inside. Files are sorted,
-/// so those of a folder stand together.
+/// Returns the documents of the folder that are in no inner hub. Files are
+/// sorted, so those of a folder are adjacent.
 fn members(files: &[RelPath], folder: &RelPath, domains: &[String]) -> Vec<RelPath> {
     let inner: Vec<&String> = domains
         .iter()
@@ -111,7 +116,8 @@ fn members(files: &[RelPath], folder: &RelPath, domains: &[String]) -> Vec<RelPa
         .collect()
 }
 
-/// The hub page: what the Hub Map names, else `<folder>-index.md`.
+/// Finds the hub page: the one that the Hub Map names, else
+/// `<folder>-index.md`.
 fn index_of(workspace: &Workspace, target: &str, folder: &RelPath) -> Option<RelPath> {
     let stem = target.rsplit('/').next().unwrap_or(target);
     let stem = if stem.ends_with("-index") {
@@ -134,7 +140,7 @@ fn index_of(workspace: &Workspace, target: &str, folder: &RelPath) -> Option<Rel
     .find(|path| workspace.absolute(path).is_file())
 }
 
-/// Documents that the hub page leads to although they lie elsewhere.
+/// Adds documents outside the folder that the hub page links to.
 fn add_linked(workspace: &Workspace, hub: &mut Hub, domains: &[String]) {
     let Some(text) = hub
         .index
@@ -158,7 +164,8 @@ fn add_linked(workspace: &Workspace, hub: &mut Hub, domains: &[String]) {
     hub.members = members.into_iter().collect();
 }
 
-/// The folder of the state files is a hub, whether the Hub Map says so or not.
+/// Returns the hub of the state files, which exists even if the Hub Map does
+/// not list it.
 fn memory(workspace: &Workspace) -> Option<Hub> {
     let folder = RelPath::new(MEMORY).ok()?;
     if !workspace.absolute(&folder).is_dir() {
@@ -180,8 +187,8 @@ fn memory_of(folder: RelPath, mut members: Vec<RelPath>) -> Hub {
     }
 }
 
-/// The hub of the state files in a workspace that is only planned, from the
-/// paths that it will have. None where nothing will be in `memory/`.
+/// Returns the hub of the state files of a planned workspace, from the paths
+/// that it will have; none if `memory/` will be empty.
 pub fn planned_memory<'a>(paths: impl Iterator<Item = &'a RelPath>) -> Option<Hub> {
     let folder = RelPath::new(MEMORY).ok()?;
     let inside = |path: &&RelPath| path.parent().as_ref() == Some(&folder);

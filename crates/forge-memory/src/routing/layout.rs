@@ -1,6 +1,6 @@
-//! Where the files of a workspace with a manifest lie: what its Config table
-//! says, else the usual place, else a file of that name in any folder. Looks at
-//! names, and never creates anything.
+//! Resolves where the files of a workspace with a manifest are: as its Config
+//! table states, else in the usual place, else a file of that name in any
+//! folder. Looks at names, and never creates anything.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -20,6 +20,7 @@ pub enum StateFile {
 }
 
 impl StateFile {
+    /// Every state file.
     pub const ALL: [StateFile; 5] = [
         StateFile::Status,
         StateFile::SessionLog,
@@ -28,7 +29,7 @@ impl StateFile {
         StateFile::Ideas,
     ];
 
-    /// As the Config table calls it.
+    /// Returns the key in the Config table.
     pub fn key(self) -> &'static str {
         match self {
             StateFile::Status => "status",
@@ -39,12 +40,12 @@ impl StateFile {
         }
     }
 
-    /// Whether a path ends with the name of this file.
+    /// Returns `true` if a path has the name of this file.
     fn names(self, path: &RelPath) -> bool {
         path.file_name().strip_suffix(".md") == Some(self.key())
     }
 
-    /// The usual places, the first of them for new files.
+    /// Returns the usual paths, of which new files get the first.
     fn usual(self) -> &'static [&'static str] {
         match self {
             StateFile::Status => &[state_files::STATE.manifest],
@@ -56,19 +57,20 @@ impl StateFile {
     }
 }
 
-/// Whether the state is in the files of a workspace: a manifest is there, or a
-/// status file in its usual place, which needs no configuration.
+/// Returns `true` if the state is in the files of a workspace: it has a
+/// manifest, or a status file in its usual place, which needs no configuration.
 pub fn is_workspace(workspace: &Workspace) -> bool {
     let there = |path: &str| workspace.root().join(path).is_file();
     there(manifest::FILE) || StateFile::Status.usual().iter().any(|path| there(path))
 }
 
-/// Where a file is, or would be made.
+/// Resolves the path of a file, whether or not it exists.
 pub fn resolve(workspace: &Workspace, manifest: Option<&Manifest>, file: StateFile) -> RelPath {
     resolve_each(workspace, manifest, [file])[0].clone()
 }
 
-/// As [`resolve`], with one walk for all the files that are in no usual place.
+/// Resolves several files as [`resolve`] does, with one walk for all those that
+/// are in no usual place.
 pub fn resolve_each<const N: usize>(
     workspace: &Workspace,
     manifest: Option<&Manifest>,
@@ -96,26 +98,26 @@ pub fn resolve_each<const N: usize>(
     })
 }
 
-/// The state files that are there, wherever they are.
+/// Lists the existing state files, wherever they are.
 pub fn resolve_all(workspace: &Workspace, manifest: Option<&Manifest>) -> Vec<RelPath> {
     let all = resolve_each(workspace, manifest, StateFile::ALL).into_iter();
     all.filter(|path| workspace.absolute(path).is_file())
         .collect()
 }
 
-/// Several files that could be the same state file, with nothing in the
-/// manifest that decides between them.
+/// Several files that could be the same state file, where the manifest does not
+/// decide.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rivalry {
     pub file: StateFile,
-    /// The one that is used.
+    /// The file that is used.
     pub used: RelPath,
     pub others: Vec<RelPath>,
 }
 
-/// Finds state files that compete. A domain may have a file of that name for
-/// itself, so that files in domains compete only among themselves, where there
-/// is no other.
+/// Finds state files that compete. A domain may have its own file of that name,
+/// so files in domains compete only with each other, and only if there is no
+/// other.
 pub fn rivalries(workspace: &Workspace, manifest: Option<&Manifest>) -> Vec<Rivalry> {
     let domains = manifest.map(Manifest::domains).unwrap_or_default();
     let in_domain = |path: &RelPath| role_in(path, &domains) == Role::Knowledge;
@@ -142,8 +144,7 @@ pub fn rivalries(workspace: &Workspace, manifest: Option<&Manifest>) -> Vec<Riva
 }
 
 impl Rivalry {
-    /// What to know, and what to do about it. Which file holds is for a person
-    /// to decide.
+    /// Describes the conflict. Only a person can decide which file is right.
     pub fn message(&self) -> String {
         let others: Vec<&str> = self.others.iter().map(RelPath::as_str).collect();
         format!(
@@ -154,6 +155,7 @@ impl Rivalry {
         )
     }
 
+    /// Returns what to do about it.
     pub fn advice(&self) -> String {
         format!(
             "decide which one holds: name it in Tier 1 of _MANIFEST.md as [[{}]], or rename the other",
@@ -162,7 +164,8 @@ impl Rivalry {
     }
 }
 
-/// What the manifest says: its Config table, or a row of Tier 1 with a path.
+/// Returns the path that the manifest states: in its Config table, or in a row
+/// of Tier 1 with a path.
 fn configured(
     workspace: &Workspace,
     manifest: Option<&Manifest>,
@@ -186,13 +189,12 @@ fn usual(workspace: &Workspace, file: StateFile) -> Vec<RelPath> {
         .collect()
 }
 
-/// Folders that are looked into at most, the least deep first. Hooks look as
-/// well, where a file is in none of its usual places, and a prompt waits for
-/// them.
+/// Maximum number of folders to search, the shallowest first. Hooks search too
+/// if a file is in no usual place, and a prompt waits for them.
 const MAX_FOLDERS: usize = 1_000;
 
-/// Every file with one of these names in a folder of the workspace, the most
-/// likely one first: outside of domains, then the least deep, then by path.
+/// Finds every file with one of these names, the most likely first: outside of
+/// domains, then the shallowest, then by path.
 fn named(workspace: &Workspace, manifest: Option<&Manifest>, files: &[StateFile]) -> Vec<RelPath> {
     let mut found: Vec<RelPath> = Vec::new();
     let mut folders = VecDeque::from([String::new()]);

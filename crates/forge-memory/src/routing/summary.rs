@@ -1,15 +1,15 @@
-//! One line on what a file holds, for the rows of manifest and hub pages: its
-//! subjects, facts in their own words, names, reversals and dates, and no word
-//! that only introduces them.
+//! Summarizes a file in one line, for rows of the manifest and of hub pages:
+//! its subjects, facts in their own words, names, reversals and dates, without
+//! introductory words.
 
 use super::closets::{Context, Entry, extract};
 use crate::document::Document;
 
-/// No summary has more characters.
+/// Maximum length of a summary.
 pub const LONGEST: usize = 250;
 
-/// What a file holds, in at most [`LONGEST`] characters. The same text gives
-/// the same summary, so that a row changes only with its file.
+/// Summarizes a file in at most [`LONGEST`] characters. Deterministic, so that
+/// a row changes only with its file.
 pub fn summary(document: &Document, stem: &str) -> String {
     let context = Context {
         name: stem,
@@ -18,11 +18,11 @@ pub fn summary(document: &Document, stem: &str) -> String {
     of_entry(&extract(document, &context), document.title())
 }
 
-/// The summary that an entry of the closets amounts to.
+/// Summarizes an entry of the closets.
 pub fn of_entry(entry: &Entry, title: Option<&str>) -> String {
     let mut line = Line::default();
-    // A reversal and a stated fact are what a reader would be wrong without;
-    // one of each is sure of its place, and subjects fill what is left.
+    // A reader without the reversal and the stated fact would be misled, so one
+    // of each has a reserved place; subjects fill the rest.
     let title = title.map(str::to_lowercase);
     let decisions: Vec<&String> = entry.decisions.iter().collect();
     let claims: Vec<String> = entry.claims.iter().map(|it| format!("\"{it}\"")).collect();
@@ -79,13 +79,13 @@ pub fn of_entry(entry: &Entry, title: Option<&str>) -> String {
 #[derive(Default)]
 struct Line {
     text: String,
-    /// In characters.
+    /// Length in characters.
     length: usize,
     seen: Vec<String>,
 }
 
 impl Line {
-    /// Adds a whole value where it fits, and never one twice.
+    /// Adds a whole value if it fits and is not a duplicate.
     fn add_within(&mut self, value: &str, most: usize) {
         let key = value.to_lowercase();
         let between = if self.text.is_empty() { "" } else { "; " };

@@ -1,5 +1,5 @@
-//! Content that no manifest knows: folders with notes that are in no hub, and
-//! loose notes at the root.
+//! Finds content that the manifest does not cover: folders with notes that are
+//! in no hub, and loose notes at the root.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -8,7 +8,7 @@ use super::manifest::Manifest;
 use crate::links::fold;
 use crate::workspace::{RelPath, Role, Tree, Workspace};
 
-/// Folders in which nothing is looked for.
+/// Folders that are never searched.
 pub const SKIPPED: [&str; 13] = [
     ".git",
     ".claude",
@@ -25,7 +25,7 @@ pub const SKIPPED: [&str; 13] = [
     "scratch",
 ];
 
-/// Files that every repository has at its root.
+/// Files that most repositories have at their root.
 const OF_A_REPOSITORY: [&str; 7] = [
     "readme",
     "changelog",
@@ -36,7 +36,7 @@ const OF_A_REPOSITORY: [&str; 7] = [
     "architecture",
 ];
 
-/// What a manifest does not know.
+/// Content that a manifest does not cover.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Untracked {
     /// Folders with the number of their notes, sorted.
@@ -45,8 +45,9 @@ pub struct Untracked {
 }
 
 impl Untracked {
-    /// The tree must have been listed with the domains of the manifest. Files
-    /// of the state and those that Tier 3 lists are known, wherever they are.
+    /// Finds untracked content. The tree must have been listed with the domains
+    /// of the manifest. State files and files that Tier 3 lists count as
+    /// covered, wherever they are.
     pub fn of(workspace: &Workspace, tree: &Tree, manifest: &Manifest) -> Untracked {
         let domains = manifest.domains();
         let state = layout::resolve_all(workspace, Some(manifest));
@@ -78,7 +79,8 @@ impl Untracked {
                 }
                 continue;
             };
-            // What `init` would not make a domain of is not missing as one.
+            // Folders that `init` would not make a domain are not reported as
+            // missing.
             let top = found.path.components().next().unwrap_or_default();
             if is_note(&found.path) && !code.contains(top) {
                 *folders.entry(folder.to_owned()).or_default() += 1;
@@ -90,24 +92,26 @@ impl Untracked {
         }
     }
 
-    /// Only folders with so many notes.
+    /// Keeps only folders with at least this many notes.
     pub fn at_least(mut self, notes: usize) -> Untracked {
         self.folders.retain(|(_, count)| *count >= notes);
         self
     }
 
+    /// Returns `true` if the manifest covers everything.
     pub fn is_empty(&self) -> bool {
         self.folders.is_empty() && self.loose.is_empty()
     }
 }
 
-/// Whether a path lies where nothing is looked for, or is hidden.
+/// Returns `true` if a path is hidden or in a folder that is never searched.
 pub fn is_skipped(path: &RelPath) -> bool {
     path.components()
         .any(|part| SKIPPED.contains(&part) || part.starts_with('.'))
 }
 
-/// The outermost folder that holds no hub; none for what lies loose.
+/// Returns the outermost folder that contains no hub; none for a file at the
+/// root.
 fn folder_of<'a>(path: &'a str, domains: &[String]) -> Option<&'a str> {
     path.match_indices('/')
         .map(|(at, _)| &path[..at])
@@ -117,8 +121,8 @@ fn folder_of<'a>(path: &'a str, domains: &[String]) -> Option<&'a str> {
         })
 }
 
-/// Returns whether a file is a note: not what belongs to a project rather than to
-/// its memory, wherever it is.
+/// Returns `true` if a file is a note, rather than a document of a software
+/// project, wherever it is.
 pub fn is_note(path: &RelPath) -> bool {
     const PROJECT: [&str; 17] = [
         "architecture",
@@ -155,7 +159,7 @@ pub fn is_note(path: &RelPath) -> bool {
     path.as_str().ends_with(".md") && !project && !hidden && !kept.contains(&first)
 }
 
-/// Returns the folders at the top that hold code rather than notes.
+/// Returns the top-level folders with more code than notes.
 pub fn code_folders<'a>(all: impl Iterator<Item = &'a RelPath>) -> HashSet<&'a str> {
     let mut counts: HashMap<&str, (usize, usize)> = HashMap::new();
     for path in all {

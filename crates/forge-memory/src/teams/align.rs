@@ -1,16 +1,17 @@
-//! Which pieces of two versions of a file are the same piece. Exact ones come
-//! first, then those of one name, then those that were plainly edited in
-//! place; a wrong guess here costs a clean merge and never a piece.
+//! Pairs the pieces of two versions of a file. Identical ones first, then those
+//! of one name, then those that were obviously edited in place; a wrong pair
+//! can cause a conflict, but never loses a piece.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use super::Kind;
 use super::units::{Unit, What};
 
-/// For each of the first units the one of the second, if it is still there.
+/// Finds, for each piece of the first version, the same piece in the second.
 pub(super) fn versions(from: &[Unit<'_>], to: &[Unit<'_>]) -> Vec<Option<usize>> {
     let mut pairs = Pairs::new(from, to);
     pairs.by(|it| Some((it.what, it.key.clone(), it.same.clone())));
+    // Numbers before keys: a renumbered entry is still the same entry.
     pairs.by_number();
     pairs.by(|it| it.numbered.is_none().then(|| (it.what, it.key.clone())));
     pairs.headings();
@@ -18,7 +19,7 @@ pub(super) fn versions(from: &[Unit<'_>], to: &[Unit<'_>]) -> Vec<Option<usize>>
     pairs.found
 }
 
-/// Which additions of one side are additions of the other as well.
+/// Finds additions that both sides made.
 pub(super) fn additions(
     kind: Kind,
     ours: &[Unit<'_>],
@@ -29,11 +30,12 @@ pub(super) fn additions(
     pairs.only(new_ours, new_theirs);
     pairs.by(|it| Some((it.what, it.key.clone(), it.same.clone())));
     pairs.by_number_and_text();
-    // Two sessions of one title are two sessions.
+    // Two sessions with the same title are different sessions, so only these
+    // kinds pair by name.
     let named = |it: &Unit<'_>| matches!(it.what, What::Heading | What::Item | What::Front);
     pairs.by(|it| named(it).then(|| (it.what, it.key.clone())));
     if kind == Kind::State {
-        // A value that both sides set first.
+        // A value that both sides set for the first time.
         fn texts<'u>(units: &'u [Unit<'_>], new: &[bool]) -> HashMap<&'u str, Vec<usize>> {
             let mut found: HashMap<&str, Vec<usize>> = HashMap::new();
             for (index, unit) in units.iter().enumerate() {
@@ -62,12 +64,12 @@ struct Pairs<'u, 't> {
     out: Vec<bool>,
 }
 
-/// Pieces of one kind in one section.
+/// The section and kind that pieces must share to be paired.
 type Place = (Option<usize>, What);
 
-/// More pieces than this in one section are not compared each with each.
+/// Maximum number of pieces in one section that are compared pairwise.
 const MOST_COMPARED: usize = 64;
-/// Pieces that share so much of their words are one piece that was edited.
+/// Share of common words from which two pieces count as one edited piece.
 const ALIKE: f64 = 0.6;
 
 impl<'u, 't> Pairs<'u, 't> {
@@ -97,7 +99,7 @@ impl<'u, 't> Pairs<'u, 't> {
         }
     }
 
-    /// Pairs those of one key, in order.
+    /// Pairs pieces of equal key, in order.
     fn by<K: std::hash::Hash + Eq>(&mut self, key: impl Fn(&Unit<'_>) -> Option<K>) {
         let mut there: HashMap<K, VecDeque<usize>> = HashMap::new();
         for (index, unit) in self.to.iter().enumerate() {
@@ -117,8 +119,8 @@ impl<'u, 't> Pairs<'u, 't> {
         }
     }
 
-    /// By what they are called or were called; of several the one that says
-    /// most of the same.
+    /// Pairs entries by their current or former numbers; of several candidates,
+    /// the most similar one.
     fn by_number(&mut self) {
         self.numbered(|from, to| Some(alike(from, to)));
     }
@@ -161,8 +163,8 @@ impl<'u, 't> Pairs<'u, 't> {
         }
     }
 
-    /// A heading that was renamed: the only one left of its level below the
-    /// same one.
+    /// Pairs a renamed heading: the only unpaired one of its level below the
+    /// same parent.
     fn headings(&mut self) {
         let left = |units: &[Unit<'_>], open: &dyn Fn(usize) -> bool| {
             let mut left: BTreeMap<(Option<usize>, u8), Vec<usize>> = BTreeMap::new();
@@ -194,8 +196,8 @@ impl<'u, 't> Pairs<'u, 't> {
         }
     }
 
-    /// What is left on both sides of one section: pieces that are much alike,
-    /// and a text that is the only one.
+    /// Pairs what is left in one section: pieces that are similar, and a text
+    /// that is the only one.
     fn edited_in_place(&mut self) {
         let mut there: HashMap<Place, Vec<usize>> = HashMap::new();
         for (index, unit) in self.to.iter().enumerate() {
@@ -251,7 +253,7 @@ impl<'u, 't> Pairs<'u, 't> {
     }
 }
 
-/// How much of their words two pieces share, from 0 to 1.
+/// Returns the share of words that two pieces have in common, from 0 to 1.
 fn alike(one: &Unit<'_>, two: &Unit<'_>) -> f64 {
     fn words<'s>(unit: &'s Unit<'_>) -> HashSet<&'s str> {
         let words = unit.same.split(|c: char| !c.is_alphanumeric());

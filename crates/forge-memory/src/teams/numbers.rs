@@ -1,5 +1,5 @@
-//! Numbers that entries have: `DEC-012`, `Session 7`. An entry that is given
-//! another one says what it was called before, and stays findable by both.
+//! Handles numbers of entries: `DEC-012`, `Session 7`. A renumbered entry lists
+//! its former names, and can be found by all of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -33,20 +33,20 @@ impl Series {
     }
 }
 
-/// The number of one entry, with its places in the entry's text.
+/// The number of an entry, with its positions in the entry's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Numbered {
     pub(super) series: Series,
     pub(super) number: usize,
     pub(super) former: BTreeSet<usize>,
     digits: Range<usize>,
-    /// The whole line that says the former names, line end included.
+    /// Span of the line with the former names, including its line end.
     line: Option<Range<usize>>,
 }
 
 impl Numbered {
-    /// Reads an entry that begins with its heading; none where the number does
-    /// not stand in the heading as it is written.
+    /// Parses an entry that begins with its heading; returns none if the
+    /// heading does not contain the number as given.
     pub(super) fn read(series: Series, number: usize, text: &str) -> Option<Numbered> {
         let heading = text.lines().next()?;
         let at = find_ignoring_case(heading, series.prefix())? + series.prefix().len();
@@ -72,8 +72,8 @@ impl Numbered {
         })
     }
 
-    /// The text without what this is called: equal for one entry under two
-    /// numbers.
+    /// Returns the text without its number and former names: equal for one
+    /// entry under two numbers.
     pub(super) fn anonymous(&self, text: &str) -> String {
         let mut out = text.to_owned();
         if let Some(line) = &self.line {
@@ -83,7 +83,7 @@ impl Numbered {
         out
     }
 
-    /// The text under another number, with the former ones said below the
+    /// Returns the text under another number, with its former names below the
     /// heading.
     pub(super) fn renamed(&self, text: &str, number: usize, former: &BTreeSet<usize>) -> String {
         if number == self.number && *former == self.former {
@@ -93,7 +93,7 @@ impl Numbered {
         let mut out = text.to_owned();
         let names: Vec<String> = former.iter().map(|it| self.series.name(*it)).collect();
         let line = format!("- **Formerly:** {}{newline}", names.join(", "));
-        // From the back, so that places further ahead stay true.
+        // From the end, so that earlier offsets stay valid.
         match (&self.line, former.is_empty()) {
             (Some(at), true) => out.replace_range(at.clone(), ""),
             (Some(at), false) => out.replace_range(at.clone(), &line),
@@ -109,7 +109,8 @@ impl Numbered {
                 let blank = body.len() - body.trim_start_matches(['\n', '\r']).len();
                 let at = end + 1 + blank;
                 let first = text[at..].lines().next().unwrap_or_default();
-                // A paragraph would run on into the line above it.
+                // A paragraph would continue the line above it, so add a blank
+                // line.
                 let gap = if first.starts_with(['-', '*', '+']) && marker(first).is_some() {
                     ""
                 } else {
@@ -125,7 +126,7 @@ impl Numbered {
 
 const LABEL: &str = "formerly";
 
-/// The line `- **Formerly:** …` of the entry itself, with its value.
+/// Finds the line `- **Formerly:** …` of the entry itself, with its value.
 fn former_line(document: &Document) -> Option<(Range<usize>, String)> {
     let own = &document
         .sections
@@ -149,7 +150,7 @@ fn former_line(document: &Document) -> Option<(Range<usize>, String)> {
     None
 }
 
-/// Every mention of a number of a series, with the place of its digits.
+/// Finds every number of a series, with the span of its digits.
 fn occurrences(series: Series, text: &str) -> impl Iterator<Item = (usize, Range<usize>)> {
     let prefix = series.prefix();
     let mut at = 0;
@@ -176,7 +177,7 @@ fn occurrences(series: Series, text: &str) -> impl Iterator<Item = (usize, Range
     })
 }
 
-/// Every number of a series that a text speaks of outside of code.
+/// Finds every number of a series outside of code.
 fn mentions(series: Series, text: &str) -> Vec<(usize, Range<usize>)> {
     if !text.contains(series.prefix()) {
         return Vec::new();
@@ -187,12 +188,12 @@ fn mentions(series: Series, text: &str) -> Vec<(usize, Range<usize>)> {
         .collect()
 }
 
-/// New names for old ones, by series.
+/// New numbers of renumbered entries, by series and old number.
 pub(super) type Renames = BTreeMap<(Series, usize), usize>;
 
-/// The text with mentions of renamed entries following them. What the text
-/// before spoke of already means another entry and stays; an entry's own name
-/// and its former ones are not mentions.
+/// Updates mentions of renumbered entries. Mentions that `before` already had
+/// refer to another entry and stay; so do an entry's own name and its former
+/// ones.
 pub(super) fn following(
     text: &str,
     own: Option<&Numbered>,
@@ -225,7 +226,7 @@ pub(super) fn following(
             }
         }
     }
-    // From the back, so that places further ahead stay true.
+    // From the end, so that earlier offsets stay valid.
     edits.sort_by_key(|(span, _)| std::cmp::Reverse(span.start));
     for (span, digits) in edits {
         out.replace_range(span, &digits);

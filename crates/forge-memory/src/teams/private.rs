@@ -1,29 +1,29 @@
-//! What is a person's own: `*.local.md`, which git ignores. Such files are
-//! searched and briefed like others; sharing one is an act of its own.
+//! Handles private files, `*.local.md`, which git ignores. They are searched
+//! and briefed like others; sharing one is a separate action.
 
 use crate::workspace::{
     self, Error, IgnoreRule, PRIVATE, PathError, Proposed, RelPath, Workspace, git,
 };
 
-/// The rule that keeps private files from git.
+/// The rule that makes git ignore private files.
 pub const RULE: IgnoreRule<'static> = IgnoreRule {
     rule: "*.local.md",
     probe: "knowledge/private.local.md",
     own: None,
 };
 
-/// The name under which a private file would be shared.
+/// Returns the path under which a private file would be shared.
 pub fn shared(path: &RelPath) -> Option<Result<RelPath, PathError>> {
     let text = path.as_str();
     let (stem, ending) = text.split_at_checked(text.len().checked_sub(PRIVATE.len())?)?;
     let shared = RelPath::new(&format!("{stem}.md"));
-    // Below a private folder no name is shared.
+    // In a private folder, no path is shared.
     let is_own = path.is_private() && ending.eq_ignore_ascii_case(PRIVATE);
     let is_shared = shared.as_ref().is_ok_and(|it| !it.is_private());
     (is_own && (is_shared || shared.is_err())).then_some(shared)
 }
 
-/// The name under which a shared file would be private.
+/// Returns the path under which a shared file would be private.
 pub fn own(path: &RelPath) -> Option<Result<RelPath, PathError>> {
     let stem = path
         .as_str()
@@ -32,12 +32,12 @@ pub fn own(path: &RelPath) -> Option<Result<RelPath, PathError>> {
     Some(RelPath::new(&format!("{stem}{PRIVATE}")))
 }
 
-/// The change of `.gitignore` that private files need, if any.
+/// Proposes the change of `.gitignore` that private files need, if any.
 pub fn ignoring(workspace: &Workspace) -> Result<Option<Proposed>, Error> {
     workspace::ignoring(workspace, &[RULE])
 }
 
-/// Private files that git tracks all the same: everyone gets them.
+/// Lists private files that git tracks anyway, so that everyone receives them.
 pub fn tracked(workspace: &Workspace) -> Result<Vec<String>, Error> {
     git::tracked_like(workspace.root(), PRIVATE)
 }

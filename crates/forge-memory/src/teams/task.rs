@@ -1,15 +1,16 @@
-//! A task as its parts, so that ticking it on one side and rewording it on the
-//! other are both kept.
+//! Parses a task into parts, so that ticking it on one side and rewording it on
+//! the other can both be kept.
 
 use jiff::civil::Date;
 
-/// `- [x] Ship it (completed 2026-03-01)` and what is below it.
+/// The parts of `- [x] Ship it (completed 2026-03-01)` and of what is nested
+/// below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Task<'t> {
-    /// Up to the box.
+    /// Everything up to the box.
     before: &'t str,
     mark: &'t str,
-    /// From the box to the date of completion.
+    /// Everything from the box to the completion date.
     body: &'t str,
     completed: Option<(Date, &'t str)>,
     after: &'t str,
@@ -39,7 +40,7 @@ impl<'t> Task<'t> {
         });
         let (body, completed, after) = match completed {
             Some((start, end, date)) => {
-                // The space before it goes with it.
+                // The space before the date belongs to it.
                 let body = rest[..start].trim_end();
                 let own = &rest[body.len()..end];
                 (body, Some((date, own)), &rest[end..])
@@ -58,7 +59,7 @@ impl<'t> Task<'t> {
         })
     }
 
-    /// What is to be done.
+    /// Returns the text of the task.
     pub(super) fn said(&self) -> &'t str {
         self.body.trim_start_matches(']').trim()
     }
@@ -67,7 +68,7 @@ impl<'t> Task<'t> {
         self.mark != " "
     }
 
-    /// The three versions as one, or none where both sides reworded it
+    /// Merges three versions; returns none if both sides reworded it
     /// differently.
     pub(super) fn merged(
         base: Option<&Task<'t>>,
@@ -76,8 +77,8 @@ impl<'t> Task<'t> {
         after: impl FnOnce(Option<&str>, &str, &str) -> Option<String>,
     ) -> Option<String> {
         let body = three(base.map(|it| it.body), ours.body, theirs.body)?;
-        // The sides can only differ in this where one is as before, or where
-        // there was none: then what is done is done.
+        // Without a base, or if both sides changed the mark differently, a
+        // completed task stays completed.
         let mark = three(base.map(|it| it.mark), ours.mark, theirs.mark)
             .unwrap_or(if ours.done() { ours.mark } else { theirs.mark });
         let before = three(base.map(|it| it.before), ours.before, theirs.before);
@@ -85,7 +86,7 @@ impl<'t> Task<'t> {
             (ours, theirs) if ours == theirs => ours,
             (ours, theirs) if base.is_some_and(|it| it.completed == ours) => theirs,
             (ours, theirs) if base.is_some_and(|it| it.completed == theirs) => ours,
-            // It was done when the first of them saw that it was.
+            // Both completed it: the earlier date is when it was done.
             (Some(ours), Some(theirs)) => Some(if theirs.0 < ours.0 { theirs } else { ours }),
             (ours, theirs) => ours.or(theirs),
         };
@@ -96,8 +97,8 @@ impl<'t> Task<'t> {
     }
 }
 
-/// Where the text of the item itself ends: before a blank line or an item
-/// below it.
+/// Returns the end of the item's own text: before a blank line or a nested
+/// item.
 fn own_lines(text: &str) -> usize {
     let mut end = 0;
     for (index, line) in text.split_inclusive('\n').enumerate() {

@@ -1,5 +1,5 @@
-//! What becomes of each piece of three versions: kept, gone, or a conflict.
-//! Looks at one piece at a time and never at its place.
+//! Decides what happens to each piece of three versions: kept, removed, or a
+//! conflict. Looks at one piece at a time and never at its position.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -24,7 +24,7 @@ pub(super) struct Node {
 pub(super) enum Fate {
     Gone,
     Kept(String),
-    /// The two sides; a side that removed it has nothing.
+    /// The texts of both sides; empty for a side that removed the piece.
     Conflict(String, String),
 }
 
@@ -39,17 +39,17 @@ pub(super) struct Three<'p, 't> {
     pub(super) ours: &'p Pieces<'t>,
     pub(super) theirs: &'p Pieces<'t>,
     pub(super) nodes: Vec<Node>,
-    /// The node of each unit, by version.
+    /// The node of each piece, by version.
     pub(super) of_base: Vec<usize>,
     pub(super) of_ours: Vec<usize>,
     pub(super) of_theirs: Vec<usize>,
-    /// What theirs are called now that were called otherwise.
+    /// New numbers of entries that the other side added.
     pub(super) renames: Renames,
-    /// What mentions follow, in our text and in theirs.
+    /// Renumberings that mentions follow, in our text and in theirs.
     follow: [Renames; 2],
 }
 
-/// Where one side has an entry that the other gave another number since.
+/// Finds entries of one side that the other side has renumbered.
 fn known_renames(from: &[Unit<'_>], to: &[Unit<'_>]) -> Renames {
     let mut later: HashMap<(Series, usize), Vec<&Unit<'_>>> = HashMap::new();
     for unit in to {
@@ -74,7 +74,7 @@ fn known_renames(from: &[Unit<'_>], to: &[Unit<'_>]) -> Renames {
     found
 }
 
-/// Lets the mentions of renamed entries count as what they mean now.
+/// Compares mentions of renumbered entries by their new numbers, on both sides.
 pub(super) fn settle_names<'t>(
     base: &Pieces<'t>,
     ours: &mut Pieces<'t>,
@@ -82,7 +82,8 @@ pub(super) fn settle_names<'t>(
 ) -> [Renames; 2] {
     let mut follow = [Renames::new(), Renames::new()];
     let before: HashMap<&str, &str> = base.units.iter().map(|it| (&it.key[..], it.text)).collect();
-    // One name may stand in the text of the next.
+    // A renumbered entry may mention another one, so repeat until nothing
+    // changes.
     for _ in 0..MOST_CHAINED {
         let found = [
             known_renames(&ours.units, &theirs.units),
@@ -107,7 +108,8 @@ pub(super) fn settle_names<'t>(
 
 const MOST_CHAINED: usize = 8;
 
-/// `fine` is for what is nested in an item: it is not taken apart further.
+/// Merges three versions piece by piece. `fine` is set for pieces nested in an
+/// item, which are not split further.
 pub(super) fn three<'p, 't>(
     kind: Kind,
     fine: bool,
@@ -197,8 +199,9 @@ impl Three<'_, '_> {
         ]
     }
 
-    /// Gives each numbered entry its number. Ours keep theirs; what the other
-    /// side added under a number that is in use gets the next free one.
+    /// Assigns the final number of each numbered entry. Ours keep theirs; an
+    /// entry that the other side added under a used number gets the next free
+    /// one.
     fn renumber(&mut self) {
         let mut highest: HashMap<Series, usize> = HashMap::new();
         for unit in [self.base, self.ours, self.theirs]
@@ -232,7 +235,7 @@ impl Three<'_, '_> {
             };
             let chosen = match (mine, other) {
                 (Some(_), Some(it)) if base.is_some() && base == mine => Some(it),
-                // Theirs is this entry after it was renumbered elsewhere.
+                // Their version is this entry, renumbered elsewhere.
                 (Some(_), Some(it)) if base.is_none() && kin_after() == Some(true) => Some(it),
                 (Some(it), _) => Some(it),
                 (None, Some(_)) if base.is_none() => {
@@ -246,7 +249,7 @@ impl Three<'_, '_> {
                 self.nodes[index].number = Some(it.1);
             }
         }
-        // The older ones of theirs get the lower numbers.
+        // The older of their additions get the lower numbers.
         if newest_first(&self.theirs.units) == Some(true) {
             late.reverse();
         }
@@ -297,7 +300,7 @@ impl Three<'_, '_> {
         }
     }
 
-    /// What both sides have.
+    /// Decides about a piece that both sides have.
     fn both(
         &self,
         index: usize,
@@ -323,8 +326,8 @@ impl Three<'_, '_> {
         }
     }
 
-    /// A side's text under the number that the entry has now, with what it
-    /// mentions under theirs.
+    /// Returns one side's text under the entry's final number, with mentions
+    /// updated.
     fn told(&self, side: usize, index: usize, unit: &Unit<'_>) -> String {
         let [base, ours, theirs] = self.units(index);
         let before = base.map(|it| it.text);
@@ -347,13 +350,13 @@ impl Three<'_, '_> {
         }
     }
 
-    /// What becomes of a piece that the other side removed: gone when it is as
-    /// it was, kept when it must be, else a conflict.
+    /// Decides about a piece that the other side removed: none if it is
+    /// unchanged and goes, `true` if it must stay, `false` for a conflict.
     fn outlives(&self, index: usize) -> Option<bool> {
         let [base, ours, theirs] = self.units(index);
         let (base, now) = (base?, ours.or(theirs)?);
         if now.what == What::Heading {
-            // A new name is text that somebody wrote.
+            // A renamed heading is text that a person wrote, so it stays.
             return (base.same != now.same).then_some(true);
         }
         let of = if ours.is_some() {
@@ -364,16 +367,16 @@ impl Three<'_, '_> {
         let place = now.section.map(|it| of[it]);
         let moved = now.what == What::Item && base.section.map(|it| self.of_base[it]) != place;
         if base.same == now.same {
-            // Whoever put it elsewhere still has a use for it.
+            // A moved item is still in use on that side.
             return moved.then_some(true);
         }
-        // Somebody did it meanwhile: that is worth more than a short list.
+        // A completed task is worth keeping, even if the other side removed it.
         let done = |it: &Unit<'_>| Task::read(it.text).is_some_and(|it| it.done());
         Some(now.what == What::Item && base.key == now.key && !done(base) && done(now))
     }
 
-    /// An entry that one side edited while the other moved it to the archive
-    /// stays; the line that stood for it would stand for nothing.
+    /// Keeps an entry that one side edited while the other moved it to the
+    /// archive, and drops the line that refers to the archive.
     fn keep_edited_before_archived(&mut self) {
         for index in 0..self.nodes.len() {
             let Fate::Conflict(mine, other) = &self.nodes[index].fate else {
@@ -402,7 +405,7 @@ impl Three<'_, '_> {
         }
     }
 
-    /// A heading stays while anything stays below it.
+    /// Keeps a heading while anything below it stays.
     fn keep_headings(&mut self) {
         let mut needed = BTreeSet::new();
         for (units, of) in [
@@ -413,7 +416,8 @@ impl Three<'_, '_> {
                 let Some(section) = unit.section else {
                     continue;
                 };
-                // A piece that the other side has too has a place there.
+                // A piece that both sides have appears in the other side's
+                // section too.
                 let node = &self.nodes[of[index]];
                 let elsewhere = node.ours.is_some() && node.theirs.is_some();
                 let stays = node.is_kept() && !elsewhere || needed.contains(&of[index]);
@@ -430,7 +434,8 @@ impl Three<'_, '_> {
         }
     }
 
-    /// `None.` that one side wrote goes where the other added something.
+    /// Drops one side's placeholder, such as `None.`, if the other side added
+    /// an item.
     fn drop_placeholders(&mut self) {
         for (units, of, others, of_others) in [
             (
@@ -471,8 +476,8 @@ impl Three<'_, '_> {
 const OURS: usize = 0;
 const THEIRS: usize = 1;
 
-/// An item that both sides changed: a task by its parts, and what is nested
-/// below it item by item.
+/// Merges an item that both sides changed: a task by its parts, and what is
+/// nested below it item by item.
 fn item(
     kind: Option<Kind>,
     base: Option<&Unit<'_>>,
@@ -504,7 +509,7 @@ fn split_line(text: &str) -> (&str, &str) {
     text.split_at(text.find('\n').unwrap_or(text.len()))
 }
 
-/// What stands below an item.
+/// Merges what is nested below an item.
 fn below(kind: Option<Kind>, base: Option<&str>, ours: &str, theirs: &str) -> Option<String> {
     let base = base.unwrap_or_default();
     if ours == theirs || base == theirs {
@@ -516,7 +521,8 @@ fn below(kind: Option<Kind>, base: Option<&str>, ours: &str, theirs: &str) -> Op
     woven_finely(kind?, base, ours, theirs)
 }
 
-/// Texts of as many lines each, line by line; two dates become the later one.
+/// Merges texts of equal line count, line by line; two dates become the later
+/// one.
 fn lines(base: Option<&str>, ours: &str, theirs: &str) -> Option<String> {
     let base = base?;
     let count = ours.split_inclusive('\n').count();
@@ -542,7 +548,7 @@ fn lines(base: Option<&str>, ours: &str, theirs: &str) -> Option<String> {
     Some(out)
 }
 
-/// Of two lines that differ in one date alone, the one with the later date.
+/// Returns the line with the later date, if that is the only difference.
 fn later<'t>(ours: &'t str, theirs: &'t str) -> Option<&'t str> {
     let (mine, other) = (mind::first_date(ours)?, mind::first_date(theirs)?);
     let without = |text: &str, date: jiff::civil::Date| text.replacen(&date.to_string(), "", 1);
@@ -550,7 +556,8 @@ fn later<'t>(ours: &'t str, theirs: &'t str) -> Option<&'t str> {
     alike.then_some(if other > mine { theirs } else { ours })
 }
 
-/// Whether entries stand newest first; none where nothing tells.
+/// Returns `true` if entries are ordered newest first; none if nothing
+/// indicates an order.
 pub(super) fn newest_first(units: &[Unit<'_>]) -> Option<bool> {
     let numbers: Vec<usize> = units
         .iter()

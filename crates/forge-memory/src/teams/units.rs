@@ -1,6 +1,6 @@
-//! A file as the pieces that are merged: entries, headings, items of lists and
-//! whatever text lies between. The pieces and the blank lines between them are
-//! the whole file, byte for byte; what is not understood is text.
+//! Splits a file into the pieces that are merged: entries, headings, list items
+//! and other text. The pieces and the blank lines between them are the whole
+//! file, byte for byte; whatever is not recognized is text.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -18,7 +18,7 @@ pub(super) enum What {
     Heading,
     /// An entry with a heading or between rules.
     Entry,
-    /// An item of a list, a task, or an entry of one line.
+    /// A list item, a task, or an entry of one line.
     Item,
     Text,
 }
@@ -26,30 +26,30 @@ pub(super) enum What {
 #[derive(Debug, Clone)]
 pub(super) struct Unit<'t> {
     pub(super) what: What,
-    /// What makes it the same piece in another version of the file.
+    /// Identifies the piece across versions of the file.
     pub(super) key: String,
-    /// Without the blank lines behind it.
+    /// The text without trailing blank lines.
     pub(super) text: &'t str,
-    /// The text as it is compared: line ends and the entry's own number do not
-    /// count.
+    /// The text for comparison, without line ends and the entry's own number.
     pub(super) same: String,
-    /// The heading that it stands below.
+    /// The heading above it.
     pub(super) section: Option<usize>,
     pub(super) level: u8,
     pub(super) numbered: Option<Numbered>,
     pub(super) date: Option<Date>,
-    /// The entry in the archive that a line stands for.
+    /// The archived entry that a line refers to.
     pub(super) stands_for: Option<(Series, usize)>,
 }
 
 impl Unit<'_> {
-    /// Whether it leads to the pages behind a full list of pointers.
+    /// Returns `true` if it links to the pages after a full list of pointers.
     pub(super) fn counts_overflow(&self) -> bool {
         let target = self.key.strip_prefix(LEADS_TO);
         target.is_some_and(|it| it.starts_with(super::OVERFLOW))
     }
 
-    /// Compares it as if what it mentions had its new names.
+    /// Recomputes the text for comparison, with mentions under their new
+    /// numbers.
     pub(super) fn compare_as(&mut self, renames: &Renames, before: Option<&str>) {
         let own = self.numbered.as_ref();
         let text = numbers::following(self.text, own, before, renames);
@@ -61,13 +61,13 @@ impl Unit<'_> {
     }
 }
 
-/// Before the target in the key of a pointer.
+/// Prefix of a pointer's key, before its target.
 const LEADS_TO: char = '→';
 
 #[derive(Debug)]
 pub(super) struct Pieces<'t> {
     pub(super) units: Vec<Unit<'t>>,
-    /// What lies before each unit, and at last behind all of them.
+    /// The gap before each piece, and the one after the last.
     pub(super) gaps: Vec<&'t str>,
 }
 
@@ -80,7 +80,7 @@ pub(super) fn pieces<'t>(document: &'t Document, kind: Kind) -> Pieces<'t> {
     let mut index = 0;
     while let Some(block) = document.blocks.get(index) {
         index += 1;
-        // An entry may begin with or hold several blocks.
+        // An entry may contain several blocks, which are part of its piece.
         if block.span.start < cutter.at {
             continue;
         }
@@ -89,8 +89,8 @@ pub(super) fn pieces<'t>(document: &'t Document, kind: Kind) -> Pieces<'t> {
     cutter.finish()
 }
 
-/// The items of a list at every depth, each without those below it, for an
-/// item that both sides edited.
+/// Splits a list into its items at every depth, each without nested ones, for
+/// an item that both sides edited.
 pub(super) fn fine_pieces<'t>(document: &'t Document, kind: Kind) -> Pieces<'t> {
     let mut cutter = Cutter::new(document, kind);
     let starts = cutter.item_starts(&(0..document.text.len()), usize::MAX);
@@ -107,13 +107,13 @@ struct Cutter<'t> {
     document: &'t Document,
     kind: Kind,
     pieces: Pieces<'t>,
-    /// Where the last unit ends.
+    /// End of the last piece.
     at: usize,
-    /// Entries with headings by where they begin.
+    /// Entries with headings, by start offset.
     entries: HashMap<usize, EntryAt>,
-    /// Entries of one line by where they begin: their date and text.
+    /// Entries of one line, by start offset: date and text.
     lines: HashMap<usize, (Option<Date>, String)>,
-    /// The headings that are open, with their levels.
+    /// The open headings, with their levels.
     open: Vec<(u8, usize)>,
     sections: HashMap<usize, usize>,
 }
@@ -181,7 +181,7 @@ impl<'t> Cutter<'t> {
         }
         match block.kind {
             BlockKind::Heading => self.push(What::Heading, span),
-            // A learning stands behind its rule.
+            // A learning follows its rule.
             BlockKind::Rule if self.kind == Kind::Learnings => {
                 let ends = |it: &&Block| {
                     matches!(it.kind, BlockKind::Rule | BlockKind::Heading)
@@ -209,8 +209,8 @@ impl<'t> Cutter<'t> {
         }
     }
 
-    /// Pieces of a block that begin at these places; what is before the first
-    /// is text.
+    /// Adds the pieces of a block that begin at these offsets; text before the
+    /// first one is a piece too.
     fn items(&mut self, span: Range<usize>, cuts: Vec<usize>) {
         let Some(first) = cuts.first() else {
             return self.push(What::Text, span);
@@ -224,8 +224,8 @@ impl<'t> Cutter<'t> {
         }
     }
 
-    /// Where the items of a list begin, down to so many more columns than the
-    /// first of them.
+    /// Returns the start offsets of list items, up to `deeper` more columns
+    /// than the first one.
     fn item_starts(&self, span: &Range<usize>, deeper: usize) -> Vec<usize> {
         let mut starts = Vec::new();
         let mut most = None;
@@ -246,7 +246,7 @@ impl<'t> Cutter<'t> {
 
     fn push(&mut self, what: What, span: Range<usize>) {
         let document = self.document;
-        // Text that no block claims is text all the same.
+        // Text outside of blocks is a piece too, so that no byte is lost.
         let before = &document.text[self.at..span.start];
         if !before.trim().is_empty() {
             let at = self.at + (before.len() - before.trim_start_matches(['\n', '\r']).len());
@@ -275,7 +275,7 @@ impl<'t> Cutter<'t> {
             What::Heading => {
                 let index = self.sections.get(&span.start).copied();
                 level = index.map_or(0, |it| self.document.sections[it].level);
-                // Each heading has those above it in its key.
+                // A heading's key contains the headings above it.
                 let names = |it| self.document.heading_path(it).into_iter().map(short_name);
                 let path = index.map(|it| names(it).collect::<Vec<_>>().join("\u{1f}"));
                 key = path.unwrap_or_else(|| text.to_owned());
@@ -337,8 +337,8 @@ impl<'t> Cutter<'t> {
         });
     }
 
-    /// What an item says, without marker, box and date of completion; or where
-    /// a pointer leads.
+    /// Returns the text of an item without marker, box and completion date; or
+    /// the target of a pointer.
     fn item_key(&self, text: &str, at: usize) -> String {
         let indent = text.len() - text.trim_start().len();
         let item = text.trim_start();
@@ -369,7 +369,7 @@ impl<'t> Cutter<'t> {
     }
 }
 
-/// `DEC-003 (2026-01-01): what it was about → ARCHIVE.md`.
+/// Parses `DEC-003 (2026-01-01): what it was about → ARCHIVE.md`.
 fn stands_for(said: &str) -> Option<(Series, usize)> {
     if let Some((id, _)) = mind::id_at_start(said) {
         return Some((Series::Decision, id[4..].parse().ok()?));

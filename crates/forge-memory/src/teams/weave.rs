@@ -1,5 +1,6 @@
-//! The pieces that are kept, in one order, with the blank lines between them.
-//! One side gives the order; what the other added goes where it stood there.
+//! Orders the kept pieces and restores the blank lines between them. One side
+//! determines the order; additions of the other go where they were on that
+//! side.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -7,7 +8,7 @@ use super::Kind;
 use super::three::{Fate, Node, Three, newest_first};
 use super::units::{Pieces, Unit, What};
 
-/// Nodes in the order of the result.
+/// Orders the nodes of the result.
 pub(super) fn order(kind: Kind, three: &Three<'_, '_>) -> Vec<usize> {
     let sorted = |of: &[usize]| {
         let bases = of.iter().map(|it| &three.nodes[*it]);
@@ -25,7 +26,7 @@ pub(super) fn order(kind: Kind, three: &Three<'_, '_>) -> Vec<usize> {
         pieces: three.theirs,
         of: &three.of_theirs,
     };
-    // Whoever put things into another order gives it.
+    // The side that reordered pieces leads, so that its order is kept.
     let ours_lead = !sorted(&three.of_ours) || sorted(&three.of_theirs);
     let (lead, other) = if ours_lead {
         (ours, theirs)
@@ -93,7 +94,7 @@ impl Weaver<'_, '_> {
                 continue;
             }
             match places.get(&node) {
-                // Something that stands elsewhere now holds no place here.
+                // A piece that is in another section now is no anchor here.
                 Some(place) if *place == self.other.section(unit) => anchor = Some(node),
                 Some(_) if nodes[node].what == What::Heading => anchor = Some(node),
                 Some(_) => {}
@@ -123,8 +124,7 @@ impl Weaver<'_, '_> {
         order
     }
 
-    /// Whether the other side moved an item to another section, and this one
-    /// did not.
+    /// Returns `true` if only the other side moved an item to another section.
     fn moved_by_other(&self, node: &Node) -> bool {
         let (lead, other) = if self.ours_lead {
             (node.ours, node.theirs)
@@ -145,13 +145,13 @@ impl Weaver<'_, '_> {
         if other_at == before || other_at == lead_at {
             return false;
         }
-        // Where both moved it, whoever finished it knows where it belongs.
+        // If both moved it, the side that completed it knows the right section.
         lead_at == before
             || ticked(&self.other.pieces.units[other]) && !ticked(&self.lead.pieces.units[lead])
     }
 
-    /// Whether an addition of the other side stands before one of the leading
-    /// side in the same place.
+    /// Returns `true` if an addition of the other side goes before one of the
+    /// leading side at the same position.
     fn goes_first(&self, other: usize, lead: usize, anchor: Option<usize>) -> bool {
         let nodes = &self.three.nodes;
         let (node, next) = (&nodes[other], &nodes[lead]);
@@ -170,7 +170,7 @@ impl Weaver<'_, '_> {
                         _ => None,
                     },
                 };
-                // Of one age, ours counts as the older.
+                // At equal age, ours counts as the older.
                 older.unwrap_or(!self.ours_lead) != self.newest_first
             }
         }
@@ -183,7 +183,7 @@ impl Weaver<'_, '_> {
     }
 }
 
-/// The result with its conflicts between markers.
+/// Renders the result with conflict markers.
 pub(super) fn text(three: &Three<'_, '_>, order: &[usize]) -> String {
     written(three, order, |fate, newline| match fate {
         Fate::Kept(text) => text.clone(),
@@ -192,8 +192,8 @@ pub(super) fn text(three: &Three<'_, '_>, order: &[usize]) -> String {
     })
 }
 
-/// The result with our side wherever there is a conflict, and the pieces that
-/// it must consist of.
+/// Renders the result with our side of every conflict, and the pieces that
+/// parsing it must return.
 pub(super) fn ours_only(three: &Three<'_, '_>, order: &[usize]) -> (String, Vec<String>) {
     let ours = |fate: &Fate| match fate {
         Fate::Kept(text) | Fate::Conflict(text, _) => text.clone(),
@@ -238,15 +238,15 @@ fn written(
     out
 }
 
-/// Before and behind; none is an end of the file.
+/// The kinds of the pieces around a gap; none at an end of the file.
 type Kinds = (Option<What>, Option<What>);
 type Known<'t> = HashMap<(Option<usize>, Option<usize>), &'t str>;
 
-/// What lies between two pieces: as it was where they stood side by side,
+/// The gaps between pieces: unchanged where the same two pieces were adjacent,
 /// else as the file has it between pieces of their kinds.
 struct Gaps<'p, 't> {
     three: &'p Three<'p, 't>,
-    /// By version.
+    /// One map per version.
     known: [Known<'t>; 3],
     usual: HashMap<Kinds, &'t str>,
     newline: &'static str,
@@ -272,7 +272,7 @@ impl<'p, 't> Gaps<'p, 't> {
                 if side == 1 {
                     crlf |= gap.contains("\r\n");
                 }
-                // Nothing is usual between two pieces that touch.
+                // A gap without a line break is not typical of two kinds.
                 let apart = gap.contains('\n') || before.is_none() || after.is_none();
                 if side > 0 && apart {
                     let of_kind = counts.entry((what(before), what(after))).or_default();
@@ -285,7 +285,7 @@ impl<'p, 't> Gaps<'p, 't> {
         }
         let usual = counts.into_iter().filter_map(|(kinds, gaps)| {
             let most = gaps.iter().map(|it| it.1).max()?;
-            // The first of equals, which is ours.
+            // Of equal counts, the first, which is ours.
             let gap = gaps.iter().find(|it| it.1 == most)?;
             Some((kinds, gap.0))
         });
@@ -321,7 +321,7 @@ impl<'p, 't> Gaps<'p, 't> {
     }
 }
 
-/// How many pieces both sides claim.
+/// Counts the conflicts.
 pub(super) fn conflicts(three: &Three<'_, '_>) -> usize {
     let conflict = |it: &&Node| matches!(it.fate, Fate::Conflict(..));
     three.nodes.iter().filter(conflict).count()

@@ -1,4 +1,4 @@
-//! Operations on a graph server, and what they report.
+//! Operations on a graph server, and their results.
 
 use std::time::Duration;
 
@@ -7,35 +7,35 @@ use serde_json::Value;
 
 use crate::graph::ask::Question;
 
-/// How long a question to the server may take, a free query, and a push.
+/// Time limits for a question to the server, a free query, and a push.
 const QUESTION: Duration = Duration::from_secs(30);
 const FREE_QUERY: Duration = Duration::from_secs(120);
 const PUSH: Duration = Duration::from_secs(30 * 60);
 
-/// What is to be done on the graph server that environment or settings name.
+/// An operation on the graph server that environment or settings name.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GraphOperation {
-    /// Logs in and reports whose nodes are meant: [`GraphScope`].
+    /// Logs in and returns whose nodes are meant, as [`GraphScope`].
     Connect,
-    /// [`GraphPushReport`]
+    /// Returns a [`GraphPushReport`].
     Push { force: bool },
-    /// [`GraphStatus`]
+    /// Returns a [`GraphStatus`].
     Status,
-    /// The number of nodes that were removed.
+    /// Returns the number of removed nodes.
     Drop,
-    /// [`QueryTable`]
+    /// Returns a [`QueryTable`].
     Cypher {
         query: String,
         write: bool,
         limit: usize,
     },
-    /// A list of [`Answer`](crate::graph::ask::Answer), one a question.
+    /// Returns a list of answers, one per question.
     Ask { questions: Vec<Question> },
 }
 
 impl GraphOperation {
-    /// Returns how long the server may take for all of it, after the login.
+    /// Returns the time limit for the whole operation, without the login.
     pub fn limit(&self) -> Duration {
         match self {
             GraphOperation::Connect | GraphOperation::Status | GraphOperation::Ask { .. } => {
@@ -47,19 +47,19 @@ impl GraphOperation {
     }
 }
 
-/// Whose nodes are meant.
+/// The owner of a set of nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GraphScope {
     pub tenant: String,
     pub workspace: String,
 }
 
-/// What a push to a graph server did.
+/// What a push to a graph server changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GraphPushReport {
     pub nodes: usize,
     pub relations: usize,
-    /// Nodes and relations that were written, and that were taken away.
+    /// Number of nodes and relations that were written, and that were removed.
     pub written: usize,
     pub removed: usize,
 }
@@ -68,13 +68,13 @@ pub struct GraphPushReport {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GraphStatus {
     pub scope: GraphScope,
-    /// The last push, where there was one.
+    /// The last push, if any.
     pub pushed: Option<PushedGraph>,
-    /// Whether it is complete, and the files have not changed since.
+    /// Whether the push is complete, and no file has changed since.
     pub is_current: bool,
 }
 
-/// The last push as the server knows it.
+/// The last push, as the server recorded it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PushedGraph {
     pub is_complete: bool,
@@ -83,11 +83,11 @@ pub struct PushedGraph {
     pub at: String,
 }
 
-/// Rows of a free query.
+/// The result of a free query.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct QueryTable {
     pub columns: Vec<String>,
     pub rows: Vec<Vec<Value>>,
-    /// Whether there were more rows than were asked for.
+    /// Whether there were more rows than requested.
     pub more: bool,
 }

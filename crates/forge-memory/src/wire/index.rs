@@ -1,4 +1,4 @@
-//! Operations on the index that an organisation shares, and what they report.
+//! Operations on the index that an organisation shares, and their results.
 
 use std::time::Duration;
 
@@ -11,64 +11,66 @@ use crate::recall::{Answer, Mode};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// What is to be done on the server of the shared index. The result is a
-/// [`FromServer`](super::FromServer) with the type that each names.
+/// An operation on the server of the shared index. The result is a
+/// [`FromServer`](super::FromServer) of the type that each names.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum IndexOperation {
-    /// Logs in, for a command that asks the user before it changes something:
-    /// `()`. It fails as that command would, before the user is asked.
+    /// Logs in, for a command that asks the user before a change; returns `()`.
+    /// Fails as that command would, before the user is asked.
     Connect,
-    /// [`SharedAnswer`]
+    /// Returns a [`SharedAnswer`].
     Search(IndexQuestion),
-    /// The model of the vectors there, for a push that is about to embed.
+    /// Returns the model of the vectors on the server, for a push that embeds
+    /// next.
     Model,
-    /// [`IndexPushReport`]
+    /// Returns an [`IndexPushReport`].
     Push {
-        /// What the workspace is called there.
+        /// The name of the workspace on the server.
         name: String,
         include: Include,
-        /// Whether vectors go along, which are of the model that is there.
+        /// Whether vectors are pushed, which must be of the server's model.
         with_vectors: bool,
-        /// Push although somebody else pushed what this checkout does not know.
+        /// Pushes even if others have pushed changes that this checkout does
+        /// not have.
         force: bool,
     },
-    /// [`PulledWorkspace`], after a line for each document.
+    /// Returns a [`PulledWorkspace`], after a line for each document.
     Pull { workspace: String },
-    /// [`InitReport`]. Members as a person writes them.
+    /// Returns an [`InitReport`]. Members as a person writes them.
     Init { members: Vec<String> },
-    /// [`IndexStatus`]
+    /// Returns an [`IndexStatus`].
     Status,
-    /// Whether the workspace was there.
+    /// Returns whether the workspace existed.
     DropWorkspace { name: String },
-    /// The names of all tenants.
+    /// Returns the names of all tenants.
     TenantNames,
-    /// `()`
+    /// Returns `()`.
     DropEverything,
-    /// [`UpgradeReport`]
+    /// Returns an [`UpgradeReport`].
     Upgrade,
-    /// A list of [`ListedMember`].
+    /// Returns a list of [`ListedMember`].
     Members,
-    /// [`InitReport`]
+    /// Returns an [`InitReport`].
     AddMember(TeamMember),
-    /// The names of members that were renewed, or would be.
+    /// Returns the names of members that were renewed, or would be.
     RenewMembers { is_rehearsal: bool },
-    /// [`MemberRemoval`]
+    /// Returns a [`MemberRemoval`].
     RemoveMember {
         login: String,
         team: Option<String>,
         drop_login: bool,
     },
-    /// A list of [`TenantSummary`].
+    /// Returns a list of [`TenantSummary`].
     Tenants,
-    /// Whether the tenant was there.
+    /// Returns whether the tenant existed.
     DropTenant { name: String },
-    /// A list of [`InstallationFinding`].
+    /// Returns a list of [`InstallationFinding`].
     Check,
 }
 
 impl IndexOperation {
-    /// Returns whether only the host that can be written to will do.
+    /// Returns `true` if the operation needs a host that accepts writes.
     pub fn needs_primary(&self) -> bool {
         !matches!(
             self,
@@ -76,9 +78,9 @@ impl IndexOperation {
         )
     }
 
-    /// Returns how long the server may take for each transaction, and for each
-    /// statement of a push, since a large one takes its time. A search has one
-    /// limit for all of it, `engine.timeout_ms`.
+    /// Returns the time limit for each transaction, and for each statement of a
+    /// push, since a large push takes long. A search has one limit in total,
+    /// `engine.timeout_ms`.
     pub fn limit(&self) -> Duration {
         match self {
             IndexOperation::Status => MINUTE / 2,
@@ -104,8 +106,8 @@ impl IndexOperation {
     }
 }
 
-/// A question to the shared index. What the workspace forgot and corrected is
-/// read by the worker, from the same lists.
+/// A query to the shared index. The worker reads the workspace's forgotten
+/// documents and corrections itself, from the same lists.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct IndexQuestion {
     pub question: String,
@@ -119,15 +121,15 @@ pub struct IndexQuestion {
     pub explain: bool,
 }
 
-/// What the shared index answered.
+/// The answer of the shared index.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SharedAnswer {
     pub answer: Answer,
-    /// What was in the way of it: hosts that did not answer.
+    /// Warnings, such as hosts that did not answer.
     pub warnings: Vec<String>,
 }
 
-/// What a push did.
+/// What a push changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IndexPushReport {
     pub added: usize,
@@ -137,28 +139,28 @@ pub struct IndexPushReport {
     pub chunks: usize,
     pub secrets: usize,
     pub generation: i64,
-    /// Documents that stay in the workspace.
+    /// Number of documents that stay in the workspace.
     pub kept: usize,
     pub commit: Option<String>,
 }
 
-/// Whose documents came, after the documents themselves.
+/// The version of a pulled workspace, which follows its documents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PulledWorkspace {
     pub generation: i64,
     pub commit: Option<String>,
 }
 
-/// What `init` did, or adding a member.
+/// What `init`, or adding a member, changed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct InitReport {
     pub created: bool,
-    /// Logins that did not exist and have no password yet.
+    /// Logins that were created and have no password yet.
     pub new_logins: Vec<String>,
     pub notes: Vec<String>,
 }
 
-/// What `upgrade` did.
+/// What `upgrade` changed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct UpgradeReport {
     pub from: u32,
@@ -167,7 +169,7 @@ pub struct UpgradeReport {
     pub notes: Vec<String>,
 }
 
-/// How the server is, as far as the caller may see it.
+/// The status of the server, as far as the caller may see it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IndexStatus {
     pub server: String,
@@ -179,14 +181,14 @@ pub struct IndexStatus {
     pub workspaces: Vec<SharedWorkspace>,
 }
 
-/// A workspace as the shared index knows it.
+/// A workspace in the shared index.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SharedWorkspace {
     pub name: String,
     pub team: String,
     pub generation: i64,
     pub commit: Option<String>,
-    /// RFC 3339, by the server's clock.
+    /// Time in RFC 3339, by the server's clock.
     pub pushed_at: String,
     pub pushed_by: String,
     pub documents: u64,
@@ -194,28 +196,29 @@ pub struct SharedWorkspace {
     pub embedded: u64,
 }
 
-/// What a member of a team may do.
+/// The rights of a member of a team.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MemberAccess {
     Read,
     Write,
-    /// Push one workspace, and read nothing: for a job in CI.
+    /// May push one workspace and read nothing: for a CI job.
     Push(String),
 }
 
-/// A login, or a role that stands for many, in a team.
+/// A login, or a role that represents many, in a team.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TeamMember {
     pub login: String,
     pub team: String,
     pub access: MemberAccess,
-    /// Whoever the server counts as a member of this role is meant.
+    /// Whether everyone whom the server counts as a member of this role is
+    /// meant.
     pub is_group: bool,
 }
 
 impl TeamMember {
-    /// The team that everybody in a tenant reads.
+    /// The team that everyone in a tenant can read.
     pub const EVERYONE: &'static str = "all";
 }
 
@@ -223,17 +226,18 @@ impl TeamMember {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListedMember {
     pub member: TeamMember,
-    /// The role is gone, or it is another one of that name: it has no rights.
+    /// Whether the role was dropped, or dropped and recreated: it then has no
+    /// rights.
     pub is_gone: bool,
     pub added_at: String,
     pub added_by: String,
 }
 
-/// What was taken from a member.
+/// What was revoked from a member.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct MemberRemoval {
     pub rights: u64,
-    /// Groups that are members, and that the login is in: it has their rights.
+    /// Groups that the login is in and that are members: it keeps their rights.
     pub groups: Vec<String>,
 }
 
@@ -247,17 +251,17 @@ pub struct TenantSummary {
     pub passages: u64,
 }
 
-/// How much a finding matters.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FindingSeverity {
-    /// Something is to be done.
+    /// Something to fix.
     Problem,
     /// Something to know.
     Note,
 }
 
-/// One thing that was found on the server, and what to do about it.
+/// A finding about the server, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InstallationFinding {
     pub severity: FindingSeverity,

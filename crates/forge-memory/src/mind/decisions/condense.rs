@@ -1,7 +1,7 @@
-//! A long file of dated decisions made easier to read, in the words that are
-//! there: a decision takes in the one it replaced, and those of one week about
-//! one thing stand below a line of their own. No word is lost, and none is
-//! added but dates and words of theirs.
+//! Condenses a long file of dated decisions without rewording it: a decision
+//! absorbs the one it replaced, and decisions of one week about one topic move
+//! below a common line. No word is lost, and none is added except dates and
+//! words of the decisions themselves.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -14,34 +14,38 @@ use crate::document::{self, Document, Edit};
 use crate::mind::Error;
 use crate::mind::values::{self, apply, marker};
 
+/// What was condensed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Condensed {
-    /// Decisions that took in the one they replaced.
+    /// Number of decisions that absorbed the one they replaced.
     pub pairs: usize,
-    /// Weeks that were gathered, and the decisions in them.
+    /// Number of weeks that were gathered, and of decisions in them.
     pub clusters: usize,
     pub gathered: usize,
 }
 
 impl Condensed {
+    /// Returns `true` if nothing was condensed.
     pub fn is_nothing(&self) -> bool {
         self.pairs + self.clusters == 0
     }
 }
 
-/// Decisions of a week that are worth a heading.
+/// Number of decisions of a week from which they get a common line.
 const CLUSTER: usize = 3;
-/// Decisions of a week that each of them is compared with: those that follow
-/// it. No person takes more in a week, and a file may have any number.
+/// Maximum number of later decisions of the same week that each decision is
+/// compared with. No person decides more in a week, but a file may contain any
+/// number, and comparison is quadratic.
 const MAX_COMPARED: usize = 64;
 
-/// The text with what can be gathered gathered. Doing it again finds nothing.
+/// Joins superseded pairs and gathers weeks of related decisions. Idempotent: a
+/// second run changes nothing.
 pub fn condensed(path: &impl ToString, text: String) -> Result<(String, Condensed), Error> {
     let mut done = Condensed::default();
     let mut after = text.clone();
     let mut kept = HashSet::new();
-    // What was joined may leave something else to join: until nothing is left,
-    // or nearly so.
+    // A joined pair may allow another one: repeat until nothing changes, with a
+    // bound.
     for _ in 0..supersede::MAX_ROUNDS {
         let (joined, pairs) = pairs(path, &after, &mut kept)?;
         let (gathered, weeks, count) = clusters(path, &joined)?;
@@ -77,7 +81,7 @@ fn facts(text: &str) -> HashSet<String> {
         .collect()
 }
 
-/// The words of a dated line, without marks and dates around them.
+/// Returns the statement of a dated line, without markers and dates around it.
 fn fact(line: &str) -> Option<&str> {
     let line = line.trim();
     let line = marker(line).map_or(line, |it| line[it.min(line.len())..].trim_start());
@@ -93,7 +97,7 @@ fn fact(line: &str) -> Option<&str> {
     Some(inner.unwrap_or(fact)).filter(|it| !it.is_empty())
 }
 
-/// Dated lines at the left edge that consist of one line.
+/// Finds dated entries at the left edge that consist of one line.
 fn plain_lines(document: &Document, all: &[Decision]) -> HashSet<usize> {
     let alone = |it: &Decision| {
         let rest = &document.text[it.span.end..];
@@ -105,8 +109,9 @@ fn plain_lines(document: &Document, all: &[Decision]) -> HashSet<usize> {
     (0..all.len()).filter(|at| alone(&all[*at])).collect()
 }
 
-/// `**new** - fact; replaces old (was date)` in place of both. The facts that
-/// were joined, and of which the new line was found, are added to `kept`.
+/// Joins each superseded pair into `**new** - fact; replaces old (was date)`.
+/// Adds the joined facts to `kept`, so that the caller can verify that none was
+/// lost.
 fn pairs(
     path: &impl ToString,
     text: &str,
@@ -156,7 +161,8 @@ fn pairs(
     }
 }
 
-/// An entry with the blank line behind it, where one stands before it as well.
+/// Returns the span of an entry with the blank line after it, if another blank
+/// line precedes it.
 fn with_gap(document: &Document, entry: &Decision) -> std::ops::Range<usize> {
     let before = document.text[..entry.span.start].lines().next_back();
     let mut lines = document.text[entry.span.end..].split_inclusive('\n');
@@ -167,7 +173,8 @@ fn with_gap(document: &Document, entry: &Decision) -> std::ops::Range<usize> {
     entry.span.start..entry.span.end + gap
 }
 
-/// `**first–last** - topic` with the lines of a week below it, as they are.
+/// Gathers related decisions of a week below `**first–last** - topic`,
+/// verbatim.
 fn clusters(path: &impl ToString, text: &str) -> Result<(String, usize, usize), Error> {
     let document = document::parse(text.to_owned());
     let all = read(&document);
@@ -208,7 +215,8 @@ fn clusters(path: &impl ToString, text: &str) -> Result<(String, usize, usize), 
     Ok((apply(path, text, edits)?, clusters, gathered))
 }
 
-/// At least half of the words of the shorter one.
+/// Returns `true` if the sets share at least half of the words of the smaller
+/// one.
 fn overlap(a: &HashSet<String>, b: &HashSet<String>) -> bool {
     let least = a.len().min(b.len());
     least > 0 && a.intersection(b).count() * 2 >= least
@@ -227,7 +235,8 @@ fn gather(
     let (Some(from), Some(to)) = (from, to) else {
         return;
     };
-    // What they have in common, in the words and order of the first.
+    // The topic: words that all of them share, in the spelling and order of the
+    // first.
     let first = fact(&all[group[0]].text).unwrap_or("");
     let common = |word: &&str| {
         let term = content_words(word);

@@ -1,5 +1,4 @@
-//! The three forms in which files have decisions, and how each is read.
-//! Never writes.
+//! Parses the three forms in which files record decisions. Never writes.
 
 use jiff::civil::Date;
 
@@ -7,7 +6,7 @@ use super::{Decision, Form, id_at_start};
 use crate::document::Document;
 use crate::mind::values::{self, is_unset, labelled, marker, plain};
 
-/// The decisions that are blocks, in the order of the file.
+/// Parses decisions that are blocks, in the order of the file.
 pub(crate) fn blocks(document: &Document) -> Vec<Decision> {
     let mut found: Vec<Decision> = Vec::new();
     for section in &document.sections {
@@ -73,8 +72,8 @@ pub(crate) fn blocks(document: &Document) -> Vec<Decision> {
     found
 }
 
-/// `DEC-007: title` or `Decision 7: title`; a heading over many decisions is
-/// none of them.
+/// Parses `DEC-007: title` or `Decision 7: title`; a heading above many
+/// decisions is not a decision.
 fn block_title(title: &str) -> Option<(Option<String>, String)> {
     let clean = |rest: &str| {
         rest.trim_start_matches(|c: char| {
@@ -103,7 +102,7 @@ fn block_title(title: &str) -> Option<(Option<String>, String)> {
     ))
 }
 
-/// `- **Key:** value` with the lines that continue it.
+/// Parses `- **Key:** value` with its continuation lines.
 fn fields(text: &str) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     for line in text.lines() {
@@ -124,7 +123,7 @@ fn fields(text: &str) -> Vec<(String, String)> {
     found
 }
 
-/// Dated lines anywhere, and numbered items below a heading that speaks of
+/// Parses dated lines anywhere, and numbered items below a heading about
 /// decisions.
 pub(crate) fn lines(document: &Document) -> Vec<Decision> {
     let mut found = Vec::new();
@@ -139,7 +138,7 @@ pub(crate) fn lines(document: &Document) -> Vec<Decision> {
         let indent = text.len() - text.trim_start().len();
         let text = text.trim_start();
         let length = marker(text);
-        // Further in stand the decisions of a week that were gathered.
+        // Deeper levels contain the decisions of a gathered week.
         if indent > 4 || indent > 1 && length.is_none() {
             continue;
         }
@@ -196,7 +195,7 @@ pub(crate) fn lines(document: &Document) -> Vec<Decision> {
     found
 }
 
-/// `**2026-03-01** - fact`, possibly struck out.
+/// Parses `**2026-03-01** - fact`, possibly struck out.
 fn dated(line: &str) -> Option<(Date, &str, bool)> {
     let (line, struck) = match line.strip_prefix("~~") {
         Some(rest) => (rest, true),
@@ -205,7 +204,8 @@ fn dated(line: &str) -> Option<(Date, &str, bool)> {
     let rest = line.strip_prefix("**")?;
     let date = rest.get(..10)?.parse().ok()?;
     let (more, fact) = rest[10..].split_once("**")?;
-    // `**2026-03-02–2026-03-05** - topic` stands over several.
+    // `**2026-03-02–2026-03-05** - topic` introduces several decisions and is
+    // not one.
     if more.starts_with('–') {
         return None;
     }
@@ -213,7 +213,7 @@ fn dated(line: &str) -> Option<(Date, &str, bool)> {
         .trim_start()
         .trim_start_matches(['-', '–', '—', ':'])
         .trim();
-    // `~~fact~~ (superseded 2026-04-01)` strikes the fact alone as well.
+    // `~~fact~~ (superseded 2026-04-01)` strikes out only the fact.
     let struck = struck || fact.starts_with("~~");
     let fact = fact.strip_prefix("~~").unwrap_or(fact);
     let fact = if struck {
@@ -225,7 +225,7 @@ fn dated(line: &str) -> Option<(Date, &str, bool)> {
     (!fact.is_empty()).then_some((date, fact, struck))
 }
 
-/// The day of `(superseded 2026-04-01)` at the end of an entry.
+/// Parses the day of `(superseded 2026-04-01)` at the end of an entry.
 pub(super) fn annotated_on(line: &str) -> Option<Date> {
     let (_, rest) = line.trim_end().rsplit_once("(superseded ")?;
     let inside = rest.strip_suffix(')')?;

@@ -1,6 +1,6 @@
-//! A file of decisions that is too long for every session to read: its oldest
-//! entries move to an archive beside it, word for word, and a line below the
-//! title says where they are. The newest always stay.
+//! Shortens a file of decisions that has become too long for every session to
+//! read: its oldest entries move word for word to an archive next to it, and a
+//! line below the title links there. The newest entries always stay.
 
 use std::ops::Range;
 
@@ -13,37 +13,38 @@ use crate::mind::{Error, File, Layout, Mind};
 use crate::thresholds::DECISIONS_NEARLY_FULL;
 use crate::workspace::RelPath;
 
-/// Lines to which a file is shortened: fewer than it may have, so that the next
-/// decision does not fill it again.
+/// Number of lines to shorten to: below the limit by enough that the next
+/// decision does not exceed it again.
 const SHORTENED: usize = 75;
-/// Entries that stay whatever their length.
+/// Number of newest entries that always stay, however long they are.
 const KEPT_ENTRIES: usize = 10;
 
 const TITLE: &str = "Decisions - Archive";
 
+/// A shortened file of decisions, with its archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shortened {
     pub text: String,
     pub archive: RelPath,
     /// The text of the archive before and after.
     pub archived: (Option<String>, String),
-    /// How many entries moved.
+    /// Number of entries that moved.
     pub moved: usize,
 }
 
-/// Whether the file of decisions is nearly full, and what helps.
+/// How full the file of decisions is, and what can shorten it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fullness {
     Fine,
-    /// Entries can move to the archive.
+    /// Old entries can move to the archive.
     CanBeShortened,
-    /// What fills it are no old entries.
+    /// Most of its lines are not old entries, so a person has to shorten it.
     ByHand,
 }
 
 impl Mind<'_> {
-    /// Judges the file of decisions of a workspace. The files of `.mind/` have
-    /// no such limit, and `mind compress` for their size.
+    /// Checks how full the file of decisions is. Files in `.mind/` have no such
+    /// limit; `mind compress` handles their size.
     pub fn decisions_fullness(&self) -> Fullness {
         let text = self.text(File::Decisions).ok().flatten();
         let text = text.filter(|_| self.files.layout == Layout::Manifest);
@@ -59,14 +60,15 @@ impl Mind<'_> {
     }
 }
 
-/// The archive of a file of decisions: `decisions-archive.md` beside it.
+/// Returns the archive path of a file of decisions: `decisions-archive.md` next
+/// to it.
 pub fn archive_of(path: &RelPath) -> Option<RelPath> {
     let stem = path.as_str().strip_suffix(".md")?;
     RelPath::new(&format!("{stem}-archive.md")).ok()
 }
 
-/// The file without its oldest entries; none where it is not nearly full, or
-/// where moving entries would not bring it below that.
+/// Moves the oldest entries to the archive; returns none if the file is not
+/// nearly full, or if moving entries would not bring it below that limit.
 pub fn shortened(
     path: &RelPath,
     text: &str,
@@ -79,7 +81,7 @@ pub fn shortened(
     let document = document::parse(text.to_owned());
     let units = units(&document);
     let movable = units.len().saturating_sub(KEPT_ENTRIES);
-    // Two lines for the pointer and the blank line beside it.
+    // Two lines for the link to the archive and its blank line.
     let mut left = lines + 2;
     let mut moved: Vec<&Unit> = Vec::new();
     for unit in units.iter().take(movable) {
@@ -124,12 +126,12 @@ pub fn shortened(
 /// An entry with everything that belongs to it.
 struct Unit {
     entry: Range<usize>,
-    /// With the blank line behind it, where one is before it as well.
+    /// The entry with the blank line after it, if another one precedes it.
     span: Range<usize>,
 }
 
-/// The entries at the left edge, the oldest first: blocks, lines with what is
-/// indented below them, and gathered weeks.
+/// Lists the entries at the left edge, the oldest first: blocks, lines with
+/// what is indented below them, and gathered weeks.
 fn units(document: &Document) -> Vec<Unit> {
     let all = read(document);
     let outer =
@@ -153,7 +155,8 @@ fn units(document: &Document) -> Vec<Unit> {
     units
 }
 
-/// `**2026-03-02–2026-03-05** - topic`, with decisions below it.
+/// Returns `true` for `**2026-03-02–2026-03-05** - topic`, which has decisions
+/// below it.
 fn is_week(line: &str) -> bool {
     let body = marker(line).map_or(line, |length| line[length.min(line.len())..].trim_start());
     let date = |text: Option<&str>| text.is_some_and(|it| it.parse::<jiff::civil::Date>().is_ok());

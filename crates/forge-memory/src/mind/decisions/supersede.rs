@@ -1,8 +1,9 @@
-//! Which decisions were replaced by later ones, and saying so where they stand.
+//! Finds decisions that later ones replaced, and marks them.
 //!
 //! A later decision must name what it ends: by id, by date, or by the words
-//! behind "instead of" and its like. What is merely about the same thing is
-//! left alone. Marking adds to an entry and never takes a word away.
+//! after "instead of" and similar triggers. Decisions that are merely about the
+//! same topic are left alone. Marking adds to an entry and never removes a
+//! word.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -15,25 +16,25 @@ use crate::document::{self, Document, Edit, day_of};
 use crate::mind::values::{apply, first_date, labelled, marker};
 use crate::mind::{Error, File, Mind};
 
-/// A decision that holds no longer, though its entry does not say so.
+/// A decision that a later one replaced, although its entry does not state so.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Supersession {
     pub older: Decision,
     pub newer: Decision,
-    /// The words that say it.
+    /// The trigger word, such as "replaces".
     pub word: &'static str,
 }
 
-/// A decision as something to find.
+/// The span of a decision in its file, and its successor, if any.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decided {
-    /// Of the file's text.
+    /// Byte range in the file's text.
     pub span: Range<usize>,
-    /// What replaced it, where something did.
+    /// A description of what replaced it.
     pub ended: Option<String>,
 }
 
-/// What may stand before the thing that ends.
+/// Triggers after which, or before which, the replaced thing is named.
 const WORDS: [&str; 7] = [
     "supersedes",
     "replaces",
@@ -44,12 +45,12 @@ const WORDS: [&str; 7] = [
     "overrides",
 ];
 
-/// Words behind which something else is spoken of than what ends.
+/// Words that end the description of the replaced thing.
 const ENDS: [&str; 12] = [
     "because", "since", "with", "in", "as", "so", "and", "but", "to", "after", "until", "when",
 ];
 
-/// Words that many decisions share whatever they are about.
+/// Words that are too common to compare decisions by.
 const COMMON: [&str; 63] = [
     "the", "and", "for", "with", "from", "that", "this", "are", "was", "were", "will", "have",
     "has", "had", "not", "all", "any", "our", "use", "used", "using", "uses", "its", "into",
@@ -59,19 +60,18 @@ const COMMON: [&str; 63] = [
     "keep", "make", "decided", "decision",
 ];
 
-/// Words on either side of the trigger that are looked at.
+/// Maximum number of words on either side of the trigger that are examined.
 const REACH: usize = 6;
 
-/// Things that one decision may end, earlier decisions that each of them is
-/// compared with, the latest first, and words by which two are compared. Every
-/// decision could otherwise be compared with every other, word by word.
+/// Limits that keep comparison from becoming quadratic in the file: things that
+/// one decision may end, earlier decisions that each is compared with (latest
+/// first), and words by which two decisions are compared.
 const MAX_OBJECTS: usize = 8;
 const MAX_CANDIDATES: usize = 64;
 const MAX_WORDS: usize = 128;
 
 impl Mind<'_> {
-    /// Decisions that a later one replaces in so many words, and that are not
-    /// marked as such.
+    /// Finds unmarked decisions that a later one explicitly replaces.
     pub fn supersessions(&self) -> Result<Vec<Supersession>, Error> {
         let all = self.decisions()?;
         let found = find(&all).into_iter();
@@ -85,15 +85,15 @@ impl Mind<'_> {
             .collect())
     }
 
-    /// The decisions in the order of the file, each with the number of the one
-    /// that replaced it, where that is said.
+    /// Reads the decisions in the order of the file, each with the index of its
+    /// successor, if one is named.
     pub fn lineage(&self) -> Result<Vec<(Decision, Option<usize>)>, Error> {
         let all = self.decisions()?;
         let by = successors(&all);
         Ok(all.into_iter().zip(by).collect())
     }
 
-    /// Where each decision stands in its file, and what became of it.
+    /// Returns the span of each decision in its file, and what replaced it.
     pub fn decided(&self) -> Result<Vec<Decided>, Error> {
         let Some(document) = self.document(File::Decisions)? else {
             return Ok(Vec::new());
@@ -122,7 +122,7 @@ impl Mind<'_> {
         Ok(standing)
     }
 
-    /// Marks them. Doing it again changes nothing.
+    /// Marks the decisions that [`Mind::supersessions`] finds. Idempotent.
     pub fn annotate(&self, now: Timestamp) -> Result<usize, Error> {
         if self.supersessions()?.is_empty() {
             return Ok(0);
@@ -140,12 +140,12 @@ impl Mind<'_> {
     }
 }
 
-/// A file is read so often in one run; what is left, the next run finds.
+/// Maximum number of passes over a file; a later run handles the rest.
 pub(super) const MAX_ROUNDS: usize = 16;
 
-/// The text with every unmarked supersession marked, and how many there were.
-/// A mark can show another one, so it goes on until there is none; each round
-/// leaves fewer decisions unmarked.
+/// Marks every unmarked supersession, and returns how many there were. A mark
+/// can reveal another supersession, so it repeats until none is left; each
+/// round leaves fewer decisions unmarked, which bounds the loop.
 pub fn annotated(
     path: &impl ToString,
     mut text: String,
@@ -191,7 +191,7 @@ fn one_round(path: &impl ToString, text: String, today: Date) -> Result<(String,
     }
 }
 
-/// For each decision, the one that replaced it.
+/// Finds the successor of each decision.
 fn successors(all: &[Decision]) -> Vec<Option<usize>> {
     let mut by: Vec<Option<usize>> = vec![None; all.len()];
     for found in find(all) {
@@ -207,7 +207,8 @@ fn successors(all: &[Decision]) -> Vec<Option<usize>> {
         let named = mentioned_ids(status)
             .find_map(|id| by_id.get(id.as_str()).copied())
             .filter(|other| *other != at);
-        // One decision of that day is the one that is meant; of several, none.
+        // If several decisions have that day, none of them is certain to be
+        // meant.
         let dated = || {
             let same = by_day.get(&decision.superseded_on?)?;
             match same[same.partition_point(|it| *it <= at)..] {
@@ -227,12 +228,12 @@ pub(super) struct Found {
     word: &'static str,
 }
 
-/// The words of a decision, and which of them name what it ended.
+/// The words of a decision, and the things that it ends.
 struct Words {
     all: HashSet<String>,
-    /// Without those that stand for what it ended itself.
+    /// The words without those that name what it ended itself.
     kept: HashSet<String>,
-    /// Written like a name: `MySQL`, `PR-12`.
+    /// Words spelled like a name: `MySQL`, `PR-12`.
     names: HashSet<String>,
     objects: Vec<Object>,
 }
@@ -243,8 +244,8 @@ struct Object {
     terms: Vec<String>,
 }
 
-/// Every supersession that is said in words, marked or not, in the order of
-/// the decisions that say it.
+/// Finds every explicitly stated supersession, marked or not, in the order of
+/// the decisions that state it.
 pub(super) fn find(all: &[Decision]) -> Vec<Found> {
     let words: Vec<Words> = all.iter().map(|it| Words::of(&said(it))).collect();
     let mut with: HashMap<&str, Vec<usize>> = HashMap::new();
@@ -283,7 +284,8 @@ pub(super) fn find(all: &[Decision]) -> Vec<Found> {
                     .terms
                     .iter()
                     .filter_map(|term| with.get(term.as_str()))
-                    // A word of every other decision tells nothing.
+                    // A word in more than a quarter of the decisions does not
+                    // identify one.
                     .filter(|places| places.len() <= (all.len() / 4).max(3))
                     .flat_map(|places| before(Some(places), newer))
                     .filter(|&older| !is_later(&all[older], &all[newer]))
@@ -308,7 +310,7 @@ pub(super) fn find(all: &[Decision]) -> Vec<Found> {
     found
 }
 
-/// The decisions of each day, in their order.
+/// Groups the decisions by day, in their order.
 fn days(all: &[Decision]) -> HashMap<Date, Vec<usize>> {
     let mut days: HashMap<Date, Vec<usize>> = HashMap::new();
     for (at, decision) in all.iter().enumerate() {
@@ -319,15 +321,15 @@ fn days(all: &[Decision]) -> HashMap<Date, Vec<usize>> {
     days
 }
 
-/// The latest of some places that come before one, not more than
-/// [`MAX_CANDIDATES`].
+/// Returns the latest indices before `newer`, at most [`MAX_CANDIDATES`].
 fn before(places: Option<&Vec<usize>>, newer: usize) -> impl Iterator<Item = usize> {
     let places = places.map_or(&[][..], Vec::as_slice);
     let earlier = &places[..places.partition_point(|it| *it < newer)];
     earlier.iter().rev().take(MAX_CANDIDATES).copied()
 }
 
-/// How surely `older` is what `object` names; none when it is not sure.
+/// Scores how likely `older` is what `object` names; returns none if the
+/// evidence is too weak.
 fn score(older: &Words, newer: &Words, object: &Object) -> Option<usize> {
     let named: Vec<&String> = object
         .terms
@@ -338,6 +340,7 @@ fn score(older: &Words, newer: &Words, object: &Object) -> Option<usize> {
         .iter()
         .any(|term| older.names.contains(*term) || newer.names.contains(*term));
     let shared = shared(older, newer);
+    // A shared name is evidence enough; otherwise two words must be shared.
     (by_name && !named.is_empty() || !named.is_empty() && shared >= 2)
         .then_some(named.len() * 4 + shared)
 }
@@ -350,12 +353,13 @@ fn is_later(older: &Decision, newer: &Decision) -> bool {
     matches!((older.date, newer.date), (Some(older), Some(newer)) if older > newer)
 }
 
-/// What an entry says: its title and its decision, without rationale.
+/// Returns the text of an entry by which it is compared: title and decision,
+/// without rationale.
 fn said(decision: &Decision) -> String {
     match &decision.decision {
         Some(text) if decision.form == Form::Block => {
-            // `Superseded by …` speaks of its own end; what it was before that
-            // counts as it did.
+            // `Superseded by …` describes its own end and would match as a
+            // trigger; only the status before it counts.
             let status = decision.status.as_deref().unwrap_or("");
             let status = match (decision.superseded, status.split_once("(was ")) {
                 (true, Some((_, was))) => was.strip_suffix(')').unwrap_or(was),
@@ -384,7 +388,8 @@ impl Words {
                 names.insert(token.term.clone());
             }
         }
-        // `…; replaces old (was 2026-01-03)` has taken in what it ended.
+        // `…; replaces old (was 2026-01-03)` has absorbed what it ended, so it
+        // ends nothing else.
         let taken_in = text.rsplit_once("(was ").is_some_and(|(_, rest)| {
             let day = rest.get(..10).and_then(|it| it.parse::<Date>().ok());
             day.is_some() && text.contains("; replaces ")
@@ -392,7 +397,8 @@ impl Words {
         let mut objects = Vec::new();
         let mut ended = HashSet::new();
         let lower = text.to_lowercase();
-        // Lower case may have another length; then places would not fit.
+        // Lower-casing may change the length; offsets would then not match the
+        // text.
         let searched = if lower.len() == text.len() {
             &lower
         } else {
@@ -474,14 +480,15 @@ impl Words {
     }
 }
 
-/// Ids and dates may stand in brackets or behind a colon: all of the clause.
+/// Returns the rest of the clause, since ids and dates may be in brackets or
+/// after a colon.
 fn rest_of_clause(text: &str, from: usize, at_least: usize) -> String {
     let rest = &text[from..];
     let end = rest.find(['.', ';', '\n']).unwrap_or(rest.len());
     text[from..(from + end).max(at_least)].to_owned()
 }
 
-/// The words of a text that say what it is about.
+/// Returns the words of a text that identify its topic.
 pub fn content_words(text: &str) -> HashSet<String> {
     let terms = tokens(text).into_iter().map(|it| it.term);
     terms.filter(|it| is_content(it)).collect()
@@ -491,7 +498,7 @@ struct Token {
     start: usize,
     end: usize,
     term: String,
-    /// The first word of a sentence is large whatever it is.
+    /// Whether it begins a sentence, where a capital letter means nothing.
     begins: bool,
 }
 
@@ -545,7 +552,7 @@ fn ids(all: &[Decision]) -> HashMap<&str, usize> {
     by
 }
 
-/// Every `DEC-007` of a text.
+/// Finds every `DEC-007` of a text.
 fn mentioned_ids(text: &str) -> impl Iterator<Item = String> + '_ {
     text.char_indices()
         .filter(|(at, c)| {
@@ -554,7 +561,7 @@ fn mentioned_ids(text: &str) -> impl Iterator<Item = String> + '_ {
         .filter_map(|(at, _)| id_at_start(&text[at..]).map(|(id, _)| id))
 }
 
-/// The edit that marks an entry.
+/// Returns the edit that marks an entry as superseded.
 fn annotation(
     document: &Document,
     older: &Decision,
@@ -572,7 +579,7 @@ fn annotation(
     let body = (indent + mark).min(text.len());
     let body = body + (text[body..].len() - text[body..].trim_start().len());
     let fact = &text[body..];
-    // What is struck out in part would end the strike too early.
+    // Existing strike-through inside would end the new one too early.
     let struck = if fact.contains('~') || fact.ends_with('\\') {
         format!("{fact} (superseded {day})")
     } else {
@@ -584,6 +591,7 @@ fn annotation(
     })
 }
 
+/// Returns the edit that sets
 /// `- **Status:** Superseded by DEC-009 (was Final)`.
 fn status_of_block(document: &Document, older: &Decision, newer: &Decision, day: Date) -> Edit {
     let by = match (&newer.id, newer.form) {
@@ -627,7 +635,7 @@ fn status_of_block(document: &Document, older: &Decision, newer: &Decision, day:
         } else if let Some((end, _)) = &mut behind
             && text.starts_with([' ', '\t'])
         {
-            // The field goes on.
+            // A continuation line of the field.
             *end = at + text.len();
         }
         at += line.len();

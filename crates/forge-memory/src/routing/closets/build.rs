@@ -1,6 +1,6 @@
-//! Closets kept in step with the files of a hub: new and changed files are
-//! read again, the others keep their entries byte for byte; what was touched
-//! last stays in `_CLOSETS.md`, the rest goes to its archive.
+//! Keeps closets in step with the files of a hub: new and changed files are
+//! read again, the others keep their entries byte for byte; recent files stay
+//! in `_CLOSETS.md`, the others move to its archive.
 
 use std::collections::HashMap;
 use std::time::UNIX_EPOCH;
@@ -21,33 +21,34 @@ use crate::workspace::{Change, Error, RelPath, Role, Workspace, role_by_path};
 /// What a build did, or would do.
 #[derive(Debug, Clone, Default)]
 pub struct Report {
-    /// Members that could be read.
+    /// Number of documents that could be read.
     pub files: usize,
     pub refreshed: usize,
     pub skipped: usize,
-    /// Entries whose file is gone and that nobody had refined.
+    /// Number of removed entries, whose file is gone and which were not refined
+    /// by hand.
     pub removed: usize,
     pub promoted: usize,
     pub demoted: usize,
-    /// Entries in the archive afterwards.
+    /// Number of entries in the archive afterwards.
     pub archived: usize,
-    /// What a person should know.
+    /// Remarks for a person.
     pub remarks: Vec<String>,
     /// Files that change, with their text before and after.
     pub changes: Vec<(RelPath, String, String)>,
 }
 
-/// What is asked of a build.
+/// Options of a build.
 #[derive(Debug, Clone, Copy)]
 pub struct Build {
-    /// Read every file again, also those that did not change.
+    /// Reads every file again, including unchanged ones.
     pub force: bool,
-    /// Look, and write nothing.
+    /// Reports the changes without writing them.
     pub dry_run: bool,
 }
 
-/// What the manifest's Tier 3 lists for the archive of a hub: the file's own
-/// path, so that the link leads somewhere (W-1).
+/// Returns the link to a hub's archive for the manifest's Tier 3: the file's
+/// own path, so that the link resolves (W-1).
 pub fn archive_link(hub: &Hub) -> String {
     link_to(&hub.closets_archive())
 }
@@ -68,12 +69,12 @@ struct Member {
     hash: String,
     mtime_ns: i64,
     date: Option<Date>,
-    /// Made when it was needed.
+    /// A new entry; none if the current one is still valid.
     fresh: Option<Entry>,
 }
 
-/// The hubs that have closets: those of the manifest and `memory/`, or
-/// `knowledge/` where there is no manifest.
+/// Lists the hubs that have closets: those of the manifest and `memory/`, or
+/// `knowledge/` if there is no manifest.
 pub fn hubs(workspace: &Workspace) -> Result<Vec<Hub>, Error> {
     let known = hubs::hubs(workspace)?;
     let folder = RelPath::new("knowledge")?;
@@ -98,17 +99,18 @@ pub fn hubs(workspace: &Workspace) -> Result<Vec<Hub>, Error> {
     }])
 }
 
-/// Lists the archives of these hubs in the manifest's Tier 3, where there is a
-/// manifest, and returns how many rows are new. Looks at the files and not at
-/// what was made just now, so that an archive that an interrupted run left
-/// unlisted is listed by the next one.
+/// Lists the archives of these hubs in the manifest's Tier 3, if there is a
+/// manifest, and returns how many rows are new. Looks at files rather than at
+/// this run's results, so that the next run lists an archive that an
+/// interrupted one left unlisted.
 pub fn list_archives(
     workspace: &Workspace,
     change: &mut Change<'_>,
     hubs: &[&Hub],
     now: Timestamp,
 ) -> Result<usize, Error> {
-    // Without a row to add, nothing is read that a writer could have changed.
+    // Check before reading: without a row to add, nothing is read that another
+    // writer could have changed.
     let Some(manifest) = Manifest::read(workspace) else {
         return Ok(0);
     };
@@ -127,8 +129,8 @@ pub fn list_archives(
     Ok(listed)
 }
 
-/// Whether Tier 3 has the archive of a hub. The name that another tool gave it
-/// leads nowhere, but lists it.
+/// Returns `true` if Tier 3 lists the archive of a hub. A row in another tool's
+/// spelling counts, although its link does not resolve.
 fn is_listed(manifest: &Manifest, hub: &Hub) -> bool {
     let link = archive_link(hub);
     let old = format!("{}-CLOSETS-archive", hub.folder.file_name());
@@ -136,24 +138,25 @@ fn is_listed(manifest: &Manifest, hub: &Hub) -> bool {
     entries.any(|it| it.target == old || link_of(&it.target) == link)
 }
 
-/// How entries and documents of a hub stand to one another.
+/// How the entries of a hub match its documents.
 pub(super) struct Matched {
-    /// For each entry, in the order of the files.
+    /// One match per entry, in the order of the files.
     pub(super) of_entries: Vec<Found>,
     /// Documents without an entry.
     pub(super) missing: Vec<RelPath>,
     pub(super) unreadable: Vec<(RelPath, String)>,
 }
 
-/// What an entry describes.
+/// The document that an entry describes, if any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
-    /// A document as it is now.
+    /// A document in its current version.
     Current,
-    /// A document as it was.
+    /// A document in an earlier version.
     Stale,
-    /// A document that another entry describes.
+    /// A document that another entry describes already.
     Twice,
+    /// No existing document.
     Nothing,
 }
 
@@ -165,7 +168,7 @@ pub(super) fn matched<'a>(
     let mut members = Vec::new();
     let mut unreadable = Vec::new();
     for (path, name) in hub.members.iter().zip(names(hub)) {
-        // Only the hash is asked for, so that looking is quick.
+        // Only the hash is computed here, so that a check stays fast.
         let hash = match workspace.read_text(path) {
             Ok(text) => source_hash(&text),
             Err(error) => {
@@ -230,8 +233,9 @@ pub fn build(
     Ok(report)
 }
 
-/// What a build knows of a hub before it takes the lock: its documents, and
-/// entries of those that changed. Reading them is the slow part.
+/// A hub as it is before the lock is taken: its documents, and new entries for
+/// those that changed. Reading them is the slow part, so it happens outside the
+/// lock.
 pub struct HubSurvey<'h> {
     hub: &'h Hub,
     members: Vec<Member>,
@@ -242,7 +246,8 @@ pub struct HubSurvey<'h> {
 }
 
 impl<'h> HubSurvey<'h> {
-    /// Reads the documents of a hub. With `force` each gets a new entry.
+    /// Reads the documents of a hub. With `force`, every document gets a new
+    /// entry.
     pub fn read(workspace: &Workspace, hub: &'h Hub, force: bool) -> Result<HubSurvey<'h>, Error> {
         let primary = workspace.text_if_there(&hub.closets())?;
         let archive = workspace.text_if_there(&hub.closets_archive())?;
@@ -256,16 +261,16 @@ impl<'h> HubSurvey<'h> {
         })
     }
 
-    /// Returns what a build would do, and writes nothing.
+    /// Computes what a build would do, and writes nothing.
     pub fn preview(self, workspace: &Workspace) -> Result<Report, Error> {
         let primary = workspace.text_if_there(&self.hub.closets())?;
         let archive = workspace.text_if_there(&self.hub.closets_archive())?;
         self.weave(workspace, primary, archive)
     }
 
-    /// Writes the closets as part of a change. They are read again under its
-    /// lock, so that an entry that was edited meanwhile is not lost. After an
-    /// error nothing of this hub is staged.
+    /// Writes the closets as part of a change. Reads them again under its lock,
+    /// so that no entry that was edited in the meantime is lost. After an
+    /// error, nothing of this hub is staged.
     pub fn write(self, workspace: &Workspace, change: &mut Change<'_>) -> Result<Report, Error> {
         let primary = change.read_text(&self.hub.closets())?;
         let archive = change.read_text(&self.hub.closets_archive())?;
@@ -298,8 +303,8 @@ impl<'h> HubSurvey<'h> {
     }
 }
 
-/// The closets of a hub as a build would leave them, from texts that may not
-/// be on disk yet: path, text before and text after. Nothing is written.
+/// Computes the closets of a hub from texts that may not be on disk yet, and
+/// returns path, text before and text after. Writes nothing.
 pub fn preview(
     workspace: &Workspace,
     hub: &Hub,
@@ -341,7 +346,8 @@ pub fn preview(
     Ok(changes.collect())
 }
 
-/// Reads the members and extracts what is not in step with its stamp.
+/// Reads the members, and extracts entries for those that differ from their
+/// stamp.
 fn survey(
     workspace: &Workspace,
     hub: &Hub,
@@ -406,8 +412,8 @@ fn mtime(workspace: &Workspace, path: &RelPath) -> i64 {
         .map_or(0, |since| since.as_nanos() as i64)
 }
 
-/// What entries are called: the stem, with as many folders before it as it
-/// takes to tell files apart.
+/// Returns the names of entries: the stem, with as many parent folders as
+/// needed to be unique.
 pub fn names(hub: &Hub) -> Vec<String> {
     names_of(&hub.members)
 }
@@ -455,7 +461,7 @@ fn by_stem(members: &[Member]) -> HashMap<String, Vec<usize>> {
     by_stem
 }
 
-/// The member that an entry describes.
+/// Finds the member that an entry describes.
 fn member_of(
     block: &Block,
     members: &[Member],
@@ -481,7 +487,7 @@ fn member_of(
     by_hash.or(same.first().copied())
 }
 
-/// New texts of both files, from the members and the texts that are there.
+/// Computes new texts of both files, from the members and the current texts.
 #[expect(clippy::too_many_arguments, reason = "both files, before and after")]
 fn weave(
     workspace: &Workspace,
@@ -501,7 +507,7 @@ fn weave(
     let mut archive =
         archive_known.unwrap_or_else(|| File::new(&format!("Closets archive: {}", hub.name), true));
     let by_stem = by_stem(members);
-    // The block of each member with the file it stands in, and the member of
+    // The block of each member with the file that it is in, and the member of
     // each block in the order of the files.
     let mut blocks: Vec<Option<(bool, Block)>> = vec![None; members.len()];
     let mut assigned: [Vec<Option<usize>>; 2] = Default::default();
@@ -563,7 +569,7 @@ fn weave(
         .copied()
         .filter(|at| !keep[*at] && was_in(*at) != Some(false))
         .collect();
-    // New entries come in the order of their paths, promoted ones as well.
+    // New entries are in the order of their paths, promoted ones too.
     let to_primary: Vec<usize> = (0..members.len())
         .filter(|at| keep[*at] && was_in(*at) != Some(true))
         .collect();
@@ -609,7 +615,7 @@ fn weave(
         ));
     }
     for (file, path) in [(&primary, hub.closets()), (&archive, hub.closets_archive())] {
-        // A fence or a comment that nobody closed would swallow the entries.
+        // An unclosed fence or comment would swallow the entries.
         if File::parse(file.render()).entries().count() != file.entries().count() {
             return Err(Error::Refused(format!(
                 "`{path}` has a code fence or a comment that is never closed; close it and try again"
@@ -623,7 +629,8 @@ fn weave(
                 .push((path, before.unwrap_or_default(), after));
         }
     };
-    // An empty hub gets its file too: without it every check asks for one.
+    // An empty hub gets a file too; otherwise every check would report it as
+    // missing.
     change(hub.closets(), primary_text, primary.render());
     if paginated {
         archive.mark(true);
@@ -632,9 +639,9 @@ fn weave(
     Ok(())
 }
 
-/// The entry of a file that is new or changed. What an agent refined is merged
-/// with what the new text says (D14); the stamp names what the extractor made,
-/// so that the refinement is still seen as one the next time.
+/// Creates the entry of a new or changed file. Refinements by an agent are
+/// merged with the new text (D14); the stamp records the extractor's result, so
+/// that the refinement is recognized as one next time.
 fn refreshed(
     workspace: &Workspace,
     member: &mut Member,
@@ -675,14 +682,14 @@ fn refreshed(
 /// The fields that state facts.
 const STATEMENTS: [Field; 2] = [Field::Claims, Field::Decisions];
 
-/// Whether an entry states what was corrected.
+/// Returns `true` if an entry repeats a corrected fact.
 fn repeats(entry: &Entry, corrections: &Corrections) -> bool {
     let mut said = STATEMENTS.iter().flat_map(|field| entry.values(*field));
     !corrections.is_empty() && said.any(|value| !corrections.check(value).is_empty())
 }
 
-/// An entry without what was corrected. A person's word goes before what the
-/// text still says.
+/// Removes corrected facts from an entry: a person's correction overrides the
+/// text.
 fn corrected(mut entry: Entry, corrections: &Corrections) -> Entry {
     for field in STATEMENTS {
         if let Some(values) = entry.values_mut(field) {
@@ -692,8 +699,8 @@ fn corrected(mut entry: Entry, corrections: &Corrections) -> Entry {
     entry
 }
 
-/// Newest first. A checkout gives all files about the same time, which then
-/// says nothing: the documents' own dates decide, and then their paths.
+/// Sorts newest first. A checkout gives all files nearly the same time, which
+/// then means nothing: the documents' own dates decide, and then their paths.
 fn sort_by_age(order: &mut [usize], members: &[Member]) {
     const ONE_CHECKOUT_NS: i64 = 600 * 1_000_000_000;
     let times = members.iter().map(|it| it.mtime_ns);
@@ -713,7 +720,8 @@ fn sort_by_age(order: &mut [usize], members: &[Member]) {
     });
 }
 
-/// Which members stay in `_CLOSETS.md`. The state of the work is kept whole.
+/// Selects the members that stay in `_CLOSETS.md`. The hub of the state files
+/// keeps all.
 fn primary_members(members: &[Member], hub: &Hub) -> Vec<bool> {
     let mut order: Vec<usize> = (0..members.len()).collect();
     sort_by_age(&mut order, members);

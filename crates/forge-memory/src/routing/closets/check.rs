@@ -1,4 +1,4 @@
-//! What is wrong with the closets of a hub, found by reading alone.
+//! Checks the closets of a hub, read-only.
 
 use super::LONGEST_ENTRY;
 use super::build::{Found, matched};
@@ -6,26 +6,31 @@ use super::file::File;
 use crate::routing::hubs::Hub;
 use crate::workspace::{Error, RelPath, Workspace};
 
+/// The ways in which closets and documents can differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// The hub has no `_CLOSETS.md`.
     NoFile,
+    /// The file has no version marker.
     NoMarker,
     /// A document without an entry.
     Missing,
     /// The document changed after its entry was written.
     Stale,
-    /// Nobody knows from which text the entry was made.
+    /// The entry does not record the text that it was made from.
     Unstamped,
     /// An entry without a document.
     Orphan,
     /// Two entries for one document.
     Twice,
+    /// The entry exceeds the maximum length.
     TooLong,
+    /// The document cannot be read.
     Unreadable,
 }
 
 impl Kind {
+    /// Every kind.
     pub const ALL: [Kind; 9] = [
         Kind::NoFile,
         Kind::NoMarker,
@@ -38,6 +43,7 @@ impl Kind {
         Kind::Unreadable,
     ];
 
+    /// Returns the name of the kind in machine-readable output.
     pub fn name(self) -> &'static str {
         match self {
             Kind::NoFile => "no-file",
@@ -53,22 +59,22 @@ impl Kind {
     }
 }
 
-/// An entry of closets that does not fit its document, or a hub without any.
+/// An entry that does not match its document, or a hub without closets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClosetMismatch {
     pub kind: Kind,
-    /// Where it is to be mended.
+    /// The file to fix.
     pub file: RelPath,
     pub line: Option<usize>,
     /// The entry or document that it is about.
     pub entry: String,
     detail: String,
-    /// Whether somebody changed the entry after it was made.
+    /// Whether the entry was edited after it was built.
     refined: bool,
 }
 
 impl ClosetMismatch {
-    /// `file` or `file:line`.
+    /// Returns `file` or `file:line`.
     pub fn place(&self) -> String {
         match self.line {
             Some(line) => format!("{}:{line}", self.file),
@@ -76,6 +82,7 @@ impl ClosetMismatch {
         }
     }
 
+    /// Describes the mismatch without a full stop.
     pub fn message(&self) -> String {
         let entry = &self.entry;
         match self.kind {
@@ -97,8 +104,8 @@ impl ClosetMismatch {
 }
 
 impl ClosetMismatch {
-    /// What to do about it. A build keeps what a person or an agent wrote, so
-    /// that some of it is for them.
+    /// Returns what to do about it. A build keeps edits by hand, so a person
+    /// has to resolve some mismatches.
     pub fn advice(&self) -> &'static str {
         const BUILD: &str = "run `memory-forge closets build`";
         match self.kind {
@@ -113,7 +120,7 @@ impl ClosetMismatch {
     }
 }
 
-/// Everything about a hub's closets that `build` or a person should mend.
+/// Finds every mismatch in a hub's closets.
 pub fn check(workspace: &Workspace, hub: &Hub) -> Result<Vec<ClosetMismatch>, Error> {
     let mut findings = Vec::new();
     let mut add = |kind, file: &RelPath, line, entry: &str, detail: String| {

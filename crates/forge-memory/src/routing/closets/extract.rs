@@ -1,9 +1,9 @@
-//! A document to its entry. Pure: the same text gives the same entry, whatever
-//! stands in other files.
+//! Extracts the entry of a document. Pure: the same text gives the same entry,
+//! whatever other files contain.
 //!
-//! What is kept is chosen by how much new it tells for its length: candidates
-//! are facts in their own words and short phrases, each worth the rarity of
-//! the words that no chosen one has yet.
+//! Values are selected by new information per length: candidates are facts in
+//! their own words and short phrases, each worth the rarity of the words that
+//! no selected value has yet.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -18,29 +18,29 @@ use crate::document::{self, Document, Voice, inert_line, own_date, when};
 use crate::index::terms::Terms;
 use crate::secrets;
 
-/// What an entry is told besides the text.
+/// What an entry depends on besides the text.
 #[derive(Debug, Clone, Copy)]
 pub struct Context<'a> {
-    /// As the entry will be called.
+    /// The name of the entry.
     pub name: &'a str,
-    /// Whether the file lies in an archive.
+    /// Whether the file is in an archive.
     pub archived: bool,
 }
 
 const MOST_DATES: usize = 10;
 const MOST_DECISIONS: usize = 4;
 const LONGEST_VALUE: usize = 240;
-/// A longer sentence is also offered in pieces.
+/// Length above which parts of a sentence are candidates too.
 const LONG: usize = 110;
-/// A whole sentence carries small words that tell nothing, and yet says more
-/// than the phrases in it: it is worth this many times what its words are.
+/// Factor for the worth of a whole sentence over its words. It contains small
+/// words without information, and yet states more than the phrases in it.
 const FACT: f32 = 2.8;
-/// What a phrase may have.
+/// Maximum number of words in a phrase.
 const PHRASE_WORDS: usize = 4;
 
-/// What a file holds, in at most [`LONGEST_ENTRY`] characters.
+/// Extracts the entry of a document, with at most [`LONGEST_ENTRY`] characters.
 pub fn extract(document: &Document, context: &Context) -> Entry {
-    // An entry is a copy that goes into another file: no place for secrets.
+    // An entry is copied to another file, so it must not contain secrets.
     match secrets::redact(&document.text) {
         Cow::Borrowed(_) => entry_of(document, context),
         Cow::Owned(text) => entry_of(&document::parse(text), context),
@@ -67,14 +67,14 @@ fn entry_of(document: &Document, context: &Context) -> Entry {
     entry
 }
 
-/// About a tenth of the text, so that reading entries is cheap, but enough for
-/// a short file to be found.
+/// Returns the target length: about a tenth of the text, so that reading
+/// entries is cheap, but enough for a short file to be found.
 fn size(document: &Document) -> usize {
     let length = document.body.len();
     (length * 23 / 200).clamp(490, 1420).min(LONGEST_ENTRY)
 }
 
-/// Heading, stamp and line ends of an entry.
+/// Returns the length of heading, stamp and line ends.
 pub(super) fn overhead(name: &str) -> usize {
     name.chars().count() + 56
 }
@@ -84,8 +84,8 @@ fn written(entry: &Entry) -> usize {
     lines.iter().map(|line| line.chars().count() + 1).sum()
 }
 
-/// The last resort where names are long: whole values go, the least of the
-/// longest field first.
+/// Removes whole values while an entry is too long, from the longest field
+/// first. The last resort if names are long.
 pub(super) fn shorten(entry: &mut Entry, name: &str) {
     while overhead(name) + written(entry) > LONGEST_ENTRY {
         let longest = Field::ALL[..5]
@@ -129,7 +129,8 @@ fn status(document: &Document, context: &Context) -> String {
     }
 }
 
-/// The file's own date, then those it names, a relative one with its words.
+/// Collects the file's own date, then the dates that it names, relative ones
+/// with their words.
 fn dates(sentences: &[Sentence], own: Option<Date>) -> Vec<String> {
     let mut out: Vec<String> = own.iter().map(Date::to_string).collect();
     let mut seen: HashSet<String> = out.iter().cloned().collect();
@@ -137,7 +138,7 @@ fn dates(sentences: &[Sentence], own: Option<Date>) -> Vec<String> {
     for sentence in sentences {
         for when in when::find(&sentence.text, own) {
             let day = when.written();
-            // Today is the file's own date, and says nothing more.
+            // The file's own date is in the list already.
             if !seen.insert(day.clone()) {
                 continue;
             }
@@ -162,7 +163,7 @@ fn dates(sentences: &[Sentence], own: Option<Date>) -> Vec<String> {
 struct Pool {
     terms: Terms,
     ids: HashMap<String, usize>,
-    /// How often each term stands in the text.
+    /// How often each term occurs in the text.
     counts: Vec<u32>,
     candidates: Vec<Candidate>,
     offered: HashSet<String>,
@@ -171,17 +172,19 @@ struct Pool {
 struct Candidate {
     field: Field,
     text: String,
-    /// Terms and what each tells.
+    /// Term ids and their weights.
     tells: Vec<(usize, f32)>,
     factor: f32,
-    /// Where it stands, so that the entry reads in the order of the text.
+    /// Position in the text, which orders the values of the entry.
     at: usize,
-    /// Candidates of one sentence exclude one another; 0 excludes none.
+    /// The sentence that it is from: only one candidate per sentence is
+    /// selected. 0 excludes none.
     sentence: usize,
 }
 
 impl Pool {
-    /// Title, aliases and tags are what the author himself calls the text.
+    /// Offers title, aliases and tags, which the author chose to describe the
+    /// text.
     fn names(&mut self, document: &Document) {
         if let Some(title) = document.title() {
             self.offer(Field::Subjects, title, 2.0, 0, 0);
@@ -287,12 +290,14 @@ impl Pool {
         });
     }
 
-    /// Takes what tells most for its length until the room is full. What a
-    /// candidate adds only falls as others are taken, so that the best one by
-    /// an old figure that is still best by a new one is the best of all.
+    /// Selects the candidates with most information per length until the room
+    /// is used. A candidate's gain only falls as others are selected, so a
+    /// candidate that is best by an old gain, and still best after recomputing
+    /// it, is the best of all.
     fn fill(mut self, room: usize, entry: &mut Entry) {
         let mut covered = vec![0u8; self.counts.len()];
-        // Names stand in a field of their own.
+        // Names of people have their own field, so their words count as
+        // covered.
         for name in &entry.people {
             for term in self.terms.of(name) {
                 if let Some(id) = self.ids.get(&term) {
@@ -314,8 +319,8 @@ impl Pool {
                     weight * often * [1.0, 0.25, 0.08][covered[*id] as usize]
                 })
                 .sum();
-            // Each value also costs a reader the start of a new thought, so that
-            // a phrase is better than its words one by one.
+            // The constant is the cost of starting a new value, which makes a
+            // phrase better than its words one by one.
             candidate.factor * told / (candidate.text.chars().count() as f32 + 8.0)
         };
         let mut heap: BinaryHeap<Ranked> = self
@@ -332,11 +337,12 @@ impl Pool {
                 continue;
             }
             let now = gain(candidate, &covered);
+            // A negligible fall is not worth another round through the heap.
             if now < old * 0.999 {
                 heap.push(Ranked(now, at));
                 continue;
             }
-            // A phrase whose words are all there already tells nothing.
+            // A phrase whose words are all covered adds nothing.
             let told = candidate.tells.iter().all(|(id, _)| covered[*id] > 0);
             if told && candidate.field == Field::Subjects {
                 continue;
@@ -361,7 +367,8 @@ impl Pool {
     }
 }
 
-/// By gain, then by place, so that equal gains have one order.
+/// A candidate by gain, then by position, so that equal gains have a stable
+/// order.
 struct Ranked(f32, usize);
 
 impl Ord for Ranked {
@@ -401,7 +408,7 @@ fn without_throat_clearing(text: &str) -> &str {
 fn decides(lower: &str) -> bool {
     words::DECISIONS.iter().any(|verb| {
         memchr::memmem::find_iter(lower.as_bytes(), verb.as_bytes()).any(|at| {
-            // `picked up` and `dropped by` decide nothing.
+            // `picked up` and `dropped by` are not decisions.
             let behind = &lower[at + verb.len()..];
             let another = [" up", " off", " by", " out", " in "];
             !lower[..at].ends_with(char::is_alphanumeric)
@@ -410,8 +417,8 @@ fn decides(lower: &str) -> bool {
     })
 }
 
-/// How much a sentence in lower case is a fact that its speaker states: about
-/// himself, or something counted, denied or required. From 0 to 1.
+/// Rates how likely a sentence in lower case is a fact that its speaker states:
+/// about themselves, or with a number, a denial or a requirement. From 0 to 1.
 fn stated(lower: &str, sentence: &Sentence) -> f32 {
     if lower.split(' ').count() < 3 || words::INTRODUCTIONS.iter().any(|it| lower.starts_with(it)) {
         return 0.0;
@@ -427,7 +434,7 @@ fn stated(lower: &str, sentence: &Sentence) -> f32 {
     let firm =
         words().any(|word| word.bytes().any(|b| b.is_ascii_digit()) || has(words::FIRM, word));
     match (firm, sentence.voice, sentence.place) {
-        // What a user pastes is mostly not about himself.
+        // Lists that a user pastes are rarely about the user.
         (_, Voice::User, Place::Item) => 0.0,
         (true, _, _) => 0.7,
         (false, Voice::User, _) => 0.6,
@@ -435,13 +442,13 @@ fn stated(lower: &str, sentence: &Sentence) -> f32 {
     }
 }
 
-/// Runs of words that tell something, at most four long.
+/// Splits text into runs of informative words, at most four long.
 fn phrases(text: &str) -> Vec<&str> {
     let mut out = Vec::new();
     let mut run: Vec<std::ops::Range<usize>> = Vec::new();
     let mut flush = |run: &mut Vec<std::ops::Range<usize>>| {
         for part in run.chunks(PHRASE_WORDS) {
-            // Words of talk at the ends say nothing.
+            // Trim words of small talk at the ends.
             let weak = |span: &std::ops::Range<usize>| {
                 words::weight(&text[span.clone()].to_lowercase()) < 0.2
             };
@@ -449,7 +456,7 @@ fn phrases(text: &str) -> Vec<&str> {
             let last = part.iter().rposition(|span| !weak(span));
             if let (Some(first), Some(last)) = (first, last) {
                 out.push(&text[part[first].start..part[last].end]);
-                // A pair of words may be worth its place where the run is not.
+                // A single word may fit where the run does not.
                 if last > first {
                     for span in &part[first..=last] {
                         if !weak(span) {
@@ -496,7 +503,8 @@ fn phrases(text: &str) -> Vec<&str> {
     out
 }
 
-/// A subject holds no comma, since commas stand between subjects.
+/// Cleans a subject, which must not contain commas, since commas separate
+/// subjects.
 fn subject(text: &str) -> String {
     let plain = prose::plain(text).replace([',', ';', '"'], " ");
     let plain = plain.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -511,7 +519,8 @@ fn subject(text: &str) -> String {
     }
 }
 
-/// A claim stands in quotation marks, decisions are kept apart by semicolons.
+/// Cleans a value: a claim is written in quotation marks, decisions are
+/// separated by semicolons.
 pub(super) fn value(text: &str, field: Field) -> String {
     let text = prose::plain(text);
     let text = match field {
@@ -521,7 +530,8 @@ pub(super) fn value(text: &str, field: Field) -> String {
     inert(text.trim_end_matches(['.', ' ']))
 }
 
-/// What neither ends a value nor becomes a link, a comment or HTML.
+/// Removes characters that would end a value, or become a link, a comment or
+/// HTML.
 fn inert(text: &str) -> String {
     let mut text = text.replace("](", "] (").replace(['[', ']'], "");
     if text.contains('<') {

@@ -1,6 +1,5 @@
-//! The file itself: `_CLOSETS.md` and its archive to parts and back. A part
-//! that nobody changed keeps its bytes, and lines that are no field of an
-//! entry stay with it.
+//! Parses and renders `_CLOSETS.md` and its archive. An unchanged part keeps
+//! its bytes, and lines of an entry that are not fields stay with it.
 
 use std::ops::Range;
 
@@ -8,7 +7,7 @@ use super::extract::value;
 use super::{Entry, Field};
 use crate::document::{self, Document, content_hash};
 
-/// A closets file in its parts, in order.
+/// A closets file as a sequence of parts.
 #[derive(Debug, Clone)]
 pub struct File {
     text: String,
@@ -18,43 +17,45 @@ pub struct File {
     before: Vec<String>,
 }
 
+/// A part of a closets file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "nearly every part is an entry")]
 pub enum Part {
-    /// Title, marker and whatever stands before the first entry.
+    /// Title, marker and the text before the first entry.
     Head(String),
     Entry(Block),
-    /// The section that names what was archived last.
+    /// The section that names recently archived entries.
     Recent(String),
-    /// Sections of someone else.
+    /// Other sections, which belong to the user.
     Other(String),
 }
 
-/// An entry as it stands in a file.
+/// An entry as it appears in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
-    /// What the heading links to: `stem` or `folder/stem`.
+    /// The link target of the heading: `stem` or `folder/stem`.
     pub name: String,
     pub entry: Entry,
     pub stamp: Option<Stamp>,
-    /// Lines that are no field, as they were.
+    /// Lines that are not fields, verbatim.
     others: Vec<String>,
-    /// Its bytes, heading included, without the blank lines behind it.
+    /// Its bytes, including the heading, without trailing blank lines.
     text: String,
-    /// Counted from 1.
+    /// Line number, from 1.
     pub line: usize,
 }
 
-/// What an entry was made from, in an HTML comment that other tools pass over.
+/// The origin of an entry, in an HTML comment that other tools ignore.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stamp {
-    /// Of the file that the entry describes.
+    /// Hash of the file that the entry describes.
     pub source: String,
-    /// Of the fields as the extractor made them.
+    /// Hash of the fields as the extractor made them.
     pub fields: String,
 }
 
 impl Stamp {
+    /// Creates the stamp of an entry that was extracted from a text.
     pub fn new(source_text: &str, extracted: &Entry) -> Stamp {
         Stamp {
             source: source_hash(source_text),
@@ -90,11 +91,12 @@ fn fields_hash(entry: &Entry) -> String {
 }
 
 impl Block {
+    /// Creates an entry with its text.
     pub fn new(name: &str, entry: Entry, stamp: Stamp, newline: &str) -> Block {
         Block::with_lines(name, entry, stamp, Vec::new(), newline)
     }
 
-    /// The same with other fields; its own further lines stay.
+    /// Returns a copy with other fields; its lines that are not fields stay.
     pub(super) fn with_fields(
         &self,
         name: &str,
@@ -125,30 +127,30 @@ impl Block {
         }
     }
 
-    /// Whether somebody wrote fields other than the extractor's.
+    /// Returns `true` if the fields differ from what the extractor made.
     pub fn is_refined(&self) -> bool {
         self.stamp
             .as_ref()
             .is_none_or(|stamp| stamp.fields != fields_hash(&self.entry))
     }
 
-    /// How long it is, in characters.
+    /// Returns the length in characters.
     pub fn length(&self) -> usize {
         self.text.chars().count() + 1
     }
 
-    /// Its first and last line in the file.
+    /// Returns the first and last line in the file.
     pub fn lines(&self) -> (usize, usize) {
         let further = self.text.matches('\n').count();
         (self.line, self.line + further)
     }
 
-    /// The lines that are not a field.
+    /// Returns the lines that are not fields.
     pub fn notes(&self) -> String {
         self.others.join("\n")
     }
 
-    /// The text without the comment about its origin, which answers nothing.
+    /// Returns the text without the stamp, which matches no query.
     pub fn without_stamp(&self) -> String {
         let lines = self.text.lines().filter(|line| Stamp::read(line).is_none());
         lines.collect::<Vec<_>>().join("\n")
@@ -165,7 +167,7 @@ impl Block {
             line: document.line_of(span.start),
         };
         let end = span.start + text.len();
-        // Where lines begin is for the document to say: a lone CR ends one too.
+        // The document knows where lines begin: a lone CR ends one too.
         let starts = &document.line_starts[block.line - 1..];
         let ends = starts[1..].iter().copied().chain([end]);
         for (number, (start, next)) in starts.iter().copied().zip(ends).enumerate() {
@@ -194,7 +196,7 @@ impl Block {
     }
 }
 
-/// `- subjects: a, b`, with or without the bullet.
+/// Parses `- subjects: a, b`, with or without the bullet.
 fn field(line: &str) -> Option<(Field, Vec<String>)> {
     let line = line.trim();
     let line = line.strip_prefix(['-', '*', '+']).unwrap_or(line);
@@ -231,7 +233,7 @@ fn people(written: &str) -> Vec<String> {
     out
 }
 
-/// Quoted facts; without quotation marks, what semicolons or bars keep apart.
+/// Splits quoted facts; without quotation marks, splits at semicolons or bars.
 fn claims(written: &str) -> Vec<String> {
     let pieces: Vec<&str> = written.split('"').collect();
     let between = pieces.iter().step_by(2);
@@ -275,7 +277,7 @@ fn outside_brackets(written: &str) -> Vec<String> {
 }
 
 impl File {
-    /// Reads a file; never fails.
+    /// Parses a file; never fails.
     pub fn parse(text: impl Into<String>) -> File {
         let document = document::parse(text);
         let mut parts = Vec::new();
@@ -314,7 +316,7 @@ impl File {
         }
     }
 
-    /// An empty file for a hub.
+    /// Creates an empty file for a hub.
     pub fn new(title: &str, paginated: bool) -> File {
         let version = if paginated { "1.1" } else { "1.0" };
         let head = format!("# {title}\n\n<!-- memex-closets:{version} -->");
@@ -326,14 +328,17 @@ impl File {
         }
     }
 
+    /// Returns the line ending of the file.
     pub fn newline(&self) -> &'static str {
         self.newline
     }
 
+    /// Returns the parts in order.
     pub fn parts(&self) -> &[Part] {
         &self.parts
     }
 
+    /// Returns the entries in order.
     pub fn entries(&self) -> impl Iterator<Item = &Block> {
         self.parts.iter().filter_map(|part| match part {
             Part::Entry(block) => Some(block),
@@ -341,9 +346,9 @@ impl File {
         })
     }
 
-    /// The text outside of entries, each line where it is in the file; none
-    /// where there is nothing but title, marker and the list of what was
-    /// archived last.
+    /// Returns the text outside of entries, each line at its line number in the
+    /// file; none if there is only title, marker and the list of archived
+    /// entries.
     pub fn others(&self) -> Option<String> {
         let mut out = String::new();
         let mut at = 0;
@@ -366,7 +371,7 @@ impl File {
         out.lines().any(written).then_some(out)
     }
 
-    /// The version that the marker names, `1.0` or `1.1`.
+    /// Returns the version that the marker states, `1.0` or `1.1`.
     pub fn version(&self) -> Option<&str> {
         let Some(Part::Head(head)) = self.parts.first() else {
             return None;
@@ -375,7 +380,7 @@ impl File {
         rest.split("-->").next().map(str::trim)
     }
 
-    /// Puts the marker in, and raises it once the file has an archive.
+    /// Adds the marker, and raises its version once the file has an archive.
     pub(super) fn mark(&mut self, paginated: bool) {
         let version = self.version().map(str::to_owned);
         let newline = self.newline;
@@ -390,7 +395,7 @@ impl File {
             None => {
                 let version = if paginated { "1.1" } else { "1.0" };
                 let marker = format!("<!-- memex-closets:{version} -->");
-                // Behind the title, where there is one.
+                // After the title, if there is one.
                 let title = head.trim_start_matches('\u{feff}').starts_with("# ");
                 let end = head.find(newline).unwrap_or(head.len());
                 let (first, rest) = head.split_at(if title { end } else { 0 });
@@ -402,8 +407,8 @@ impl File {
         }
     }
 
-    /// Replaces the entries: `kept` says for each one of the file what becomes
-    /// of it, `first` go before all others, `last` behind them.
+    /// Replaces the entries: `kept` returns the new version of each entry or
+    /// none, `first` go before all others, `last` after them.
     pub(super) fn arrange(
         &mut self,
         mut kept: impl FnMut(Block) -> Option<Block>,
@@ -437,7 +442,7 @@ impl File {
         self.parts = out;
     }
 
-    /// Sets or removes the section of what was archived last.
+    /// Sets or removes the section of recently archived entries.
     pub(super) fn set_recent(&mut self, lines: &[String]) {
         let at = self
             .parts
@@ -463,8 +468,8 @@ impl File {
         }
     }
 
-    /// The file's text: the bytes as they were when nothing changed, else the
-    /// parts with a blank line between them.
+    /// Renders the file: the original bytes if nothing changed, else the parts
+    /// with blank lines between them.
     pub fn render(&self) -> String {
         let texts: Vec<&str> = self.parts.iter().map(Part::text).collect();
         if texts == self.before {
@@ -484,7 +489,7 @@ impl Part {
     }
 }
 
-/// What stands before an entry and belongs to none.
+/// Adds the text before an entry that belongs to none.
 fn rest(document: &Document, span: Range<usize>, parts: &mut Vec<Part>) {
     let text = document.str(&span).trim_end();
     if parts.is_empty() {
@@ -494,7 +499,7 @@ fn rest(document: &Document, span: Range<usize>, parts: &mut Vec<Part>) {
     }
 }
 
-/// The name in `## [[name]]`.
+/// Parses the name in `## [[name]]`.
 fn entry_name(heading: &str) -> Option<String> {
     let text = heading
         .trim()

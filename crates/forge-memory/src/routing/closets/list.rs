@@ -1,4 +1,4 @@
-//! Every entry of a workspace's closets, with the file that it describes.
+//! Lists every entry of a workspace's closets, with the file that it describes.
 
 use std::collections::HashMap;
 
@@ -8,38 +8,38 @@ use super::file::File;
 use crate::routing::hubs::{CLOSETS, CLOSETS_ARCHIVE, Hub};
 use crate::workspace::{Error, RelPath, Workspace};
 
-/// An entry and where it was found.
+/// An entry and its location.
 #[derive(Debug, Clone)]
 pub struct Listed {
-    /// As the heading names the file.
+    /// The name in the heading.
     pub name: String,
-    /// The file that it describes, where it exists.
+    /// The file that it describes, if it exists.
     pub path: Option<String>,
     /// The name of the hub.
     pub hub: String,
-    /// Whether it is in the archive of its hub.
+    /// Whether it is in the hub's archive.
     pub archived: bool,
-    /// The closets file, and the first and the last line of the entry in it.
+    /// The closets file, and the first and last line of the entry in it.
     pub closets: String,
     pub lines: (usize, usize),
-    /// The entry as it is written, without the comment about its origin.
+    /// The entry as it is written, without its stamp.
     pub text: String,
-    /// The lines of it that are not a field.
+    /// Its lines that are not fields.
     pub notes: String,
     pub entry: Entry,
 }
 
-/// What the closets of a workspace hold.
+/// The content of all closets of a workspace.
 #[derive(Debug, Clone, Default)]
 pub struct Listing {
     pub entries: Vec<Listed>,
-    /// Text of closets files outside of entries, on the lines where it is.
+    /// Text of closets files outside of entries, at its line numbers.
     pub others: Vec<(RelPath, String)>,
     /// Closets files that could not be read, and why.
     pub unread: Vec<String>,
 }
 
-/// A folder with closets and the documents that they may describe.
+/// A folder with closets, and the documents that they may describe.
 struct Place {
     name: String,
     closets: RelPath,
@@ -47,8 +47,8 @@ struct Place {
     members: Vec<RelPath>,
 }
 
-/// Lists the entries of every hub, and of closets files in folders that no hub
-/// names: other tools write those too.
+/// Lists the entries of every hub, and of closets files in folders that are not
+/// hubs: other tools write those too.
 pub fn list(workspace: &Workspace) -> Result<Listing, Error> {
     let mut places: Vec<Place> = hubs(workspace)?.into_iter().map(Place::of).collect();
     let tree = workspace.tree().files.into_iter().map(|found| found.path);
@@ -80,7 +80,7 @@ impl Place {
         }
     }
 
-    /// The place of a closets file that belongs to no hub.
+    /// Creates the folder of a closets file that belongs to no hub.
     fn around(path: &RelPath, tree: &[RelPath]) -> Result<Place, Error> {
         let folder = path.parent();
         let beside = |name: &str| match &folder {
@@ -139,7 +139,8 @@ impl Place {
         }
     }
 
-    /// The member that an entry names, in short or by more of its path.
+    /// Finds the member that an entry names, by its short name or by the end of
+    /// its path.
     fn described(&self, name: &str, by_name: &HashMap<String, &RelPath>) -> Option<String> {
         let name = name.to_lowercase();
         if let Some(path) = by_name.get(&name) {

@@ -1,5 +1,5 @@
-//! An entry that an agent refined, after its file changed (D14): what the text
-//! still bears out stays, what is new joins it.
+//! Merges an entry that an agent refined with its changed file (D14): values
+//! that the text still supports stay, new ones are added.
 
 use std::collections::HashSet;
 
@@ -9,8 +9,8 @@ use super::words;
 use super::{Entry, Field, LONGEST_ENTRY};
 use crate::document::Document;
 
-/// The refined entry brought up to date with what was extracted from the new
-/// text. Claims that the text still has are never dropped, not even for length.
+/// Merges a refined entry with the one extracted from the new text. Claims that
+/// are still in the text are never dropped, not even for length.
 pub(super) fn merge(refined: &Entry, fresh: &Entry, document: &Document, name: &str) -> Entry {
     let text = comparable(&plain(document.str(&document.body)));
     let words: HashSet<&str> = text
@@ -41,7 +41,7 @@ pub(super) fn merge(refined: &Entry, fresh: &Entry, document: &Document, name: &
             *list = values;
         }
     }
-    // The extractor says `active` where the file says nothing.
+    // `active` is the extractor's default for a file that states no status.
     out.status = match fresh.status.as_str() {
         "active" if !refined.status.is_empty() => refined.status.clone(),
         _ => fresh.status.clone(),
@@ -50,7 +50,7 @@ pub(super) fn merge(refined: &Entry, fresh: &Entry, document: &Document, name: &
     out
 }
 
-/// Whether the text still says what a value says.
+/// Returns `true` if the text still supports a value.
 fn stands(field: Field, value: &str, text: &str, words: &HashSet<&str>) -> bool {
     let wanted = comparable(value);
     if field == Field::Claims || text.contains(&wanted) {
@@ -72,8 +72,8 @@ fn stands(field: Field, value: &str, text: &str, words: &HashSet<&str>) -> bool 
     !telling.is_empty() && there * 2 >= telling.len()
 }
 
-/// Text in the form in which claims are compared: as the extractor would write
-/// it, in small letters, without escapes.
+/// Normalizes a claim for comparison: as the extractor writes it, in lower
+/// case, without escapes.
 fn comparable(text: &str) -> String {
     let written = value(text, Field::Claims).to_lowercase();
     let mut out = String::with_capacity(written.len());
@@ -87,8 +87,8 @@ fn comparable(text: &str) -> String {
     out.trim().to_owned()
 }
 
-/// New values go first, then an agent's, claims last and never those that the
-/// text has.
+/// Removes values while an entry is too long: new ones first, then an agent's;
+/// claims that are in the text are never removed.
 fn shorten(entry: &mut Entry, kept: &[usize; 5], name: &str) {
     let length = |entry: &Entry| {
         let lines = entry.lines();

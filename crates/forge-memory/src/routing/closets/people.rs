@@ -1,6 +1,6 @@
-//! The people that a text names: by front matter, by links, by what is said of
-//! them, by known given names. A capital letter alone makes nobody a person,
-//! and the first word of a sentence proves nothing.
+//! Finds the people that a text names: by front matter, by links, by what they
+//! do, by common given names. A capital letter alone is no evidence, and
+//! neither is the first word of a sentence.
 
 use std::collections::HashMap;
 
@@ -23,7 +23,7 @@ const KEYS: [&str; 9] = [
     "speakers",
 ];
 
-/// At most eight names, those with the best evidence first.
+/// Finds at most eight names, those with the best evidence first.
 pub(super) fn people(document: &Document, sentences: &[Sentence]) -> Vec<String> {
     let mut found = Names::default();
     if let Some(front) = &document.front_matter {
@@ -41,7 +41,8 @@ pub(super) fn people(document: &Document, sentences: &[Sentence]) -> Vec<String>
         }
     }
     for sentence in sentences {
-        // An assistant names people of the world at large.
+        // An assistant mentions celebrities and authors more often than people
+        // of the user.
         let trust = if sentence.voice == Voice::Assistant {
             0.3
         } else {
@@ -52,7 +53,7 @@ pub(super) fn people(document: &Document, sentences: &[Sentence]) -> Vec<String>
     found.best()
 }
 
-/// `[[Alice Wu|Alice]]` is Alice Wu.
+/// Reduces `[[Alice Wu|Alice]]` to Alice Wu.
 fn unlinked(value: &str) -> String {
     let value = value.trim().trim_start_matches("[[").trim_end_matches("]]");
     let value = value.split('|').next().unwrap_or(value);
@@ -61,7 +62,7 @@ fn unlinked(value: &str) -> String {
 
 #[derive(Default)]
 struct Names {
-    /// Lower-case name to how it is written, the evidence, and its first place.
+    /// Name in lower case → its spelling, the evidence, and its first position.
     known: HashMap<String, (String, f32, usize)>,
 }
 
@@ -88,7 +89,7 @@ impl Names {
 
     fn best(self) -> Vec<String> {
         let mut names: Vec<_> = self.known.into_values().collect();
-        // `Ana` is `Ana Wu` where a text has both.
+        // `Ana` is `Ana Wu` if a text has both.
         let full: Vec<String> = names
             .iter()
             .filter(|name| name.0.contains(' '))
@@ -110,7 +111,7 @@ impl Names {
 fn in_sentence(text: &str, trust: f32, found: &mut Names) {
     let tokens: Vec<&str> = text.split(' ').collect();
     let lower: Vec<String> = tokens.iter().map(|t| bare(t).to_lowercase()).collect();
-    // A line that shouts, or a title, capitalises everything.
+    // A line in capitals, or a title, capitalizes every word.
     let capitals = tokens.iter().filter(|t| is_name(bare(t))).count();
     let title = tokens.len() >= 4 && capitals * 3 > tokens.len() * 2;
     let mut at = 0;
@@ -120,7 +121,7 @@ fn in_sentence(text: &str, trust: f32, found: &mut Names) {
             at += 1;
             continue;
         }
-        // `meine Schwester Ana`: the relation is no part of the name.
+        // `meine Schwester Ana`: the relation is not part of the name.
         if has(words::RELATIONS, &lower[at]) && at + 1 < tokens.len() {
             at += 1;
             continue;
@@ -156,7 +157,8 @@ fn in_sentence(text: &str, trust: f32, found: &mut Names) {
         } else {
             0.0
         };
-        // Behind a relation or a verb, one more capital word may be a place.
+        // After a relation or before a verb, another capitalized word may be a
+        // place.
         let take = if given || honorific || relation || said {
             end
         } else {
@@ -171,7 +173,7 @@ fn in_sentence(text: &str, trust: f32, found: &mut Names) {
     }
 }
 
-/// A word without what stands around it and without a possessive.
+/// Strips punctuation and a possessive ending from a word.
 fn bare(token: &str) -> &str {
     let word = token.trim_matches(|c: char| !c.is_alphanumeric());
     word.strip_suffix("'s")
@@ -179,7 +181,8 @@ fn bare(token: &str) -> &str {
         .unwrap_or(word)
 }
 
-/// `Ana`, `O'Neill`, `Jean-Luc`, but not `API` or `iPhone4`.
+/// Returns `true` for `Ana`, `O'Neill`, `Jean-Luc`, but not for `API` or
+/// `iPhone4`.
 fn is_name(word: &str) -> bool {
     let mut chars = word.chars();
     chars.next().is_some_and(char::is_uppercase)

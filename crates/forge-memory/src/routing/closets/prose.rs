@@ -1,11 +1,11 @@
-//! A document as sentences: who says each, and what stands beside it. Code,
-//! HTML and front matter are left out, marks of emphasis and links dropped.
+//! Splits a document into sentences, with their speaker and position. Omits
+//! code, HTML and front matter, and strips emphasis and links.
 
 use std::ops::Range;
 
 use crate::document::{BlockKind, Document, Voice, turn};
 
-/// Where a sentence stands.
+/// The position of a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Heading,
@@ -20,7 +20,7 @@ pub(super) struct Sentence {
     pub(super) place: Place,
 }
 
-/// The sentences of a document, in order.
+/// Splits a document into sentences, in order.
 pub(super) fn sentences(document: &Document) -> Vec<Sentence> {
     let mut out = Vec::new();
     let chat = is_chat(document);
@@ -74,8 +74,8 @@ fn push(out: &mut Vec<Sentence>, pending: &mut String, voice: Voice, place: Plac
     }
 }
 
-/// Whether a line says where a link leads, `[label]: address "title"`, which
-/// is not prose. A footnote is.
+/// Returns `true` for a link definition, `[label]: address "title"`, which is
+/// not prose. A footnote is prose.
 fn is_link_definition(line: &str) -> bool {
     let inner = line.trim().strip_prefix('[');
     let Some((label, target)) = inner.and_then(|inner| inner.split_once("]:")) else {
@@ -88,7 +88,7 @@ fn is_link_definition(line: &str) -> bool {
     !label.starts_with(['^', '[']) && address && titled
 }
 
-/// Whether two parties take turns and one of them is an assistant.
+/// Returns `true` if a user and an assistant take turns.
 fn is_chat(document: &Document) -> bool {
     let mut users = 0;
     let mut assistants = 0;
@@ -102,7 +102,8 @@ fn is_chat(document: &Document) -> bool {
     users > 0 && assistants > 0
 }
 
-/// A line without the marks of lists, quotes, headings and table rows.
+/// Strips the marks of lists, quotes, headings and table rows from a line, and
+/// returns whether there was one.
 fn unmarked(line: &str) -> (bool, &str) {
     let text = line.trim_start_matches(|c: char| c.is_whitespace() || c == '>');
     let bytes = text.as_bytes();
@@ -124,8 +125,8 @@ fn unmarked(line: &str) -> (bool, &str) {
     (true, rest)
 }
 
-/// Text as it is read aloud: no emphasis, no code marks, links by their label,
-/// one space between words.
+/// Returns text without emphasis and code marks, with links as their labels and
+/// single spaces.
 pub(super) fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let bytes = text.as_bytes();
@@ -143,7 +144,7 @@ pub(super) fn plain(text: &str) -> String {
                 at = next;
             }
             '[' if bytes.get(next) == Some(&b'[') => {
-                // A link by name, shown as its alias.
+                // A wikilink, reduced to its alias.
                 match find_within(text, next + 1, "]]", MAX_NAME_BYTES) {
                     Some(end) => {
                         let inner = &text[next + 1..end];
@@ -178,13 +179,13 @@ pub(super) fn plain(text: &str) -> String {
     out
 }
 
-/// The longest name between double brackets, and the longest address of a link,
-/// that are read as such.
+/// Maximum lengths of a wikilink's name and of a link's address; longer ones
+/// are plain text.
 const MAX_NAME_BYTES: usize = 200;
 const MAX_ADDRESS_BYTES: usize = 500;
 
-/// Where `mark` stands within so many bytes from a place. To look further would
-/// read the rest of the text again at every bracket that is never closed.
+/// Finds `mark` within `max_bytes`. Without the limit, every bracket that is
+/// never closed would cause a scan of the rest of the text.
 fn find_within(text: &str, from: usize, mark: &str, max_bytes: usize) -> Option<usize> {
     let end = text.len().min(from + max_bytes);
     let found = memchr::memmem::find(&text.as_bytes()[from..end], mark.as_bytes());
@@ -197,7 +198,7 @@ fn word_space(out: &mut String, space: &mut bool) {
     }
 }
 
-/// Where sentences begin and end in plain text.
+/// Splits plain text into sentences.
 fn split(text: &str) -> Vec<Range<usize>> {
     let mut spans = Vec::new();
     let mut start = 0;
@@ -233,7 +234,7 @@ fn split(text: &str) -> Vec<Range<usize>> {
     spans
 }
 
-/// Whether the full stop behind this text belongs to its last word.
+/// Returns `true` if the full stop after this text belongs to its last word.
 fn is_abbreviation(text: &str) -> bool {
     let word = text.rsplit([' ', '(']).next().unwrap_or(text);
     let lower = word.to_lowercase();
@@ -263,7 +264,7 @@ fn is_abbreviation(text: &str) -> bool {
         ) && lower != "no"
 }
 
-/// Pieces of a long sentence at which it can be cut and still be read.
+/// Splits a long sentence into clauses that can be read alone.
 pub(super) fn clauses(sentence: &str) -> Vec<&str> {
     const CUTS: [&str; 9] = [
         "; ",
@@ -278,8 +279,8 @@ pub(super) fn clauses(sentence: &str) -> Vec<&str> {
     ];
     let mut out = Vec::new();
     let (mut start, mut at) = (0, 0);
-    // One pass: to look for each cut in turn would read the rest of the
-    // sentence for every cut that it does not have.
+    // One pass: a search for each separator in turn would scan the rest of the
+    // sentence for every separator that it does not contain.
     while let Some(next) = sentence[at..].find([';', ',', ' ']).map(|it| at + it) {
         let cut = CUTS.iter().find(|cut| sentence[next..].starts_with(**cut));
         at = next + cut.map_or(1, |cut| cut.len());

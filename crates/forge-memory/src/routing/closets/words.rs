@@ -1,12 +1,12 @@
-//! The words that extraction goes by, as tables: what says nothing, what
-//! reports a decision, who is a person. Six languages where the text allows.
+//! Word tables for extraction: stop words, verbs of decisions, evidence for
+//! people. Six languages where possible.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::embed;
 
-/// Words that say nothing about what a text is about.
+/// Words without information about the topic.
 const EMPTY: &str = "\
 a about above after again against all also although always am an and another any anybody anyone \
 anything are aren around as at away back be because been before being below between both but by \
@@ -44,7 +44,7 @@ se già ho hai abbiamo hanno ci si \
 os um uma e ou mas não é são eu ele ela nós meu minha seu sua isso isto que quem onde com sem para \
 por do da dos das no na nos nas ao à mais muito também como já há foi";
 
-/// Words of talk rather than of matter: they count, but little.
+/// Words of small talk: they count, but little.
 const TALK: &str = "\
 advice suggest suggestion suggestions recommend recommendation recommendations recommended tips tip \
 ideas idea help helpful helps helping question questions interested interesting planning plan plans \
@@ -66,7 +66,7 @@ pub(super) struct Lexicon {
     flat: HashMap<&'static str, f32>,
 }
 
-/// The weight of words that no table names comes from how common they are.
+/// The weights of words in the tables. Others are weighted by their frequency.
 pub(super) static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
     let mut flat: HashMap<&str, f32> = HashMap::new();
     flat.extend(TALK.split_ascii_whitespace().map(|word| (word, 0.15)));
@@ -74,9 +74,9 @@ pub(super) static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
     Lexicon { flat }
 });
 
-/// How much a word in lower case tells, from 0 to 1. It grows with the
-/// logarithm of how many words are more common, as an inverse document
-/// frequency does in a large body of text.
+/// Weighs the information of a word in lower case, from 0 to 1. It grows with
+/// the logarithm of how many words are more common, like an inverse document
+/// frequency in a large corpus.
 pub(super) fn weight(word: &str) -> f32 {
     let stem = word
         .strip_suffix("'s")
@@ -90,7 +90,8 @@ pub(super) fn weight(word: &str) -> f32 {
         let plain = word.bytes().any(|b| b.is_ascii_alphabetic()) || word.len() > 4;
         return if plain { 0.7 } else { 0.4 };
     }
-    // A compound tells what its parts tell, though no list has it.
+    // A compound has the average weight of its parts, because no frequency list
+    // contains it.
     if head.contains(['-', '/', '_']) {
         let parts: Vec<f32> = head
             .split(['-', '/', '_'])
@@ -108,13 +109,13 @@ pub(super) fn weight(word: &str) -> f32 {
     ((rank.max(1.0).ln() - 4.5) / 5.75).clamp(0.1, 1.0)
 }
 
-/// Whether a word in lower case says nothing about the matter.
+/// Returns `true` if a word in lower case has no information about the topic.
 pub(crate) fn is_empty_word(word: &str) -> bool {
     LEXICON.flat.get(word) == Some(&0.0)
 }
 
-/// Verbs and phrases that report a decision or its reversal, folded to lower
-/// case; a trailing `*` stands for any ending.
+/// Verbs and phrases that report a decision or its reversal, in lower case. A
+/// match may continue, so that the stem `reemplaz` covers its endings.
 pub(super) const DECISIONS: [&str; 74] = [
     "switched",
     "switching from",
@@ -206,11 +207,11 @@ yo mi mis me nosotros nuestro nuestra soy tengo vivo trabajo estoy \
 io mio mia miei mie noi nostro nostra sono ho \
 eu meu minha meus minhas nós nosso nossa sou tenho moro";
 
-/// Words with which something is denied or required.
+/// Words that deny or require something.
 pub(super) const FIRM: &str = "not never must only always cannot nie kein keine nicht muss jamais \
     nunca mai siempre sempre";
 
-/// Sentences that begin so introduce others and state nothing.
+/// Openings of sentences that introduce others and state nothing.
 pub(super) const INTRODUCTIONS: [&str; 10] = [
     "in this document",
     "in this article",
@@ -224,7 +225,7 @@ pub(super) const INTRODUCTIONS: [&str; 10] = [
     "here is a ",
 ];
 
-/// Openings of a sentence that say nothing themselves.
+/// Openings of a sentence that carry no information and are removed.
 pub(super) const THROAT_CLEARING: [&str; 44] = [
     "by the way, ",
     "btw, ",
@@ -272,7 +273,7 @@ pub(super) const THROAT_CLEARING: [&str; 44] = [
     "übrigens, ",
 ];
 
-/// Words before a name that make it a person's.
+/// Titles that mark the name after them as a person.
 pub(super) const HONORIFICS: &str = "\
 mr mrs ms miss mx dr prof professor sir dame lord lady madam rev reverend father sister saint judge \
 captain coach uncle aunt auntie grandma grandpa grandmother grandfather herr frau señor señora don \
@@ -288,14 +289,14 @@ sœur soeur frère femme mari ami amie collègue fils fille \
 hermana hermano esposa esposo amigo amiga jefe hijo hija madre padre \
 sorella fratello moglie marito amica collega figlio figlia irmã irmão marido filho filha";
 
-/// Verbs behind a name that only people do.
+/// Verbs that mark the name before them as a person.
 pub(super) const SAYING: &str = "\
 said says say asked asks told tells replied replies wrote writes thinks thought wants wanted argued \
 argues suggested suggests proposed proposes agreed agrees disagreed objected joined mentioned \
 explained noted believes prefers confirmed approved owns leads sagt sagte meint schrieb dit a-dit \
 écrit dijo dice escribió disse dice scrive escreveu";
 
-/// Common given names; a capital letter within a sentence decides with them.
+/// Common given names; they count only with a capital letter within a sentence.
 pub(super) const GIVEN: &str = "\
 aaron abby abigail adam adrian ahmed aisha alan albert alejandro alessandro alex alexander alexandra \
 alexis alice alicia alison allison amanda amber amelia amir amy ana andrea andreas andrew andy angela \
@@ -327,7 +328,7 @@ tiffany tim timothy tina todd tom tommy tony tracy travis tyler ursula valerie v
 victor victoria vincent violet vivian walter wanda wayne wendy werner wesley william wolfgang xavier \
 yuki yusuf yvonne zach zachary zoe";
 
-/// Given names that are also words, and so need more than a capital letter.
+/// Given names that are ordinary words too, and so need more evidence.
 pub(super) const AMBIGUOUS: &str = "amber chase daisy dan don grant hope jack jan jean jordan joy lee \
     leo lily logan luna madison mark may robin rosa rose ruby sue violet will austin dallas kim";
 
