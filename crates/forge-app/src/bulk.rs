@@ -197,6 +197,8 @@ impl<'a> Run<'a> {
             Status::Partial => "partial",
         };
         let _ = write!(line, "  status={status}");
+        // The log is written before the lock is released, so that the next run
+        // finds this one in it.
         let (log, lock) = (self.skill.log(), self.skill.lock());
         self.workspace.append_machine(&log, &line, usize::MAX, 0)?;
         // Another run may have replaced this lock as abandoned; it is removed
@@ -226,6 +228,8 @@ impl Logged {
             .filter_map(|field| field.split_once('='))
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .collect();
+        // Every run has a status in its line, so a line without one is not a
+        // run.
         let status = counts.iter().position(|(name, _)| name == "status")?;
         let (_, status) = counts.remove(status);
         Some(Logged {
@@ -280,6 +284,7 @@ fn first(line: &str) -> Option<Timestamp> {
         Ok(when) => return Some(when),
         Err(_) => field,
     };
+    // A time without a zone, as other tools write it, counts as UTC.
     let local: jiff::civil::DateTime = field.parse().ok()?;
     Some(local.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp())
 }

@@ -236,12 +236,15 @@ fn topic(workspace: &Workspace, path: &RelPath) -> Result<Result<Topic, String>,
     }
     let document = document::parse(text);
     let front = document.front_matter.as_ref();
+    // A document that was imported from Claude Code's memory is not exported
+    // back to it.
     let from = front.and_then(|front| front.text("source"));
     if from.is_some_and(|it| it.starts_with("claude-memory")) {
         return Ok(Err("it comes from there".to_owned()));
     }
     let title = document.title().unwrap_or(path.stem()).to_owned();
     let name = match slug(path.stem()) {
+        // On a file system that ignores case, `memory.md` is the index itself.
         Ok(name) if name != "memory" => format!("{name}.md"),
         _ => return Ok(Err("its name cannot be one there".to_owned())),
     };

@@ -139,6 +139,8 @@ pub fn plan_sharing(
     let vault = Vault::read(workspace);
     let renaming = links::rename(workspace, &vault, &from, &to)?;
     let mut proposal = renaming.proposal;
+    // Without the ignore rule, the next `git add .` would publish the private
+    // file.
     if direction == ShareDirection::MakePrivate
         && let Some(rule) = private::ignoring(workspace)?
     {

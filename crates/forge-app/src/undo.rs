@@ -90,6 +90,8 @@ pub fn undo(
         .undo(id, now)
         .map_err(|error| explain(workspace, error))?;
     let restored = |path: RelPath| RestoredFile {
+        // The undo has already happened, so a missing file is one that the
+        // change had created.
         is_removed: workspace.absolute(&path).symlink_metadata().is_err(),
         path,
     };

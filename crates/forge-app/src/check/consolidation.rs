@@ -272,6 +272,7 @@ fn rewrite_graph(survey: &Survey<'_>, proposal: &mut Proposal) {
     let Ok(path) = RelPath::new(GRAPH_FILE) else {
         return;
     };
+    // Without typed edges there is nothing to draw.
     if survey.manifest().is_none() || survey.graph().typed().next().is_none() {
         return;
     }

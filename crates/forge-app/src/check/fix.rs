@@ -201,6 +201,8 @@ pub fn plan_fix(survey: &Survey<'_>) -> Result<CheckFix, mind::Error> {
             }
         }
     }
+    // Rows are looked up in the text with the new summaries, so that both
+    // become one edit of the manifest.
     let base = Manifest::parse(base);
     let mut edits = edits_that_remove(&base, &removals);
     edits.extend(archive.and_then(|it| consolidation::row_of_archive(&base, &it, survey.now)));
@@ -290,6 +292,8 @@ fn drop_dead(survey: &Survey<'_>, proposal: &mut Proposal) -> Result<(), Error> 
         let mut edits: Vec<Edit> = Vec::new();
         for link in &note.links {
             let missing = survey.vault().resolve(index, link).file().is_none();
+            // An entry may have several links; it is removed once, since edits
+            // must not overlap.
             if let Some(span) = entry_of(&document, link, is_closets)
                 && missing
                 && link.is_wiki()

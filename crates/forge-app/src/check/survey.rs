@@ -93,6 +93,7 @@ impl<'a> Survey<'a> {
 
     /// Returns the manifest, if there is one.
     pub fn manifest(&self) -> Option<&Manifest> {
+        // A file of this name without a marker and tiers is not a manifest.
         let read = || Manifest::read(self.workspace).filter(|it| it.mode() != Mode::Absent);
         self.manifest.get_or_init(read).as_ref()
     }

@@ -427,6 +427,8 @@ fn answers(
     (embedded, all): (usize, usize),
 ) -> Result<Answered, crate::index::Error> {
     let forgotten = forget::forgotten(workspace).unwrap_or_default();
+    // Forgotten documents are excluded from searches, so no query can find
+    // them.
     let usable = |entry: &&Entry| entry.problem.is_none() && !forgotten.contains(&entry.path);
     for entry in catalogue.iter().filter(usable) {
         for passage in index.passages_of(&entry.path)? {

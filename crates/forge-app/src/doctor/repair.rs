@@ -93,6 +93,7 @@ pub fn plan(workspace: &Workspace, named: &[RelPath], now: Timestamp) -> Repair 
     for (path, kept) in kept {
         repair.proposal.add(path, kept.before, kept.after);
     }
+    // Last, because the list includes the legacy files that this repair adds.
     list(workspace, &mut repair);
     repair
 }

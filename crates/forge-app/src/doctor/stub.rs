@@ -43,6 +43,8 @@ pub enum Verdict {
 
 /// Makes a stub of `text`, the text of `source`, whose rest goes to `legacy`.
 pub fn stub(text: &str, source: &RelPath, legacy: &RelPath, limit: usize) -> Verdict {
+    // `shorten` stays below its limit, while the configured one may be reached:
+    // hence the one more.
     let limit = STUB_TOKENS.min(limit + 1);
     let shortened = shorten(text, limit, |stays, document| {
         with_pointer(&with_paths(&stays.render(document), source), legacy)
@@ -91,9 +93,13 @@ fn shorten(
 ) -> Result<(Stays, String, usize), Verdict> {
     let document = document::parse(text);
     let mut least: Option<(Stays, String, usize)> = None;
+    // The more generous extent comes first, since the first text below the
+    // limit is used.
     for extent in [Extent::Sections, Extent::Commands] {
         let stays = Stays::of(&document, extent);
         let text = render(&stays, &document);
+        // The pointer takes space too, so a form may be longer than the
+        // original.
         if stays.lines.iter().all(|stays| *stays) || text.len() >= document.text.len() {
             continue;
         }
@@ -242,6 +248,8 @@ impl Stays {
                 all.fill(true);
             }
         }
+        // From the end, so that a line which introduces a kept introduction is
+        // kept as well.
         for at in (0..items.len()).rev() {
             let introduces = items[at].text.ends_with(':');
             let next = items.get(at + 1).zip(rules.get(at + 1));

@@ -79,6 +79,8 @@ impl<'a> ReadingPlan<'a> {
         index: Option<(&'a Index, &IndexReading)>,
         depth: ReadingDepth,
     ) -> ReadingPlan<'a> {
+        // Opening 200,000 files alone takes as long as two searches without
+        // changes, hence the sample.
         let (Some((index, reading)), ReadingDepth::Sample { most, turn }) = (index, depth) else {
             return ReadingPlan::everything();
         };
@@ -98,6 +100,8 @@ impl<'a> ReadingPlan<'a> {
         let vouch = |found: &Found, entry: &Entry| {
             let traits = traits.get(&entry.id).copied().unwrap_or_default();
             let traits = TextTraits::from_bits(traits);
+            // A stamp proves that a file is unchanged only if the file was
+            // older than the moment of reading, by the file system's own clock.
             let is_vouched = entry.problem.is_none()
                 && entry.stamp.proves_unchanged(found.size, found.changed_ns)
                 && !traits.has_findings()
@@ -174,6 +178,7 @@ impl<'a> ReadingPlan<'a> {
         let believed = (0..self.vouchers.len())
             .filter(|at| is_believed(&self.vouchers[*at]))
             .collect();
+        // Without vouchers no file counts as believed any more.
         self.vouchers.clear();
         self.list_is_current = false;
         believed

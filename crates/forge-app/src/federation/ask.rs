@@ -58,6 +58,7 @@ pub fn ask(
 
 /// Searches one source through its maps and its index.
 fn one(source: &Source, embedder: &dyn Embedder, ask: &Ask) -> Result<Answered, String> {
+    // A relative path would depend on the current directory.
     if !source.path.is_absolute() {
         return Err(format!(
             "its path is not absolute: {}",
@@ -101,6 +102,7 @@ fn indexed_answer(
     ask: &Ask,
     notes: &mut Vec<String>,
 ) -> Result<Option<Answer>, refresh::Error> {
+    // Read-only, so that a search leaves no trace in another workspace.
     let Some(index) = Index::open_read_only(&workspace.derived())? else {
         return Ok(None);
     };

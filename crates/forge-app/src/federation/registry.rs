@@ -227,6 +227,7 @@ impl Registry {
         &self,
         edit: impl FnOnce(&Document, &[Entry]) -> Result<Edit, Error>,
     ) -> Result<(), Error> {
+        // Two processes may register workspaces at the same moment.
         let _lock = lock_outside(&self.file, "The registry of sources")?;
         let before = self.file.read_text()?;
         let text = before.clone().unwrap_or_else(|| HEAD.to_owned());
@@ -237,6 +238,8 @@ impl Registry {
         if before.as_deref() == Some(after.as_str()) {
             return Ok(());
         }
+        // Only the first edit makes a backup, which keeps the file as it was
+        // before this program.
         let had_backup = self.file.read_backup()?.is_some();
         let change = OutsideChange {
             file: self.file.clone(),

@@ -444,6 +444,7 @@ fn connect(file: &Path) -> rusqlite::Result<Connection> {
         PathBuf::from(name)
     };
     let open = |mode: &str| {
+        // These characters have a meaning in a URI.
         let path = file.to_string_lossy();
         let path = path
             .replace('%', "%25")
@@ -469,6 +470,8 @@ fn when(row: &Row, name: &str) -> Option<Timestamp> {
         return Some(when);
     }
     let number: i64 = row.get(&format!("{name}_epoch"))?.parse().ok()?;
+    // As milliseconds this is a day in 1973, as seconds one in the year 5138,
+    // so the two units cannot be confused.
     let millis = if number > 100_000_000_000 {
         number
     } else {

@@ -137,6 +137,8 @@ fn next_line(
             Some(at) => (at + 1, true),
             None => (bytes.len(), false),
         };
+        // Also of a line that is too long, so that the hash covers every byte
+        // read.
         hasher.update(&bytes[..taken]);
         long |= line.len() + taken > MOST_LINE;
         if long {

@@ -179,10 +179,14 @@ impl<'a> Landing<'a> {
             return (Outcome::Unchanged, None);
         }
         let keys = Head::keys_of(&incoming.text);
+        // The hash of the last import differs from that of the text now only if
+        // a person has edited it.
         let edited = get(IMPORTED_HASH) != Some(print(before, &keys));
         if edited && !self.options.force {
             return (Outcome::Kept, None);
         }
+        // An update keeps the day of the first import, so that an unchanged
+        // document stays the same to the byte.
         let imported = get(IMPORTED).unwrap_or(today);
         let after = stamped(incoming, &imported, Some(before));
         match (after == before, edited) {
@@ -295,6 +299,7 @@ fn stamped(incoming: &Incoming, imported: &str, before: Option<&str>) -> String 
     } else {
         ""
     };
+    // A new front matter gets the line ends of the body.
     if body.contains("\r\n") && end == 0 {
         format!("{}{body}", format!("{head}{gap}").replace('\n', "\r\n"))
     } else {

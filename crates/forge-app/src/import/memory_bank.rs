@@ -27,6 +27,7 @@ pub fn run(workspace: &Workspace, folder: &Path, options: &Options) -> Result<Re
         folders: true,
         names: |_| Vec::new(),
     };
+    // Without state files there is nothing to propose entries for.
     let has_state = workspace.root().join(MIND_FOLDER).is_dir();
     for note in notes::below(folder, options, &mut landing.report) {
         notes::place(workspace, &note, &kind, &mut landing)?;

@@ -70,6 +70,7 @@ pub(super) fn below(folder: &Path, options: &Options, report: &mut Report) -> Ve
         report.older += usize::from(old);
         !old
     });
+    // A limit keeps the newest notes, which are then sorted by name again.
     if let Some(limit) = options.limit {
         notes.sort_by_cached_key(|note| {
             (std::cmp::Reverse(modified(&note.file)), note.name.clone())

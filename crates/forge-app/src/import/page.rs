@@ -351,6 +351,7 @@ pub(super) fn quoted(text: &str) -> String {
     let mut prose = String::new();
     let mut lines = text.lines().peekable();
     let flush = |prose: &mut String, out: &mut String| {
+        // A link or an image in a conversation must not become one of the page.
         let inert = document::inert_block(prose).replace("](", "]\\(");
         prose.clear();
         if !inert.is_empty() {
@@ -378,6 +379,8 @@ pub(super) fn quoted(text: &str) -> String {
             out.push_str("\n\n");
         }
         let longest = code.iter().map(|line| longest_run(line)).max().unwrap_or(0);
+        // One backtick more than the longest run inside, so that no line of the
+        // code closes the fence.
         let marks = "`".repeat(longest.max(2) + 1);
         out.push_str(&format!("{marks}{}\n", language(info)));
         for line in code {

@@ -201,6 +201,7 @@ impl Session {
                 Some(Reader::Codex(reader)) => reader.record(record),
                 None => {}
             }
+            // A file of another format is not read to its end.
             foreign.is_none() && unknown < MOST_FOREIGN
         })?;
         let session = match reader {

@@ -267,6 +267,7 @@ fn list_and_check(
         let hubs: Vec<&Hub> = hubs.iter().filter(|it| has(it)).collect();
         refresh_closets(workspace, &hubs, now, ended)?;
     }
+    // Summaries of an older format are for `manifest refresh` and `upgrade`.
     let current = manifest.summary_format() >= Some(SUMMARY_FORMAT);
     if manifest.mode() == Mode::Full && current {
         let plan = resummarize::plan(workspace, false)?;

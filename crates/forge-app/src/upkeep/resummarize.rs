@@ -240,7 +240,10 @@ impl<'a> Look<'a> {
         }
         let key = format!("{page} {}", entry.target);
         let now = content_hash(&entry.text);
+        // The stored hash is that of the text in the row, so it was not edited
+        // since.
         let ours = self.plan.known.rows.get(&key) == Some(&now);
+        // Compared in the form in which a cell is read back.
         if entry.text == document::cell_shown(&document::cell_text(new)) {
             self.plan.remembered.rows.insert(key, now);
             return None;

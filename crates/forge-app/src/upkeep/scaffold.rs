@@ -31,6 +31,7 @@ pub(super) fn plan_after(
         let path = layout::resolve(workspace, manifest.as_ref(), file);
         let moved = moves.iter().find(|it| it.from == path);
         let path = moved.map_or(path, |it| it.to.clone());
+        // A file that moves there must not be replaced by an empty one.
         let arrives = moves.iter().any(|it| it.to == path);
         let target = path.as_str().trim_end_matches(".md");
         let (summary, volatility) = described(file);

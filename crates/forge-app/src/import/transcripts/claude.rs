@@ -56,6 +56,8 @@ impl Reader {
         session.learn(|session| &mut session.version, &record["version"]);
         let aside = record["isSidechain"] == true && !self.is_helper;
         let node = self.tree.add(record, aside);
+        // The newest answer marks the branch that the conversation took:
+        // clients attach their own commands anywhere in the tree.
         if kind == "assistant" && !aside {
             self.tree.answered = node.or(self.tree.answered);
         }
@@ -70,6 +72,7 @@ impl Reader {
             "assistant" => self.assistant(record, when, node),
             "attachment" => self.attachment(record, when, node),
             "summary" => session.learn(|session| &mut session.title, &record["summary"]),
+            // A title from the user replaces one from the client.
             "custom-title" => {
                 session.title = None;
                 session.learn(|session| &mut session.title, &record["customTitle"]);

@@ -216,6 +216,8 @@ fn read(workspace: &Workspace, path: &RelPath, folders: &[String], now: Timestam
     let headings = document.sections.iter().map(|it| it.title.as_str());
     for named in [path.stem(), &title].into_iter().chain(headings) {
         for word in words_of(named) {
+            // A word in a name or a heading counts half as much again as one in
+            // the text.
             *words.entry(word.clone()).or_default() += 1.5;
             strong.insert(word);
         }
@@ -334,6 +336,8 @@ fn sort_loose(
         let Some((score, folder, words)) = scores.into_iter().next() else {
             continue;
         };
+        // A note that is similar to no domain, or about equally to two, stays
+        // where it is.
         if score < ALIKE || score < CLEARLY * next {
             continue;
         }
@@ -369,6 +373,7 @@ fn group_rest(notes: &[Note], home: &mut BTreeMap<RelPath, String>, plan: &mut P
             let why = format!("speaks of {word}");
             put(note, &folder, why, home, plan);
         }
+        // Each round must sort a note, or the loop would not end.
         if home.len() == before {
             return;
         }
