@@ -138,6 +138,7 @@ impl Scope {
     pub fn new(tenant: &str, workspace: &str) -> Result<Scope, Error> {
         for name in [tenant, workspace] {
             let plain = |it: u8| it.is_ascii_alphanumeric() || b"._-".contains(&it);
+            // No slash, since that separates the parts of a node's key.
             if name.is_empty() || name.len() > 100 || !name.bytes().all(plain) {
                 return Err(Error::Name(name.to_owned()));
             }

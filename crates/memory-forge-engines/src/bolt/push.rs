@@ -55,6 +55,8 @@ fn sum(records: &[Record], triples: &[Triple]) -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&FORMAT.to_le_bytes());
     let mut add = |text: &str| {
+        // The length separates the texts: otherwise `ab`, `c` and `a`, `bc`
+        // would have the same hash.
         hasher.update(&(text.len() as u64).to_le_bytes());
         hasher.update(text.as_bytes());
     };
@@ -96,6 +98,8 @@ fn projected(graph: &Graph, scope: &Scope) -> (Vec<Record>, Vec<Triple>) {
             ("weight", i64::from(work.weight()).into()),
             ("rejections", i64::from(work.rejections).into()),
         ];
+        // The format is a part of the hash, so that a new one writes every node
+        // again.
         let hash = blake3::hash(format!("{FORMAT}{properties:?}").as_bytes());
         records.push(Record {
             key: scope.key(&node.id),
@@ -128,6 +132,8 @@ impl Server {
     /// seen everything that the others wrote.
     pub fn push(&mut self, graph: &Graph, at: &str, force: bool) -> Result<GraphPushReport, Error> {
         for attempt in 0..ATTEMPTS {
+            // A repeated push compares the nodes even if the hash is the same:
+            // the other push may have written in between.
             match self.push_once(graph, at, force || attempt > 0) {
                 Err(Error::Overtaken) => {}
                 outcome => return outcome,
@@ -401,6 +407,7 @@ impl Server {
             .param("relations", pushed.relations as i64)
             .param("at", at),
         )?;
+        // No row matches once another push has taken the next number.
         if rows.is_empty() {
             Err(Error::Overtaken)
         } else {

@@ -97,6 +97,8 @@ async fn patiently(client: &Client, attempts: u32, sql: &str) -> Result<bool, Er
         }
         client
             .batch_execute(&format!(
+                // A savepoint, since a failed statement would end the whole
+                // transaction.
                 "savepoint patient; set local lock_timeout = '{LOCK_WAIT}'"
             ))
             .await?;
@@ -131,6 +133,7 @@ async fn held_by_others(client: &Client, table: &str) -> Error {
     let sql = "select coalesce(string_agg(distinct coalesce(a.usename, '?') || ' (process ' || a.pid || ')', ', '), '')
          from pg_locks l join pg_stat_activity a on a.pid = l.pid
          where l.relation = to_regclass($1) and l.granted and l.pid <> pg_backend_pid()";
+    // The owner may not see other sessions; the administrator's own login may.
     let rows = match client.batch_execute("reset role").await {
         Ok(()) => client.query_typed(sql, &[(&table, Type::TEXT)]).await,
         Err(error) => Err(error),

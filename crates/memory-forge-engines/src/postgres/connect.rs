@@ -341,6 +341,8 @@ fn servers(all: &Config, passfile: Option<&Path>) -> Result<Vec<HostConfig>, Err
             #[cfg(unix)]
             Host::Unix(path) => {
                 config.host_path(path);
+                // As for every PostgreSQL client, the password file has the
+                // socket as `localhost`.
                 (path.display().to_string(), "localhost")
             }
         };
@@ -355,6 +357,8 @@ fn servers(all: &Config, passfile: Option<&Path>) -> Result<Vec<HostConfig>, Err
             let wanted = passfile::Wanted {
                 host: pass_host,
                 port,
+                // As on the server, the default database is named after the
+                // login.
                 database: all.get_dbname().unwrap_or(login),
                 login,
             };

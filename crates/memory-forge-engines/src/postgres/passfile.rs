@@ -31,6 +31,7 @@ pub(super) fn look_up(path: &Path, wanted: &Wanted) -> Result<Option<String>, St
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
+        // As `psql` does: a file that others may read is ignored.
         if about.permissions().mode() & 0o077 != 0 {
             return unusable("others may read it; `chmod 600` changes that");
         }
@@ -51,6 +52,7 @@ fn of_line(line: &str, wanted: &Wanted) -> Option<String> {
     let mut rest = line;
     for value in [wanted.host, &port, wanted.database, wanted.login] {
         let (field, after) = field(rest)?;
+        // Only a bare `*` matches anything; an escaped one is literal.
         let any = rest.starts_with("*:");
         if !any && field != value {
             return None;

@@ -425,6 +425,7 @@ impl<'a> Work<'a> {
             to.texts.push(chunk.text);
             to.sizes.push(freqs.len() as i32);
             to.terms.extend(freqs.keys());
+            // The server stores a frequency in two bytes.
             let most = i64::from(i16::MAX);
             to.freqs
                 .extend(freqs.values().map(|n| (*n).min(most) as i16));

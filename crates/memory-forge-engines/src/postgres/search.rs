@@ -110,6 +110,7 @@ impl Engine {
         self.run(async {
             self.begin(READ, None).await?;
             let begun = self.begin_asking(within).await;
+            // A server that does not answer would not answer a rollback either.
             if let Err(error) = &begun
                 && error.cause != ErrorCause::Silent
             {
@@ -216,6 +217,8 @@ impl Search<'_> {
             // Terms are stems, which may be shorter than the prefix.
             for cut in folded.char_indices().map(|(i, _)| i).filter(|i| *i >= 3) {
                 terms.insert(folded[..cut].to_owned());
+                // A stemmer may replace the next letter by `i`, as in `happy`
+                // and `happi`.
                 terms.insert(format!("{}i", &folded[..cut]));
             }
             let mut numbers: Vec<i32> = terms.iter().map(|term| number(term)).collect();
@@ -267,6 +270,9 @@ impl Search<'_> {
     fn read(&self, rows: &[Row], words: &Words) -> Candidates {
         let mut seen = self.seen.borrow_mut();
         let mut found = Candidates::default();
+        // One result has rows of five kinds, by `side`: `n` the size of the
+        // index, `d` document frequencies, `t` hits by words, `v` hits by
+        // vectors, and otherwise the score of a whole file.
         let (mut passages, mut holding) = (0, HashMap::new());
         for row in rows {
             let side: &str = row.get(0);
@@ -324,6 +330,7 @@ impl Search<'_> {
     /// Finds passages that contain a string, also within a word.
     async fn literal(&self, ask: &Ask<'_>, string: &str) -> Result<Vec<u32>, Error> {
         let needle = fold(string);
+        // The scan reads every text, which is too slow for a large index.
         if needle.trim().is_empty() || self.counts.chunks > MOST_SCANNED {
             return Ok(Vec::new());
         }

@@ -132,6 +132,8 @@ fn connect(operation: &GraphOperation, context: &WorkerContext) -> Result<Server
         authority,
     };
     address.check()?;
+    // A server from the user's environment, or on this machine, needs no
+    // approval; the project's settings may come from a stranger.
     if given.url.is_none() && !address.is_near() {
         context.require_consent(&address.place(), "MEMORY_FORGE_GRAPH_URL")?;
     }

@@ -155,6 +155,7 @@ fn push(
         progress: &mut |_, _| {},
     };
     let mut fresh = fresh::fresh(workspace, &mut opening)?;
+    // Released before the push, which may take minutes.
     fresh.lock = None;
     let (index, catalogue) = (&fresh.index, &fresh.catalogue);
     let model = embedder.map(Embedder::id);
@@ -232,6 +233,8 @@ fn search(
                 ask: &ask,
                 embedder,
                 max_lag: Some(Duration::from_secs(config.max_lag_s)),
+                // One part more than there are replicas left, for the primary
+                // after them.
                 limit: left / (hosts.len() - at + 1) as u32,
             };
             let started = Instant::now();
