@@ -3,8 +3,8 @@
 //! role.
 //!
 //! This module decides which files an occasion reads and for how long;
-//! `forge_memory::brief` makes the texts and enforces their caps. No index,
-//! model or vocabulary is loaded, since hooks wait for the result.
+//! `forge_memory` makes the texts and enforces their caps. No index, model or
+//! vocabulary is loaded, since hooks wait for the result.
 
 use std::sync::mpsc;
 use std::thread;

@@ -57,7 +57,7 @@ pub struct Library {
 }
 
 impl Library {
-    /// Returns a library whose index is not yet open. `model` is the file that
+    /// Returns a library whose index is not yet open, with the model file that
     /// the user's environment names, if any.
     pub fn new(workspace: Workspace, model: Option<PathBuf>) -> Library {
         Library {
@@ -205,8 +205,8 @@ impl Library {
         if ask.mode != recall::Mode::Text {
             let budget = self.workspace.config().search.embed_budget_ms;
             remarks.extend(self.embed(Some(Duration::from_millis(budget)), watch)?);
-            // `embed` has already returned the remark about a model that cannot
-            // be used.
+            // The call above has already returned a remark about a model that
+            // cannot be used.
             model = self.model().ok();
         }
         let fresh = self.fresh.as_ref().expect("it was refreshed above");

@@ -22,7 +22,7 @@ use crate::session::{SHORTEN, SHORTEN_BY_HAND};
 use crate::thresholds::{DECISIONS_NEARLY_FULL, MAX_DECISION_LINES, MIN_LINES_TO_GATHER};
 use crate::workspace::{Proposal, RelPath};
 
-/// The findings of `consolidate`, and what it did or would do.
+/// The findings of a consolidation, and what it did or would do.
 #[derive(Debug, Clone, Default)]
 pub struct ConsolidationReport {
     pub duplicates: Vec<Candidate>,

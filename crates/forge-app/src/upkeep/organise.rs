@@ -277,7 +277,8 @@ pub fn begin(workspace: &Workspace, about: &str, now: Timestamp) -> Result<Appli
     changes(workspace, &plan, now, true)
 }
 
-/// Converts a plan to changes, with a new manifest if `begin` is set.
+/// Converts a plan to changes, with a manifest also for an empty plan if this
+/// is a new workspace.
 fn changes(
     workspace: &Workspace,
     plan: &Plan,
