@@ -1,9 +1,9 @@
-//! The audit of what agents load, for every door in one way: which views, whose
-//! files in the home, and whether the next audit compares with this one.
+//! Audits what agents load, in one way for every door: which views, whose files
+//! in the home, and whether the next audit compares with this one.
 //!
-//! What each client loads is knowledge of `forge-clients`, which this module
-//! passes on; here is decided what is asked of it. Only a request that says so
-//! changes the baseline, so that a look at a page does not hide what is new.
+//! What each client loads is knowledge of `forge-clients`; this module decides
+//! what to request from it. Only a request with `keep_baseline` changes the
+//! baseline, so that opening a page does not hide what is new.
 
 use std::path::Path;
 
@@ -18,16 +18,17 @@ pub use forge_clients::audit::{
     merge_findings, plugin, svg, to_json, trend,
 };
 
-/// What is to be audited.
+/// A request to audit the files that agents load.
 #[derive(Debug, Clone)]
 pub struct AuditRequest<'a> {
     /// The views that are wanted; what they share is read once.
     pub views: Vec<View>,
-    /// What numbers are shown in; the configured tokenizer unless given.
+    /// The tokenizer of all figures; `None` means the configured one.
     pub tokenizer: Option<Tokenizer>,
-    /// Where a person's own instructions are; without it none are looked for.
+    /// The home with a person's own instructions; `None` skips these.
     pub home: Option<&'a Path>,
-    /// Whether the next audit compares with this one.
+    /// Whether to store the result as the baseline that the next audit compares
+    /// with.
     pub keep_baseline: bool,
     /// The moment of the request.
     pub now: Timestamp,
@@ -47,17 +48,17 @@ impl AuditRequest<'_> {
     }
 }
 
-/// What an audit found.
+/// The reports of an audit, one for each view.
 #[derive(Debug)]
 pub struct AuditResponse {
     /// A report for each view, in their order.
     pub reports: Vec<Report>,
-    /// Why the baseline could not be kept, which spoils only the comparison of
+    /// Why the baseline could not be stored. It affects only the comparison of
     /// the next audit.
     pub baseline_error: Option<Error>,
 }
 
-/// Audits a workspace.
+/// Audits a workspace in every requested view.
 pub fn audit(workspace: &Workspace, request: &AuditRequest<'_>) -> AuditResponse {
     let options = options(workspace, request);
     let reports = run_each(workspace, &options, &request.views);
@@ -71,14 +72,17 @@ pub fn audit(workspace: &Workspace, request: &AuditRequest<'_>) -> AuditResponse
     }
 }
 
-/// Audits the plain view alone, for a door that shows one. A baseline that
-/// cannot be kept is not reported: it spoils the next comparison alone.
+/// Audits the plain view alone, for a door that shows one.
 pub fn audit_files(workspace: &Workspace, request: &AuditRequest<'_>) -> Report {
     let report = run(workspace, &options(workspace, request));
+    // A baseline that cannot be stored affects only the next comparison, so the
+    // error is dropped and the report still shown.
     let _ = keep_baseline(workspace, request, &report);
     report
 }
 
+/// Writes the baseline of the next audit, if the request has `keep_baseline`
+/// set.
 fn keep_baseline(
     workspace: &Workspace,
     request: &AuditRequest<'_>,
@@ -90,8 +94,8 @@ fn keep_baseline(
     }
 }
 
-/// Returns what the files that agents load cost in the plain view. Knowledge is
-/// not read for it.
+/// Returns what the files that agents load cost in the plain view, without
+/// reading any knowledge.
 pub fn measure_autoload(workspace: &Workspace, request: &AuditRequest<'_>) -> Summary {
     autoload_cost(workspace, &options(workspace, request))
 }

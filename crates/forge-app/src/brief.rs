@@ -1,9 +1,10 @@
-//! What an agent is given without asking for it: one request for a start, a
-//! prompt, a helper, a compaction, an overview and a context by role.
+//! Builds what an agent receives without a request of its own: at a start, a
+//! prompt, a sub-agent's start, a compaction, an overview and a context by
+//! role.
 //!
-//! Here it is decided which files an occasion reads and how long it may look
-//! around; the texts and their caps are made in `forge_memory::brief`. No index,
-//! model or vocabulary is loaded, since hooks wait for it.
+//! This module decides which files an occasion reads and for how long;
+//! `forge_memory` makes the texts and enforces their caps. No index, model or
+//! vocabulary is loaded, since hooks wait for the result.
 
 use std::sync::mpsc;
 use std::thread;
@@ -25,19 +26,19 @@ use crate::mind::{Checkpoint, Mind};
 use crate::routing::manifest;
 use crate::workspace::Workspace;
 
-/// Who is given something, and within which limits.
+/// A request for a briefing: the occasion, and its limits.
 #[derive(Debug, Clone, Copy)]
 pub struct BriefRequest<'a> {
     pub occasion: Occasion<'a>,
     /// The caps of a start and of a helper; the other occasions have their own.
     pub budget: Budget,
-    /// For the fence around text from memory: a session's own, since clients
-    /// drop context that they have already, or that of one call.
+    /// The nonce of the fence around text from memory: one per session, since
+    /// clients drop context that they have already, or one per call.
     pub nonce: &'a str,
     pub now: Timestamp,
 }
 
-/// When an agent is given something.
+/// The occasion on which an agent receives a briefing.
 #[derive(Debug, Clone, Copy)]
 pub enum Occasion<'a> {
     /// A session starts, or continues after a compaction.
@@ -51,27 +52,32 @@ pub enum Occasion<'a> {
     Prompt,
     /// A helper starts, by the name that its client has for it.
     Subagent(&'a str),
-    /// The context is about to be compacted, and this was kept of it.
+    /// The context is about to be compacted, and this checkpoint was kept of
+    /// it.
     Compaction(&'a Checkpoint),
-    /// A person or an agent wants to know where a workspace stands; the prompt is
+    /// A person or an agent requests the state of a workspace; the prompt is
     /// what they intend to do, where it is known.
     Overview { prompt: &'a str },
-    /// An agent is started by a program, with a context by its role.
+    /// A program starts an agent, with a context by its role.
     Agent(ContextRequest<'a>),
 }
 
-/// Whether a start looks around a workspace with a manifest, which takes a walk
-/// over the whole tree.
+/// The time that a start may spend on a walk over the tree of a workspace with
+/// a manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkspaceLook {
+    /// No walk.
     Skip,
+    /// A walk without a limit.
     Wait,
-    /// The rest of a briefing must not wait longer for it.
+    /// A walk on a thread that is abandoned after this time, so that the rest
+    /// of the briefing is not delayed.
     AtMost(Duration),
 }
 
 impl<'a> BriefRequest<'a> {
-    /// A request for what a new session starts with, for callers that can wait.
+    /// Returns a request for the briefing of a new session, for callers that
+    /// can wait.
     pub fn for_session(nonce: &'a str, now: Timestamp) -> BriefRequest<'a> {
         BriefRequest {
             occasion: Occasion::Start {
@@ -86,8 +92,8 @@ impl<'a> BriefRequest<'a> {
     }
 }
 
-/// Makes what an agent is given. None where there is nothing for it to know. It
-/// fails for a context by role alone, where no answer is possible.
+/// Builds the briefing of an occasion. Returns `None` where there is nothing to
+/// report, and fails only for a context by role that cannot be built.
 pub fn brief(mind: &Mind<'_>, request: &BriefRequest<'_>) -> Result<Option<Brief>, ContextError> {
     let workspace = mind.workspace();
     let input = BriefInput {
@@ -119,7 +125,8 @@ pub fn brief(mind: &Mind<'_>, request: &BriefRequest<'_>) -> Result<Option<Brief
         }
         Occasion::Prompt => brief_prompt(mind, request.now),
         Occasion::Subagent(name) => {
-            // Its own memory and no other; also where the work has no state yet.
+            // A sub-agent gets its own memory and no other, also in a workspace
+            // without any state.
             let own = pointers::find_for_helper(workspace, name);
             if own.is_none() && !mind.exists() {
                 return Ok(None);
@@ -137,7 +144,7 @@ pub fn brief(mind: &Mind<'_>, request: &BriefRequest<'_>) -> Result<Option<Brief
     })
 }
 
-/// Returns what needs attention in a workspace with a manifest, a line each.
+/// Returns what needs attention in a workspace with a manifest, one line each.
 fn look_around(workspace: &Workspace, look: WorkspaceLook, now: Timestamp) -> Vec<String> {
     let longest = match look {
         WorkspaceLook::Skip => return Vec::new(),
@@ -148,7 +155,8 @@ fn look_around(workspace: &Workspace, look: WorkspaceLook, now: Timestamp) -> Ve
     if !root.join(manifest::FILE).is_file() {
         return Vec::new();
     }
-    // On a thread that is left behind when it takes too long.
+    // The walk runs on a thread of its own, which is abandoned when it takes
+    // too long: a thread cannot be cancelled.
     let (send, receive) = mpsc::channel();
     let started = thread::Builder::new().spawn(move || {
         if let Ok(workspace) = Workspace::open(&root) {

@@ -1,9 +1,9 @@
-//! Runs that rewrite many files: one at a time, remembered in a log, and not
-//! twice a day by accident. A use case calls [`run`] with what it does; whether
-//! to run again after [`cooldown`] is for the door to ask.
+//! Runs operations that rewrite many files: one at a time, with a log, and not
+//! twice a day by accident. A use case calls [`run`] with its work; the door
+//! decides whether to confirm a repeated run that [`cooldown`] reports.
 //!
 //! The names of locks and logs are a public surface, shared with other tools,
-//! and are never changed.
+//! and never change.
 
 use std::fmt::{Display, Write as _};
 
@@ -11,12 +11,12 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::workspace::{Error, RelPath, Workspace};
 
-/// After this a lock is taken for left behind.
+/// Age after which a lock counts as abandoned.
 const LOCK_AGE: SignedDuration = SignedDuration::from_mins(30);
-/// A run so soon after the last one is asked about.
+/// Time after a successful run during which another one needs a confirmation.
 const COOLDOWN: SignedDuration = SignedDuration::from_hours(24);
 
-/// What runs; the names of lock and log come from it.
+/// Kind of a bulk run; its lock and its log are named after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Skill {
     Consolidate,
@@ -26,6 +26,7 @@ pub enum Skill {
 }
 
 impl Skill {
+    /// Returns the name that locks, logs and commands use.
     pub fn name(self) -> &'static str {
         match self {
             Skill::Consolidate => "consolidate",
@@ -35,6 +36,7 @@ impl Skill {
         }
     }
 
+    /// Returns the name that messages use.
     fn title(self) -> &'static str {
         match self {
             Skill::Consolidate => "Consolidate",
@@ -44,35 +46,40 @@ impl Skill {
         }
     }
 
+    /// Returns the path of the lock of this kind of run.
     pub fn lock(self) -> RelPath {
         self.file(".lock")
     }
 
+    /// Returns the path of the log of this kind of run.
     pub fn log(self) -> RelPath {
         self.file("-runs.log")
     }
 
+    /// Returns the path of a file of this kind of run in `memory/`.
     fn file(self, end: &str) -> RelPath {
         let path = format!("memory/.{}{end}", self.name());
         RelPath::new(&path).expect("a constant name in a folder")
     }
 }
 
-/// Who runs it, for those who find the lock.
+/// Owner of a run, shown to others that find its lock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Who {
     pub pid: u32,
     pub agent: String,
 }
 
+/// Final status of a run, as its log records it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
+    /// All of it was done.
     Ok,
-    /// Some of it could not be done.
+    /// A part of it could not be done.
     Partial,
 }
 
-/// What a run writes to its log.
+/// Status and counts of a run, which become a line of its log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunReport {
     status: Status,
@@ -88,25 +95,25 @@ impl RunReport {
         }
     }
 
-    /// Adds a count behind those that are there.
+    /// Appends a count, after those that are there.
     pub fn count(mut self, name: &'static str, value: impl Display) -> RunReport {
         self.counts.push((name, value.to_string()));
         self
     }
 }
 
-/// What came of a run.
+/// The value of a run, and the abandoned lock that it replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BulkOutcome<T> {
     pub value: T,
-    /// The lock of an earlier run that had been left behind.
+    /// The abandoned lock of an earlier run.
     pub took_over: Option<String>,
 }
 
 /// Runs `body` under the lock of its kind and writes its report to the log.
 ///
-/// After an error the lock stays for half an hour on purpose: what was left
-/// half done is looked at before the next run. Runs of different kinds may be
+/// After an error the lock stays for half an hour on purpose, so that a person
+/// sees the unfinished work before the next run. Runs of different kinds may be
 /// nested.
 pub fn run<T, E: From<Error>>(
     workspace: &Workspace,
@@ -117,13 +124,15 @@ pub fn run<T, E: From<Error>>(
 ) -> Result<BulkOutcome<T>, E> {
     let run = Run::begin(workspace, skill, now, who)?;
     let took_over = run.took_over.clone();
+    // An error returns here on purpose, without a release of the lock: `Run`
+    // has no `Drop`.
     let (value, report) = body()?;
     run.finish(&report)?;
     Ok(BulkOutcome { value, took_over })
 }
 
-/// A run that holds its lock. Dropped without [`Run::finish`], as on an error,
-/// the lock stays.
+/// A run that holds its lock. If it is dropped without [`Run::finish`], as
+/// after an error, the lock stays.
 #[derive(Debug)]
 #[must_use = "the lock stays until `finish` is called"]
 struct Run<'a> {
@@ -131,12 +140,12 @@ struct Run<'a> {
     skill: Skill,
     now: Timestamp,
     line: String,
-    /// The lock of an earlier run that had been left behind.
+    /// The abandoned lock of an earlier run.
     took_over: Option<String>,
 }
 
 impl<'a> Run<'a> {
-    /// Takes the lock, or says who has it.
+    /// Takes the lock. Fails if another run has it.
     fn begin(
         workspace: &'a Workspace,
         skill: Skill,
@@ -153,7 +162,8 @@ impl<'a> Run<'a> {
         workspace.claim_machine(&skill.lock(), line.as_bytes(), |there, modified| {
             let there = String::from_utf8_lossy(there).trim().to_owned();
             let since = first(&there).or_else(|| Timestamp::from_second(modified).ok());
-            // A clock that was set back makes a lock from the future.
+            // `abs`, because a clock that was set back produces a lock from the
+            // future, which must not block for ever.
             let young = since.is_none_or(|since| now.duration_since(since).abs() < LOCK_AGE);
             if young {
                 let (title, lock) = (skill.title(), skill.lock());
@@ -175,7 +185,7 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Writes the log and lets the next one in.
+    /// Writes the log and releases the lock.
     fn finish(self, report: &RunReport) -> Result<(), Error> {
         let mut line = stamp(self.now);
         line.push(' ');
@@ -187,9 +197,12 @@ impl<'a> Run<'a> {
             Status::Partial => "partial",
         };
         let _ = write!(line, "  status={status}");
+        // The log is written before the lock is released, so that the next run
+        // finds this one in it.
         let (log, lock) = (self.skill.log(), self.skill.lock());
         self.workspace.append_machine(&log, &line, usize::MAX, 0)?;
-        // One that was taken over in the meantime is somebody else's.
+        // Another run may have replaced this lock as abandoned; it is removed
+        // only while it still has our line.
         match self.workspace.read(&lock) {
             Ok(there) if there == self.line.as_bytes() => self.workspace.remove_machine(&lock),
             _ => Ok(()),
@@ -197,7 +210,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// A line of a run log.
+/// An entry of a run log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Logged {
     pub when: Timestamp,
@@ -206,7 +219,8 @@ pub struct Logged {
 }
 
 impl Logged {
-    /// Reads a line of ours or of the tools before us; none when it is no run.
+    /// Parses a line of our log or of an older tool's. Returns `None` for any
+    /// other line.
     pub fn parse(line: &str) -> Option<Logged> {
         let when = first(line)?;
         let mut counts: Vec<(String, String)> = line
@@ -214,6 +228,8 @@ impl Logged {
             .filter_map(|field| field.split_once('='))
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .collect();
+        // Every run has a status in its line, so a line without one is not a
+        // run.
         let status = counts.iter().position(|(name, _)| name == "status")?;
         let (_, status) = counts.remove(status);
         Some(Logged {
@@ -223,7 +239,8 @@ impl Logged {
         })
     }
 
-    /// A count by its name. Logs of consolidation have two sets of names.
+    /// Returns a count by its name. Logs of consolidation have two sets of
+    /// names.
     pub fn count(&self, name: &str) -> Option<&str> {
         let other = match name {
             "contradictions" => "decisions-contradictions",
@@ -235,7 +252,7 @@ impl Logged {
     }
 }
 
-/// The last run that went well.
+/// Returns the last successful run.
 pub fn last_ok(workspace: &Workspace, skill: Skill) -> Option<Logged> {
     let text = workspace.read_text(&skill.log()).ok()?;
     text.lines()
@@ -244,7 +261,8 @@ pub fn last_ok(workspace: &Workspace, skill: Skill) -> Option<Logged> {
         .find(|run| run.ok)
 }
 
-/// The question to ask before a run so soon after the last one.
+/// Returns the question to confirm a run that follows shortly after the last
+/// one.
 pub fn cooldown(workspace: &Workspace, skill: Skill, now: Timestamp) -> Option<String> {
     let last = last_ok(workspace, skill)?.when;
     let ago = now.duration_since(last);
@@ -254,22 +272,24 @@ pub fn cooldown(workspace: &Workspace, skill: Skill, now: Timestamp) -> Option<S
     })
 }
 
+/// Formats a time for logs, in UTC and without fractions.
 fn stamp(now: Timestamp) -> String {
     now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// The time at the beginning of a line, with or without a zone.
+/// Parses the time at the beginning of a line, with or without a zone.
 fn first(line: &str) -> Option<Timestamp> {
     let field = line.split("  ").next()?.trim();
     let field = match field.parse::<Timestamp>() {
         Ok(when) => return Some(when),
         Err(_) => field,
     };
+    // A time without a zone, as other tools write it, counts as UTC.
     let local: jiff::civil::DateTime = field.parse().ok()?;
     Some(local.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp())
 }
 
-/// A value of one word, since fields are told apart by spaces.
+/// Replaces whitespace in a value, since spaces separate the fields of a line.
 fn word(text: &str) -> String {
     let shown: String = text
         .chars()

@@ -29,24 +29,24 @@ pub use whole::{check_workspace, select_checks};
 
 pub use crate::finding::{CheckId, CheckOutcome, Finding, FindingPlace, RepairId, Severity};
 
-/// A check: its id, what is wrong when it finds something, and the look.
+/// A check: its id, its description, and the function that runs it.
 #[derive(Clone, Copy)]
 pub struct Check {
     pub id: CheckId,
-    /// The name under which its view reports it; ids are for `check`.
+    /// The title in the view's own report; `check` prints ids instead.
     pub title: &'static str,
     pub about: &'static str,
     run: fn(&Survey<'_>, CheckId) -> CheckOutcome,
 }
 
 impl Check {
-    /// Looks, and returns how it came out.
+    /// Runs the check.
     pub fn look(&self, survey: &Survey<'_>) -> CheckOutcome {
         (self.run)(survey, self.id)
     }
 }
 
-/// Runs these checks, in their order.
+/// Runs these checks in their order.
 pub fn run_checks(
     survey: &Survey<'_>,
     checks: impl IntoIterator<Item = &'static Check>,
@@ -60,7 +60,7 @@ pub fn run_checks(
     }
 }
 
-/// A check with how it came out.
+/// A check with its outcome.
 pub struct CheckResult {
     pub check: &'static Check,
     pub outcome: CheckOutcome,
@@ -72,16 +72,17 @@ pub struct CheckReport {
 }
 
 impl CheckReport {
+    /// Returns all findings, in the order of the checks.
     pub fn findings(&self) -> impl Iterator<Item = &Finding> {
         self.results.iter().flat_map(|it| it.outcome.findings())
     }
 
-    /// Returns how many findings are this severe.
+    /// Returns the number of findings of this severity.
     pub fn count(&self, severity: Severity) -> usize {
         self.findings().filter(|it| it.severity == severity).count()
     }
 
-    /// Returns the severity of the worst finding; none where all is well.
+    /// Returns the severity of the worst finding, or `None` without findings.
     pub fn worst(&self) -> Option<Severity> {
         self.findings().map(|it| it.severity).max()
     }

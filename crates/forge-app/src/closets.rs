@@ -1,8 +1,8 @@
-//! The use case `closets`: what is in each file, by field. Builds the entries
-//! of hubs, and answers a question from them.
+//! Builds and searches closets, the per-file summaries by field.
 //!
 //! A build is one change, whatever it touches: closets, their archives, the
-//! rows of the manifest that list those, and the graph. So one undo reverts it.
+//! rows of the manifest that list those, and the graph. One undo reverts all of
+//! it.
 
 use jiff::Timestamp;
 
@@ -23,13 +23,16 @@ use crate::routing::manifest::Manifest;
 use crate::search::configured_mode;
 use crate::workspace::{self, Change, RelPath, Workspace};
 
-/// What can go wrong before closets are looked at.
+/// Errors of finding hubs and searching closets.
 #[derive(Debug, thiserror::Error)]
 pub enum ClosetsError {
+    /// A file could not be read or written.
     #[error(transparent)]
     Workspace(#[from] workspace::Error),
+    /// The list of forgotten documents or of corrections could not be read.
     #[error(transparent)]
     Refresh(#[from] refresh::Error),
+    /// The caller named a hub that is not in the manifest.
     #[error("There is no hub `{name}`")]
     NoSuchHub { name: String, known: Vec<String> },
 }
@@ -66,7 +69,7 @@ impl Diagnostic for ClosetsError {
     }
 }
 
-/// Finds the hubs that have closets; with a name, the one that it means.
+/// Finds the hubs that have closets, or the one with this name or folder.
 pub fn find_hubs(workspace: &Workspace, only: Option<&str>) -> Result<Vec<Hub>, ClosetsError> {
     let mut hubs = build::hubs(workspace)?;
     let Some(only) = only else {
@@ -82,27 +85,27 @@ pub fn find_hubs(workspace: &Workspace, only: Option<&str>) -> Result<Vec<Hub>, 
     Ok(hubs)
 }
 
-/// What to build.
+/// A request to build the closets of some hubs.
 #[derive(Debug, Clone)]
 pub struct BuildRequest<'h> {
     pub hubs: Vec<&'h Hub>,
-    /// Reads every file again, also those that did not change.
+    /// Whether to read every file again, also those without a change.
     pub force: bool,
-    /// Looks, and writes nothing.
+    /// Whether to report what would change, without writing.
     pub dry_run: bool,
-    /// Draws the graph of the workspace as well.
+    /// Whether to draw the graph of the workspace as well.
     pub draw_graph: bool,
 }
 
-/// What a build did, or would do.
+/// The result of a build, or of its dry run.
 #[derive(Debug, Default)]
 pub struct BuildResponse<'h> {
-    /// Each hub; one that failed is as it was.
+    /// Each hub with its report. A hub that failed is unchanged.
     pub hubs: Vec<(&'h Hub, Result<Report, workspace::Error>)>,
-    /// Archives that the manifest lists from now on.
+    /// Number of archives that the build added to the manifest.
     pub listed: usize,
     pub is_graph_changed: bool,
-    /// The lock of an earlier run that had been left behind.
+    /// The abandoned lock of an earlier run.
     pub took_over: Option<String>,
 }
 
@@ -129,6 +132,7 @@ impl<'h> BuildResponse<'h> {
         self.hubs.iter().all(|(_, report)| report.is_ok())
     }
 
+    /// Converts the counts to the report of a bulk run.
     fn run_report(&self) -> RunReport {
         let status = if self.is_complete() {
             Status::Ok
@@ -144,7 +148,7 @@ impl<'h> BuildResponse<'h> {
 }
 
 /// Builds closets as a bulk run: under its lock, with a line in its log. Both
-/// are in `memory/`; where that folder is missing none is made, and the build
+/// are in `memory/`; a workspace without that folder gets none, and the build
 /// runs without them.
 pub fn build_in_run<'h>(
     workspace: &Workspace,
@@ -172,16 +176,17 @@ pub fn is_logged(workspace: &Workspace, hubs: &[&Hub]) -> bool {
     !hubs.is_empty() && (hubs.iter().any(|hub| hub.is_memory()) || has_folder)
 }
 
-/// Builds closets without a bulk run's lock: for the end of a session, which
-/// must finish while another process builds. `progress` gets the number of hubs
-/// that are read. A hub that fails stops no other.
+/// Builds closets without the lock of a bulk run, for the end of a session,
+/// which must finish while another process builds. `progress` receives the
+/// number of hubs read so far. A hub that fails does not stop the others.
 pub fn build<'h>(
     workspace: &Workspace,
     request: &BuildRequest<'h>,
     now: Timestamp,
     mut progress: impl FnMut(usize),
 ) -> Result<BuildResponse<'h>, workspace::Error> {
-    // The slow part comes before the lock: other writers need not wait.
+    // Reading is the slow part and comes before the lock, so that other writers
+    // do not wait for it.
     let mut surveys = Vec::new();
     for hub in &request.hubs {
         progress(surveys.len());
@@ -217,7 +222,8 @@ pub fn build<'h>(
     });
     let (mut response, receipt) = match changed {
         Ok(done) => done,
-        // Nothing was written, so every hub is as it was.
+        // The change was not written, so every hub is unchanged. Only the first
+        // hub can own the error; the others get its message.
         Err(error) => {
             let message = error.to_string();
             let mut first = Some(error);
@@ -237,8 +243,8 @@ pub fn build<'h>(
     Ok(response)
 }
 
-/// Draws the graph with the closets that the change is about to make, which are
-/// notes like others.
+/// Draws the graph with the closets of this very change, which are notes like
+/// others and are not on disk yet.
 fn draw_graph(
     change: &mut Change<'_>,
     vault: Vault,
@@ -249,25 +255,25 @@ fn draw_graph(
     graph::draw(change, &vault.with_new_files(written.collect()))
 }
 
-/// A question to the closets.
+/// A query to the closets.
 #[derive(Debug, Clone, Copy)]
 pub struct ShowRequest<'a> {
     pub question: &'a str,
-    /// Looks in one field of each entry.
+    /// Restricts the search to one field of each entry.
     pub field: Option<Field>,
-    /// Looks in the entries of one hub.
+    /// Restricts the search to the entries of one hub.
     pub hub: Option<&'a str>,
     pub limit: usize,
     pub now: Timestamp,
 }
 
-/// The entries that answer a question.
+/// The entries that match a query.
 pub struct ShowResponse {
     pub mapped: Mapped,
     pub remarks: Vec<Remark>,
 }
 
-/// Answers a question from the closets alone.
+/// Searches the closets alone.
 pub fn show(library: &Library, request: &ShowRequest<'_>) -> Result<ShowResponse, ClosetsError> {
     let workspace = &library.workspace;
     let forgotten = forget::forgotten(workspace)?;

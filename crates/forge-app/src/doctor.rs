@@ -1,7 +1,7 @@
-//! Is everything in order here, and if not, what puts it right?
+//! Checks the installation and proposes repairs.
 //!
-//! A check looks before it speaks: the index is opened, read and asked, files
-//! are read and parsed. Nothing is changed by looking; a repair is proposed,
+//! A check verifies instead of assuming: the index is opened, read and queried,
+//! files are read and parsed. A check changes nothing; a repair is proposed,
 //! shown, applied as one change, and can be undone.
 
 mod checks;
@@ -15,16 +15,16 @@ pub use checks::fix_commands;
 pub(crate) use checks::{check_settings, diagnose};
 pub use repair::{LeftAlone, Repair, Step, plan, repair_commands, shortened};
 
-/// How much of the files a check reads.
+/// Number of files that the checks open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadingDepth {
-    /// Where there are more documents than this, those for which the index does
-    /// not vouch, and about as many of the others; `turn` chooses which.
+    /// If there are more documents than `most`: those for which the index does
+    /// not vouch, and about as many of the others; `turn` selects which.
     Sample { most: usize, turn: u64 },
-    /// All of them, whatever the index says.
+    /// All of them, whatever the index contains.
     Full,
 }
 
-/// Documents that a check opens however many there are: enough that an index
-/// which is wrong about one in two hundred is noticed nearly always.
+/// Documents that a check opens in a larger workspace: enough that an index
+/// which is wrong about one in two hundred is detected nearly always.
 pub const MAX_SAMPLE: usize = 1_000;

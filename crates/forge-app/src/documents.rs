@@ -1,10 +1,9 @@
-//! Documents as people read and edit them: the list, one rendered, its source,
-//! its past, and an edit of it; and which files an agent may read by name.
+//! Lists, renders and edits documents for people, and decides which files an
+//! agent may read by name.
 //!
-//! What an audience must not see is left out here, so that no door has to
-//! remember it. An edit is made against the version that was read and passes
-//! the gate and the one writer: an older version is never written over a newer
-//! one.
+//! What an audience must not see is removed here, so that no door has to
+//! remember it. An edit names the version that it was made from and passes the
+//! gate and the one writer: an older version never overwrites a newer one.
 
 use jiff::Timestamp;
 
@@ -26,46 +25,47 @@ mod readable;
 pub use known::{Backlink, KnownDocuments};
 pub use readable::{is_readable, readable_files, state_files};
 
-/// Bytes of Markdown that are rendered.
+/// Bytes of Markdown that are rendered; the rest is counted.
 const MAX_RENDERED_BYTES: usize = 400_000;
 const MAX_BACKLINKS: usize = 200;
 const MAX_PROBLEMS: usize = 5;
 /// Commits of one document's history.
 pub const MAX_COMMITS: usize = 50;
 const MAX_IMAGE_BYTES: u64 = 8_000_000;
-/// Headings below this level are no places that one goes to.
+/// Deepest heading level that a page lists for navigation.
 const MAX_HEADING_LEVEL: usize = 4;
 
-/// Who looks at documents.
+/// Reader of a document, which decides what is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audience {
     /// The person at this machine.
     Owner,
-    /// Whoever gets a copy: nothing private, nothing of the machine.
+    /// Recipients of an exported copy: nothing private, and nothing about the
+    /// machine.
     Others,
 }
 
-/// Why a document is not shown or not changed.
+/// Errors of showing or editing a document.
 #[derive(Debug, thiserror::Error)]
 pub enum DocumentError {
-    /// It is not there, or not for this audience.
+    /// The document does not exist, or is hidden from this audience.
     #[error("There is no document `{path}`")]
     Missing {
         /// The document.
         path: RelPath,
     },
-    /// It was not there in a commit.
+    /// The caller named a commit in which the document did not exist.
     #[error("There was no `{path}` then")]
     MissingThen {
         /// The document.
         path: RelPath,
     },
-    /// Its source would give a secret away.
+    /// The source contains a credential, which a page must not receive.
     #[error(
         "This document holds what looks like a secret and is not given to a page; edit the file itself"
     )]
     HoldsSecret,
-    /// Another version is there than the one that was edited.
+    /// The file was changed after the caller read it; nothing was written.
     #[error(
         "`{path}` was changed by somebody else since you began; nothing was written, and your text is still here"
     )]
@@ -73,16 +73,16 @@ pub enum DocumentError {
         /// The document.
         path: RelPath,
     },
-    /// The file is not an image.
+    /// The requested file is not an image.
     #[error("That is no image")]
     NotAnImage,
-    /// There is no such image for a page.
+    /// The requested image is derived data, which a page never receives.
     #[error("There is no such image")]
     MissingImage,
-    /// Git has no such commit.
+    /// Git does not know the commit.
     #[error("{0}")]
     Commit(Error),
-    /// The text holds a secret or a corrected fact.
+    /// The new text contains a secret or a corrected fact.
     #[error(transparent)]
     Refused(#[from] admit::Refusal),
     /// A file could not be read or written.
@@ -113,16 +113,16 @@ impl Diagnostic for DocumentError {
     }
 }
 
-/// A document, ready to be shown.
+/// A document as a page shows it.
 #[derive(Debug)]
 pub struct RenderedDocument {
     /// Its title, without what is secret or hidden.
     pub title: String,
-    /// Its role; none for what the program keeps beside the notes.
+    /// Its role; `None` for a file that the program keeps next to the notes.
     pub role: Option<Role>,
     /// The page, and how much of the text is behind the cut.
     pub page: html::Html,
-    /// What an edit has to name.
+    /// The version that an edit has to name.
     pub version: String,
     /// Words of the whole text.
     pub words: usize,
@@ -130,7 +130,7 @@ pub struct RenderedDocument {
     pub bytes: usize,
     /// Headings with their level and their place on the page.
     pub headings: Vec<DocumentHeading>,
-    /// Front matter as a person would say it.
+    /// Front matter as plain names and values.
     pub properties: Vec<(String, String)>,
     /// Links of other documents that lead here.
     pub backlinks: Vec<Backlink>,
@@ -140,9 +140,9 @@ pub struct RenderedDocument {
     pub secrets: Vec<&'static str>,
     /// How many hidden characters were written out.
     pub hidden: usize,
-    /// Why it cannot be edited on a page.
+    /// Why it cannot be edited on a page; `None` if it can.
     pub not_editable: Option<&'static str>,
-    /// What is wrong with its Markdown.
+    /// Problems of its Markdown, each with its line.
     pub problems: Vec<String>,
 }
 
@@ -157,7 +157,8 @@ pub struct DocumentHeading {
     pub id: String,
 }
 
-/// Renders a document, or a file that the program keeps beside the notes.
+/// Renders a document, or a file that the program keeps next to the notes.
+/// Fails if the audience may not see it.
 pub fn render_document(
     workspace: &Workspace,
     known: &KnownDocuments,
@@ -168,6 +169,8 @@ pub fn render_document(
         return Err(missing(path));
     }
     let text = workspace.read_text(path)?;
+    // The whole text is cleaned before it is cut into blocks, since a
+    // credential may span several.
     let cleaned = quote::cleaned(&text);
     let parsed = document::parse(cleaned.text.as_ref());
     let title = parsed.title().unwrap_or(path.file_name());
@@ -228,11 +231,12 @@ pub fn render_document(
     Ok(rendered)
 }
 
+/// Builds the error for a document that is missing or hidden.
 fn missing(path: &RelPath) -> DocumentError {
     DocumentError::Missing { path: path.clone() }
 }
 
-/// Returns the text of a document that may be shown.
+/// Reads the text of a visible document.
 fn read(
     workspace: &Workspace,
     known: &KnownDocuments,
@@ -242,8 +246,7 @@ fn read(
     Ok(workspace.read_text(path)?)
 }
 
-/// Returns a value as a person would say it: names without the brackets of
-/// links.
+/// Formats a value as plain text, without the brackets of links.
 fn plain_property(value: &Value) -> String {
     match value {
         Value::List(all) => {
@@ -255,6 +258,7 @@ fn plain_property(value: &Value) -> String {
     }
 }
 
+/// Renders Markdown to a page, with links resolved for this audience.
 fn render(known: &KnownDocuments, path: &RelPath, document: &Document) -> html::Html {
     let goal = |link: &Link| match known.goal(path, link) {
         Some(found) if found == path || known.document(found).is_some() => {
@@ -268,16 +272,16 @@ fn render(known: &KnownDocuments, path: &RelPath, document: &Document) -> html::
     html::html(document, &goal, MAX_RENDERED_BYTES)
 }
 
-/// The text of a document for an edit.
+/// The text of a document, for an editor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocumentSource {
-    /// The text, with the line ends that a box on a page has.
+    /// The text, with the line ends of a text box.
     pub text: String,
-    /// What the edit has to name.
+    /// The version that the edit has to name.
     pub version: String,
 }
 
-/// Returns the text for an edit. A document with a secret has none.
+/// Reads the text for an editor. Fails if it contains a secret.
 pub fn read_source(
     workspace: &Workspace,
     known: &KnownDocuments,
@@ -293,7 +297,7 @@ pub fn read_source(
     })
 }
 
-/// A new text for a document.
+/// An edit of a document, against the version that was read.
 #[derive(Debug, Clone, Copy)]
 pub struct DocumentEdit<'a> {
     /// The document.
@@ -304,17 +308,17 @@ pub struct DocumentEdit<'a> {
     pub text: &'a str,
 }
 
-/// What became of an edit.
+/// The version and the change after an edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EditedDocument {
-    /// What undoes it; none where the text was the same.
+    /// The id of the change, for undo; `None` where the text was the same.
     pub change: Option<String>,
-    /// The version that is there now.
+    /// The version after the edit.
     pub version: String,
 }
 
-/// Writes a new text over the version that it was made from. Line ends and a
-/// byte order mark stay as the file has them.
+/// Writes a new text over the version that it was made from, with the line ends
+/// and the byte order mark that the file has.
 pub fn edit_document(
     workspace: &Workspace,
     known: &KnownDocuments,
@@ -324,6 +328,8 @@ pub fn edit_document(
     let path = edit.path;
     known.document(path).ok_or_else(|| missing(path))?;
     let what = format!("Edit `{path}` in the browser");
+    // The version is compared inside the change, under its lock: a check before
+    // it would miss a write that comes between.
     let (version, receipt) = workspace.change_with(&what, now, |change| {
         let before = change.read_text(path)?;
         let same = before.filter(|it| document::version(it) == edit.version);
@@ -351,7 +357,7 @@ pub struct DocumentHistory {
     pub problem: Option<String>,
 }
 
-/// Returns the commits that changed a document, at most [`MAX_COMMITS`].
+/// Lists the commits that changed a document, at most [`MAX_COMMITS`].
 pub fn document_history(
     workspace: &Workspace,
     known: &KnownDocuments,
@@ -369,7 +375,7 @@ pub fn document_history(
 /// A document as it was in a commit.
 #[derive(Debug)]
 pub struct PastDocument {
-    /// It rendered, with the links of today.
+    /// The rendered text of the commit, with the links of today.
     pub page: html::Html,
     /// Its text then.
     pub before: String,
@@ -377,7 +383,7 @@ pub struct PastDocument {
     pub now: String,
 }
 
-/// Returns what a document held in a commit.
+/// Loads a document as it was in a commit.
 pub fn past_document(
     workspace: &Workspace,
     known: &KnownDocuments,
@@ -393,7 +399,8 @@ pub fn past_document(
     Ok(PastDocument { page, before, now })
 }
 
-/// Returns an image of the workspace and its kind, for a document that shows it.
+/// Reads an image of the workspace and its media type, for a document that
+/// shows it.
 pub fn read_image(
     workspace: &Workspace,
     path: &RelPath,
@@ -414,18 +421,18 @@ pub struct DocumentPreview {
     pub passages: Vec<Chunk>,
     /// Its role, which decides whether it is indexed.
     pub role: Role,
-    /// What its closet entry would say.
+    /// Its closet entry.
     pub entry: closets::Entry,
 }
 
 impl DocumentPreview {
-    /// Returns whether searches find it.
+    /// Returns `true` if searches find the file.
     pub fn is_indexed(&self) -> bool {
         matches!(self.role, Role::Knowledge | Role::Archive | Role::Agent)
     }
 }
 
-/// Cuts a file as the index does. Nothing is written.
+/// Splits a file into passages as the index does, without writing.
 pub fn preview_document(workspace: &Workspace, path: &RelPath) -> Result<DocumentPreview, Error> {
     let document = document::parse(workspace.read_text(path)?);
     let sizes = Sizes::up_to(workspace.config().index.chunk_tokens);
@@ -442,7 +449,7 @@ pub fn preview_document(workspace: &Workspace, path: &RelPath) -> Result<Documen
     })
 }
 
-/// Returns the word for a role that doors show.
+/// Returns the word that doors show for a role.
 pub fn role_name(role: Role) -> String {
     format!("{role:?}").to_lowercase()
 }

@@ -1,8 +1,8 @@
-//! Memory that goes elsewhere: documents with all that is known of them, and
-//! topic files for Claude Code's own memory.
+//! Exports memory: documents with their front matter, and topic files for
+//! Claude Code's own memory.
 //!
-//! Files there that are not marked as ours are never touched; MEMORY.md gets
-//! pointers to ours and keeps every other byte.
+//! Files there without our mark are never touched; `MEMORY.md` gets pointers to
+//! ours and keeps every other byte.
 
 use std::path::Path;
 
@@ -16,16 +16,17 @@ use crate::workspace::{
     change_outside, slug,
 };
 
-/// The key by which we know our own files.
+/// Front matter key that marks a file as written by an export.
 const MARK: &str = "exported_by";
 const NAME: &str = "memory-forge";
 
-/// MEMORY.md is loaded up to here; pointers beyond would never be read.
+/// Lines and bytes of `MEMORY.md` that Claude Code loads; pointers beyond them
+/// would never be read.
 const MOST_LINES: usize = 200;
 const MOST_BYTES: usize = 25_000;
 
-/// Every document of the workspace by its path: knowledge, agents' memory,
-/// state, archive and what routes to them.
+/// Lists every document of the workspace by its path: knowledge, agents'
+/// memory, state, archive and routing files.
 pub fn files(workspace: &Workspace) -> Vec<Found> {
     let mut files = workspace.scan().files;
     for path in workspace.markdown_in(MIND_FOLDER) {
@@ -46,7 +47,7 @@ pub fn files(workspace: &Workspace) -> Vec<Found> {
     files
 }
 
-/// A document as it leaves.
+/// A document in the form in which it is exported.
 #[derive(Debug)]
 pub struct ExportedDocument {
     /// The file.
@@ -57,13 +58,13 @@ pub struct ExportedDocument {
     pub document: Document,
     /// The hash of the normalised text.
     pub hash: String,
-    /// The rule of a credential that it seems to hold.
+    /// The rule of a credential that the text appears to contain.
     pub secret: Option<&'static str>,
 }
 
-/// Gives every document of the wanted roles to `sink`, one after another, so
-/// that not all of them are in memory at once. A file that cannot be read is
-/// given as its path and the reason.
+/// Passes every document of the wanted roles to `sink`, one after another, so
+/// that only one is in memory at a time. A file that cannot be read is passed
+/// as its path and the reason.
 pub fn export_documents<E>(
     workspace: &Workspace,
     wanted: &dyn Fn(Role) -> bool,
@@ -124,13 +125,13 @@ pub fn important_documents(workspace: &Workspace, least: u8) -> Vec<RelPath> {
         .collect()
 }
 
-/// What an export to Claude Code's memory would do.
+/// A plan of the files that an export to Claude Code's memory changes.
 #[derive(Debug, Default)]
 pub struct NativePlan {
     pub changes: Vec<OutsideChange>,
     /// Documents that are not exported, with the reason.
     pub skipped: Vec<(String, String)>,
-    /// Files there that are as they should be.
+    /// Number of files there that are already up to date.
     pub unchanged: usize,
 }
 
@@ -141,8 +142,8 @@ impl NativePlan {
     }
 }
 
-/// Plans topic files for these documents in Claude Code's folder of memory, and
-/// a pointer to each. `base` is the folder that is surely the person's own.
+/// Plans topic files for these documents in Claude Code's memory folder, and a
+/// pointer to each. `base` is the folder that certainly belongs to the user.
 pub fn native(
     workspace: &Workspace,
     documents: &[RelPath],
@@ -170,6 +171,8 @@ pub fn native(
                         plan.skipped.push((path.to_string(), why));
                         continue;
                     }
+                    // No backup: the file is new or has our mark. `MEMORY.md`
+                    // below is the user's and gets one.
                     before => plan.changes.push(OutsideChange {
                         file,
                         before: before.map(String::into_bytes),
@@ -208,14 +211,14 @@ pub fn native(
     Ok(plan)
 }
 
-/// Whether a file was written by an export.
+/// Returns `true` if an export wrote this file.
 pub fn is_ours(text: &str) -> bool {
     let document = document::parse(text);
     let front = document.front_matter.as_ref();
     front.and_then(|front| front.text(MARK)) == Some(NAME)
 }
 
-/// Whether it was written for this very document.
+/// Returns `true` if an export wrote this file for this very document.
 fn is_from(text: &str, path: &RelPath) -> bool {
     let document = document::parse(text);
     let front = document.front_matter.as_ref();
@@ -224,8 +227,8 @@ fn is_from(text: &str, path: &RelPath) -> bool {
 
 type Topic = (String, String, String);
 
-/// A document as a topic file: its name, its text, and the line that points
-/// to it; or why it is none.
+/// Builds the topic file of a document: its name, its text, and the line that
+/// points to it. Returns the reason for a document that cannot become one.
 fn topic(workspace: &Workspace, path: &RelPath) -> Result<Result<Topic, String>, workspace::Error> {
     let text = workspace.read_text(path)?;
     if let [first, ..] = &crate::secrets::find(&text)[..] {
@@ -233,12 +236,15 @@ fn topic(workspace: &Workspace, path: &RelPath) -> Result<Result<Topic, String>,
     }
     let document = document::parse(text);
     let front = document.front_matter.as_ref();
+    // A document that was imported from Claude Code's memory is not exported
+    // back to it.
     let from = front.and_then(|front| front.text("source"));
     if from.is_some_and(|it| it.starts_with("claude-memory")) {
         return Ok(Err("it comes from there".to_owned()));
     }
     let title = document.title().unwrap_or(path.stem()).to_owned();
     let name = match slug(path.stem()) {
+        // On a file system that ignores case, `memory.md` is the index itself.
         Ok(name) if name != "memory" => format!("{name}.md"),
         _ => return Ok(Err("its name cannot be one there".to_owned())),
     };
@@ -273,11 +279,12 @@ fn topic(workspace: &Workspace, path: &RelPath) -> Result<Result<Topic, String>,
     Ok(Ok((name.clone(), format!("{head}\n{body}"), pointer)))
 }
 
+/// Replaces square brackets, which would end the title of a link.
 fn bracketed(title: &str) -> String {
     title.replace('[', "(").replace(']', ")")
 }
 
-/// The first sentence or so of the text.
+/// Returns about the first sentence of the text.
 fn first_words(document: &Document) -> String {
     let paragraph = document
         .blocks
@@ -296,8 +303,9 @@ fn first_words(document: &Document) -> String {
     words
 }
 
-/// MEMORY.md with a line for each of ours: the one that is there is renewed,
-/// others come at the end, as far as they are still loaded there.
+/// Merges our pointers into `MEMORY.md`: replaces the line of each known file
+/// and appends new ones, up to the loaded size. Returns the text and the number
+/// of pointers that did not fit.
 fn pointed(text: &str, pointers: &[(String, String)]) -> (String, usize) {
     let newline = document::parse(text).newline();
     let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();

@@ -1,8 +1,9 @@
-//! The user's other workspaces: a registry of them, and one question to all.
+//! Searches the user's other workspaces: a registry of them, and one query to
+//! all.
 //!
-//! Nothing is written beyond that list. Another workspace is asked by what
-//! it keeps for readers, its manifest and closets, and by its index where it
-//! has one; what cannot be asked is named and passed over.
+//! Nothing is written except the registry. Another workspace is searched
+//! through its manifest and closets, and through its index if it has one; a
+//! workspace that cannot be searched is reported and skipped.
 
 mod ask;
 mod registry;

@@ -1,8 +1,9 @@
-//! Taking documents out of searches and correcting facts, for every door in one
-//! way: what would be forgotten, then, after a yes, the list of it.
+//! Excludes documents from searches and corrects facts, in one way for every
+//! door: a plan, then, after a confirmation, the list.
 //!
-//! The files that are forgotten are never touched. Every answer has a receipt
-//! with the list before and after, so that no door reads the list itself.
+//! The files of forgotten documents are never touched. Every answer has a
+//! receipt with the list before and after, so that no door reads the list
+//! itself.
 
 use jiff::Timestamp;
 
@@ -14,15 +15,15 @@ use crate::workspace::{self, FileChange, Receipt, RelPath, Workspace};
 pub use crate::corrections::{Corrected, Correction, Lifted, New as NewCorrection, correct};
 pub use crate::knowledge::forget::{Chosen, Error, LIST, Wanted, restore};
 
-/// What would be forgotten, for a person to agree to.
+/// A plan of the documents to forget, for a person to confirm.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ForgetPlan {
     /// The documents with their reasons, least important first.
     pub chosen: Vec<Chosen>,
 }
 
-/// Decides what would be forgotten and writes nothing. The index must be in step
-/// with the files, since the use of documents decides.
+/// Plans which documents to forget, without writing. The index must be up to
+/// date, since the use of documents decides.
 pub fn plan_forgetting(
     workspace: &Workspace,
     index: &Index,
@@ -34,18 +35,19 @@ pub fn plan_forgetting(
 }
 
 impl ForgetPlan {
-    /// Returns whether there is nothing to forget.
+    /// Returns `true` if there is nothing to forget.
     pub fn is_empty(&self) -> bool {
         self.chosen.is_empty()
     }
 
-    /// Puts the documents on the list.
+    /// Adds the documents to the list of forgotten ones.
     pub fn apply(&self, workspace: &Workspace, now: Timestamp) -> Result<Receipt, Error> {
         forget::forget(workspace, &self.chosen, now)
     }
 }
 
-/// Returns the corrections that a text repeats, for a look before one is added.
+/// Returns the corrections that a text repeats, to show them before another one
+/// is added.
 pub fn known_corrections(
     workspace: &Workspace,
     fact: &str,
@@ -54,7 +56,7 @@ pub fn known_corrections(
     Ok(known.check(fact).into_iter().cloned().collect())
 }
 
-/// Lifts the corrections of these facts, in any spelling.
+/// Removes the corrections of these facts, in any spelling.
 pub fn lift_corrections(
     workspace: &Workspace,
     facts: &[String],
@@ -63,8 +65,8 @@ pub fn lift_corrections(
     corrections::lift(workspace, Some(facts), now)
 }
 
-/// Returns the list of forgotten documents and corrected facts before and after
-/// a change of it.
+/// Returns the file with the list of forgotten documents and corrected facts,
+/// before and after a change of it.
 pub fn list_change(receipt: &Receipt) -> Option<&FileChange> {
     let list = RelPath::new(LIST).ok()?;
     receipt.change_of(&list)

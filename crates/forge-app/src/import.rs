@@ -1,10 +1,11 @@
-//! Memory that was kept elsewhere, brought in as documents of the workspace:
-//! sessions of Claude Code and Codex, Claude's own memory, a memory bank,
-//! claude-mem's database, basic-memory's notes.
+//! Imports memory from elsewhere as documents of the workspace: sessions of
+//! Claude Code and Codex, Claude's own memory, a memory bank, claude-mem's
+//! database, basic-memory's notes.
 //!
-//! Twice is once: a document knows its origin and is written only when that has
-//! changed and nobody edited it here. Sources are read and never written. All
-//! text goes through one gate, [`admit_import`](crate::admit::admit_import), where secrets stay behind.
+//! Importing is idempotent: a document records its origin and is written only
+//! if that has changed and the document was not edited here. Sources are never
+//! written. All text passes one gate,
+//! [`admit_import`](crate::admit::admit_import), which removes secrets.
 
 use std::path::PathBuf;
 
@@ -28,12 +29,14 @@ pub use crate::admit::Tally;
 pub use jsonl::BadLine;
 pub use page::entries;
 
+/// Options that all imports share.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     pub now: Timestamp,
-    /// Decide about everything and write nothing.
+    /// Whether to decide about every document without writing.
     pub dry_run: bool,
-    /// Replace also what was edited here; the bytes before can be undone to.
+    /// Whether to replace also documents that were edited here; an undo
+    /// restores them.
     pub force: bool,
     /// Only what was last changed on this day or later.
     pub since: Option<Date>,
@@ -41,16 +44,22 @@ pub struct Options {
     pub limit: Option<usize>,
 }
 
+/// Errors that end an import.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// A file of the workspace could not be read or written.
     #[error(transparent)]
     Workspace(#[from] workspace::Error),
+    /// The caller named a source that does not exist.
     #[error("There is nothing at `{}`", path.display())]
     Missing { path: PathBuf },
+    /// The caller named a file where a folder is needed.
     #[error("`{}` is not a folder", path.display())]
     NotAFolder { path: PathBuf },
+    /// The source exists and cannot be read.
     #[error("Could not read `{}`: {why}", path.display())]
     Unreadable { path: PathBuf, why: String },
+    /// Every name that the document could get is taken.
     #[error("`{path}` and a thousand names like it are taken")]
     NoName { path: RelPath },
 }
@@ -83,19 +92,22 @@ impl Diagnostic for Error {
     }
 }
 
-/// What became of a document.
+/// Outcome of one imported document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
+    /// It did not exist here.
     New,
-    /// Its source has changed, and nobody had edited it.
+    /// Its source has changed, and it was not edited here.
     Updated,
+    /// Its source is the one that was imported before.
     Unchanged,
-    /// Its source has changed, but it was edited here and stays as it is.
+    /// Its source has changed, but it was edited here and is left alone.
     Kept,
-    /// It was edited here and replaced on demand.
+    /// It was edited here and replaced because of `force`.
     Replaced,
 }
 
+/// A document that an import wrote or considered.
 #[derive(Clone, Debug)]
 pub struct Landed {
     pub path: RelPath,
@@ -106,12 +118,12 @@ pub struct Landed {
     pub tally: Tally,
 }
 
-/// A source of which nothing was imported.
+/// A source from which nothing was imported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skipped {
     pub what: String,
     pub why: String,
-    /// It was asked for by name, so that leaving it out is a failure.
+    /// Whether the caller named it, so that skipping it is a failure.
     pub failed: bool,
 }
 
@@ -123,15 +135,16 @@ pub struct Problem {
     pub why: String,
 }
 
-/// Something for the state files that a person decides about.
+/// An entry for the state files, which a person accepts or drops.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateProposal {
-    /// The document that it stands in.
+    /// The note that contains it.
     pub from: String,
     pub what: Proposed,
     pub text: String,
 }
 
+/// Section of the state files that a proposal belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proposed {
     Task,
@@ -139,7 +152,7 @@ pub enum Proposed {
     Next,
 }
 
-/// What an import did, or would do.
+/// The result of an import, or of its dry run.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     pub files: Vec<Landed>,
@@ -147,22 +160,25 @@ pub struct Report {
     pub problems: Vec<Problem>,
     /// Further problems, beyond those that are listed.
     pub more_problems: usize,
-    /// Left alone because of `since` and `limit`.
+    /// Sources skipped because of `since`.
     pub older: usize,
+    /// Sources skipped because of `limit`.
     pub beyond_limit: usize,
     /// Over all files.
     pub tally: Tally,
     pub proposals: Vec<StateProposal>,
-    /// What can be undone, oldest first.
+    /// Ids of the changes, for undo, oldest first.
     pub changes: Vec<String>,
 }
 
 impl Report {
+    /// Counts the documents with this outcome.
     pub fn count(&self, outcome: Outcome) -> usize {
         let same = self.files.iter().filter(|file| file.outcome == outcome);
         same.count()
     }
 
+    /// Records a source from which nothing was imported.
     fn skip(&mut self, what: impl Into<String>, why: impl Into<String>) {
         self.skipped.push(Skipped {
             what: what.into(),
@@ -171,6 +187,7 @@ impl Report {
         });
     }
 
+    /// Records a line that could not be used, up to a limit.
     fn problem(&mut self, file: &str, line: Option<usize>, why: impl Into<String>) {
         if self.problems.len() >= MOST_PROBLEMS {
             self.more_problems += 1;
@@ -186,7 +203,7 @@ impl Report {
 
 const MOST_PROBLEMS: usize = 200;
 
-/// The beginning of a file's name, made from words of a text.
+/// Derives the stem of a file name from the first words of a text.
 fn name_from(words: &str) -> Option<String> {
     let words: String = words
         .chars()
@@ -198,7 +215,7 @@ fn name_from(words: &str) -> Option<String> {
         return Some(slug);
     }
     let cut = &slug[..slug.floor_char_boundary(MOST_NAME)];
-    // A word is left out rather than cut, unless it is all there is.
+    // The last word is dropped rather than cut, unless too little would remain.
     let whole = cut.rfind('-').filter(|at| *at >= MOST_NAME / 2);
     Some(
         cut[..whole.unwrap_or(cut.len())]
@@ -209,15 +226,15 @@ fn name_from(words: &str) -> Option<String> {
 
 const MOST_NAME: usize = 60;
 
-/// Eight characters that tell one id from another.
+/// Shortens an id to eight characters that distinguish it.
 fn short(id: &str) -> String {
     let hex = |range: &str| {
         range
             .bytes()
             .all(|b| b.is_ascii_hexdigit() && !b.is_ascii_uppercase())
     };
-    // A random UUID begins with what people know it by. Others begin with the
-    // time, which two of them may share.
+    // A random UUID (version 4) is known by its first characters. Others begin
+    // with the time, which two sessions may share, so they are hashed.
     let random = id.len() == 36 && id.as_bytes()[14] == b'4' && id.is_char_boundary(8);
     if random && hex(&id[..8]) {
         id[..8].to_owned()
@@ -226,11 +243,13 @@ fn short(id: &str) -> String {
     }
 }
 
-/// A moment as a source writes it, if it is one that files can be named after.
+/// Parses a time of a source, if files can be named after it.
 fn moment(text: &str) -> Option<Timestamp> {
     usual(text.parse().ok()?)
 }
 
+/// Returns the time if it is between 1970 and 2100: a wrong unit or a broken
+/// clock gives times that no file should be named after.
 fn usual(moment: Timestamp) -> Option<Timestamp> {
     let (first, last) = (0, 4_102_444_800);
     (first..last)
@@ -238,7 +257,7 @@ fn usual(moment: Timestamp) -> Option<Timestamp> {
         .then_some(moment)
 }
 
-/// The day on which a file was last changed.
+/// Returns the time at which a file was last modified.
 fn modified(path: &std::path::Path) -> Option<Timestamp> {
     let modified = std::fs::metadata(path).ok()?.modified().ok()?;
     usual(Timestamp::try_from(modified).ok()?)

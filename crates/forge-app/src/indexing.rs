@@ -1,6 +1,6 @@
-//! Bringing the index in step with the files on request, for every door in one
-//! way: read what changed, keep the list in `knowledge/README.md`, compute
-//! vectors. It keeps the figures; which lines are printed is a door's business.
+//! Updates the index on request, in one way for every door: reads what changed,
+//! maintains the list in `knowledge/README.md`, computes vectors. It returns
+//! figures; which lines are printed is a door's business.
 
 use std::time::Duration;
 
@@ -13,37 +13,37 @@ use crate::library::{Library, Remark, Watch};
 pub use crate::knowledge::readme::PATH as LIST;
 pub use crate::knowledge::refresh::Outcome;
 
-/// How long vectors are computed.
+/// Time budget for computing vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VectorBudget {
     /// Not at all.
     Nothing,
-    /// So long; the next run continues from there.
+    /// For at most this long; the next run continues from there.
     For(Duration),
-    /// Until every passage has one.
+    /// Until every passage has a vector.
     ToTheEnd,
 }
 
-/// What is to be done.
+/// A request to update the index.
 #[derive(Debug, Clone, Copy)]
 pub struct IndexRequest {
-    /// Whether files that did not change are read again.
+    /// Whether to read unchanged files again.
     pub force: bool,
-    /// Whether the list of documents is brought up to date.
+    /// Whether to update the list of documents.
     pub keep_list: bool,
     /// How long vectors are computed.
     pub vectors: VectorBudget,
-    /// Whether the index has to be there for the next process. A server answers
+    /// Whether the index must be stored for the next process. A server answers
     /// from memory as well.
     pub must_be_kept: bool,
     /// The moment of the request.
     pub now: Timestamp,
 }
 
-/// What was done.
+/// The result of an update.
 #[derive(Debug)]
 pub struct IndexResponse {
-    /// Every file with what became of it.
+    /// Every file with its outcome.
     pub files: Vec<(String, Outcome)>,
     /// Whether the list of documents was written.
     pub is_list_written: bool,
@@ -55,7 +55,7 @@ pub struct IndexResponse {
     pub remarks: Vec<Remark>,
 }
 
-/// How many files had which outcome.
+/// Number of files by outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutcomeCounts {
     /// New ones.
@@ -84,8 +84,8 @@ impl OutcomeCounts {
     }
 }
 
-/// Brings the index in step with the files. Where it can be kept in memory
-/// alone, a request that has it kept ends there, with the reason.
+/// Updates the index. If it can only be kept in memory and the request requires
+/// a stored one, the update ends there with the reason.
 pub fn bring_in_step(
     library: &mut Library,
     request: &IndexRequest,
@@ -122,6 +122,8 @@ pub fn bring_in_step(
     library.release();
     if let Some(index) = library.index() {
         if request.must_be_kept {
+            // Moves the write-ahead log into the main file, so that the next
+            // process starts without a replay.
             index.settle();
         }
         response.counts = index.counts()?;

@@ -1,8 +1,8 @@
-//! Memory for coding agents, kept as Markdown.
+//! Use cases of Memory Forge: memory for coding agents, kept as Markdown.
 //!
 //! The library never prints and never reads the environment, the home or
-//! current directory, or the clock: whoever calls it passes those in.
-//! Modules in reading order; each may use only those above it.
+//! current directory, or the clock: callers pass those in. Modules are in
+//! reading order; each may use only those above it.
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
 pub use forge_embed as embed;

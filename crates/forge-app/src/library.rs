@@ -1,8 +1,9 @@
-//! The knowledge of a workspace, ready to be asked: an index that is in step with
-//! the files at every question, and the model that embeds them.
+//! Keeps the knowledge of a workspace ready for queries: an index that is in
+//! step with the files at every query, and the model that embeds them.
 //!
-//! Commands ask once and a server many times, through the same type. It prints
-//! nothing: what a person should know about an answer is returned as remarks.
+//! Commands query once and a server many times, through the same type. It
+//! prints nothing: what a person should know about an answer is returned as
+//! remarks.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -20,14 +21,14 @@ use crate::workspace::Workspace;
 /// How long a command waits for another process that writes the index.
 const WAIT: Duration = Duration::from_secs(5);
 
-/// What is said where there is nothing to search.
+/// Message for a workspace without any document.
 pub const NO_KNOWLEDGE: &str =
     "There is no Markdown under `knowledge/` yet. `memory-forge init` makes a start.";
 
-/// What is said where there is nothing but the list of what there is.
+/// Message for a workspace whose only document is the list of documents.
 const ONLY_THE_LIST: &str = "`knowledge/` has no document yet. `memory-forge save context <name>` writes one, and so does your editor.";
 
-/// What should be known about an answer.
+/// A remark about an answer, for the person who reads it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Remark {
     Note(String),
@@ -35,6 +36,7 @@ pub enum Remark {
 }
 
 impl Remark {
+    /// Returns the text, without its level.
     pub fn text(&self) -> &str {
         match self {
             Remark::Note(text) | Remark::Warning(text) => text,
@@ -42,11 +44,11 @@ impl Remark {
     }
 }
 
-/// Called with the stage of the work, how much of it is done, and of how much.
+/// Callback for progress: the stage, the work done, and the total.
 pub type Watch<'a> = &'a mut dyn FnMut(&'static str, usize, usize);
 
-/// A workspace with its index, which stays open from one question to the next
-/// and is in step with the files at each.
+/// A workspace with its index, which stays open between queries and is in step
+/// with the files at each.
 pub struct Library {
     pub workspace: Workspace,
     /// The model file that the user's environment names.
@@ -55,7 +57,7 @@ pub struct Library {
 }
 
 impl Library {
-    /// Returns a library whose index is not yet open. `model` is the file that
+    /// Returns a library whose index is not yet open, with the model file that
     /// the user's environment names, if any.
     pub fn new(workspace: Workspace, model: Option<PathBuf>) -> Library {
         Library {
@@ -65,7 +67,7 @@ impl Library {
         }
     }
 
-    /// The index in step with the files, and what is to be said about it.
+    /// Updates the index and returns it, with remarks about its state.
     pub fn refreshed(
         &mut self,
         now: Timestamp,
@@ -78,14 +80,15 @@ impl Library {
         Ok((self.fresh.insert(fresh), remarks))
     }
 
-    /// Brings the list of documents in `knowledge/README.md` up to date, where
-    /// it has one, and the index with it. Gives whether the file was written.
+    /// Updates the list of documents in `knowledge/README.md`, where it exists,
+    /// and the index with it. Returns whether the file was written.
     pub fn list_documents(
         &mut self,
         now: Timestamp,
         watch: Watch,
     ) -> Result<(bool, Vec<Remark>), refresh::Error> {
-        // Writing the file takes a lock of its own; no one waits with two.
+        // Writing the file takes a lock of its own, and no process waits for
+        // one lock while it holds another: two of them could deadlock.
         self.release();
         let Some(fresh) = &self.fresh else {
             return Ok((false, Vec::new()));
@@ -96,7 +99,8 @@ impl Library {
                 let (_, remarks) = self.refreshed(now, false, watch)?;
                 self.release();
                 if let Some(fresh) = &self.fresh {
-                    // Remembers that the list fits the files.
+                    // The second call writes nothing: it records in the index
+                    // that the list matches the files.
                     let _ = readme::keep(&self.workspace, fresh, now);
                 }
                 Ok((true, remarks))
@@ -108,8 +112,8 @@ impl Library {
         }
     }
 
-    /// Embeds what has no vector yet; see [`embed`]. Without a usable model
-    /// nothing is embedded, and the remark says why.
+    /// Embeds the passages without a vector; see [`embed`]. Without a usable
+    /// model it does nothing and returns a remark with the reason.
     pub fn embed(
         &mut self,
         budget: Option<Duration>,
@@ -125,29 +129,30 @@ impl Library {
         Ok(Vec::new())
     }
 
+    /// Loads the model that embeds, or returns a warning.
     fn model(&self) -> Result<&'static dyn Embedder, Remark> {
         let model = model::of(&self.workspace, self.model.as_deref());
         model.map_err(|why| Remark::Warning(format!("{why}; searching by full text")))
     }
 
-    /// The index as it was last asked.
+    /// Returns the index of the last query.
     pub fn index(&self) -> Option<&Index> {
         self.fresh.as_ref().map(|fresh| &fresh.index)
     }
 
-    /// The index and its catalogue as they were last brought up to date.
+    /// Returns the index with its catalogue as of the last update.
     pub fn fresh(&self) -> Option<&Fresh> {
         self.fresh.as_ref()
     }
 
-    /// Lets others at the index, which stays open.
+    /// Releases the lock of the index, which stays open.
     pub fn release(&mut self) {
         if let Some(fresh) = &mut self.fresh {
             fresh.lock = None;
         }
     }
 
-    /// Answers from the manifest and the closets.
+    /// Searches the manifest and the closets.
     pub(crate) fn ask_maps(&self, ask: &Ask) -> Result<(Answer, Vec<Remark>), refresh::Error> {
         let (model, mut remarks) = self.model_for(ask.mode);
         let mapped = maps::ask(&self.workspace, ask, model)?;
@@ -160,7 +165,8 @@ impl Library {
         Ok((mapped.answer.unwrap_or_else(Answer::nothing), remarks))
     }
 
-    /// Says why nothing could be found where there is no document at all.
+    /// Returns a remark for a workspace without documents, whose answers are
+    /// always empty.
     pub(crate) fn nothing_to_search(&self) -> Option<Remark> {
         let fresh = self.fresh.as_ref()?;
         let note = match &fresh.catalogue[..] {
@@ -174,7 +180,7 @@ impl Library {
         Some(Remark::Note(note.to_owned()))
     }
 
-    /// The model that a mode needs, or a warning that there is none.
+    /// Returns the model that a mode needs, or a warning without one.
     pub fn model_for(&self, mode: recall::Mode) -> (Option<&'static dyn Embedder>, Vec<Remark>) {
         if mode == recall::Mode::Text {
             return (None, Vec::new());
@@ -185,7 +191,7 @@ impl Library {
         }
     }
 
-    /// Answers from those documents of the index that `wanted` names.
+    /// Searches the documents that `wanted` accepts.
     pub fn ask_of(
         &mut self,
         ask: &Ask,
@@ -199,6 +205,8 @@ impl Library {
         if ask.mode != recall::Mode::Text {
             let budget = self.workspace.config().search.embed_budget_ms;
             remarks.extend(self.embed(Some(Duration::from_millis(budget)), watch)?);
+            // The call above has already returned a remark about a model that
+            // cannot be used.
             model = self.model().ok();
         }
         let fresh = self.fresh.as_ref().expect("it was refreshed above");
@@ -217,6 +225,7 @@ impl Library {
     }
 }
 
+/// Ranks the catalogue entries that `wanted` accepts.
 fn answer(
     fresh: &Fresh,
     model: Option<&dyn Embedder>,
@@ -225,6 +234,7 @@ fn answer(
 ) -> Result<Answer, index::Error> {
     let all = &fresh.catalogue;
     let some: Vec<Entry>;
+    // The common case borrows the catalogue instead of cloning every entry.
     let catalogue = if all.iter().all(wanted) {
         all
     } else {
@@ -234,6 +244,7 @@ fn answer(
     recall::ask(&fresh.index, catalogue, model, ask)
 }
 
+/// Opens the index, or updates the open one.
 fn up_to_date(
     workspace: &Workspace,
     before: Option<Fresh>,
@@ -253,7 +264,7 @@ fn up_to_date(
     }
 }
 
-/// A new index after the old one proved to be damaged while it was asked.
+/// Rebuilds an index that proved damaged during a query.
 fn rebuilt(workspace: &Workspace, now: Timestamp, why: String) -> Result<Fresh, refresh::Error> {
     let mut opening = Opening {
         now,
@@ -264,7 +275,8 @@ fn rebuilt(workspace: &Workspace, now: Timestamp, why: String) -> Result<Fresh, 
     fresh::rebuilt(workspace, &mut opening, why)
 }
 
-/// Embeds what has no vector yet, for at most `budget`; `None` means to the end.
+/// Embeds passages without a vector, for at most `budget`; `None` means all of
+/// them.
 fn embed(
     workspace: &Workspace,
     fresh: &mut Fresh,
@@ -277,13 +289,15 @@ fn embed(
     if counts.chunks == 0 || done && fresh.index.has_model(model.id(), model.dimensions())? {
         return Ok(());
     }
-    // From here on others may read and write the index.
+    // From here on other processes may read and write the index: embedding
+    // takes seconds and must not block them.
     fresh.lock = None;
     let _lock = match fresh.in_memory() {
         Some(_) => None,
         None => match workspace.lock_vectors() {
             Ok(lock) => Some(lock),
-            // Somebody is at it already; there is no need to wait.
+            // Another process is computing the same vectors; this query ranks
+            // with those that exist.
             Err(e) if e.is_locked() => return Ok(()),
             Err(e) => return Err(e.into()),
         },
@@ -296,6 +310,7 @@ fn embed(
     Ok(())
 }
 
+/// Converts remarks of the index to remarks for a person.
 fn remarks(fresh: &Fresh) -> Vec<Remark> {
     use fresh::Remark as Found;
     let remark = |found: &Found| match found {
@@ -314,7 +329,8 @@ fn remarks(fresh: &Fresh) -> Vec<Remark> {
     fresh.remarks.iter().map(remark).collect()
 }
 
-/// A file that is there and cannot be found must not go unnoticed.
+/// Returns a warning for files that exist and are not indexed, so that they do
+/// not go unnoticed.
 fn unusable(fresh: &Fresh) -> Vec<Remark> {
     const MOST: usize = 3;
     let unusable = || fresh.catalogue.iter().filter(|e| e.problem.is_some());

@@ -1,17 +1,17 @@
-//! Writing down where the work stands: state, decisions, tasks, sessions and
-//! ideas, for every door in one way.
+//! Records entries of the state files (state, decisions, tasks, sessions and
+//! ideas), in one way for every door.
 //!
 //! One entry is one change of one file. The response holds that file before and
 //! after as the writer saw it under its lock: a door that read the file itself
-//! could show what another process wrote in between. It never rewords what the
-//! caller gave.
+//! could show what another process wrote in between. The caller's words are
+//! never changed.
 
 use jiff::Timestamp;
 
 use crate::mind::{Error, File, IdeaKept, Mind, NewDecision, NewIdea, NewSession, StateChange};
 use crate::workspace::{FileChange, Receipt, RelPath, Workspace};
 
-/// What is to be written down.
+/// An entry to record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NewEntry {
     /// Parts of the state; the others stay.
@@ -25,7 +25,7 @@ pub enum NewEntry {
         /// The section; one that is missing is added.
         section: String,
     },
-    /// A task that is done.
+    /// A task to mark as done.
     DoneTask {
         /// The task, or a part of it that no other open task has.
         text: String,
@@ -36,7 +36,7 @@ pub enum NewEntry {
     Idea(NewIdea),
 }
 
-/// What was written down.
+/// An entry as it was recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RecordedEntry {
     /// The state was changed.
@@ -74,7 +74,7 @@ pub enum RecordedEntry {
     Idea(IdeaKept),
 }
 
-/// What [`record`] wrote, and where.
+/// The entry that [`record`] wrote, with its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordResponse {
     /// The file that entries of this kind are kept in.
@@ -86,14 +86,14 @@ pub struct RecordResponse {
 }
 
 impl RecordResponse {
-    /// Returns the entry's file before and after, where it changed. What went
-    /// to an archive beside it is left out.
+    /// Returns the entry's file before and after, where it changed, without the
+    /// archive that old entries may have moved to.
     pub fn change(&self) -> Option<&FileChange> {
         self.receipt.change_of(&self.file)
     }
 }
 
-/// Writes one entry into the state files of a workspace.
+/// Records one entry in the state files of a workspace.
 pub fn record(
     workspace: &Workspace,
     new: NewEntry,

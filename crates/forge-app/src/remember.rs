@@ -1,8 +1,8 @@
-//! Saving something learnt, for every door in one way: a document that a search
-//! finds at once, a skill, or a section in a file that agents load.
+//! Saves knowledge, in one way for every door: a document that a search finds
+//! at once, a skill, or a section in a file that agents load.
 //!
-//! A document is indexed and embedded here, within the budget of a question, so
-//! that no door forgets it. Nothing that exists is overwritten.
+//! A document is indexed and embedded here, within the budget of a query, so
+//! that no door forgets it. Existing files are never overwritten.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::workspace::RelPath;
 
 pub use crate::knowledge::save::{Context, Route, Saved, Skill, route};
 
-/// What is to be saved.
+/// Knowledge to save.
 #[derive(Debug, Clone, Copy)]
 pub enum NewKnowledge<'a> {
     /// A document of `knowledge/`.
@@ -31,7 +31,7 @@ pub enum NewKnowledge<'a> {
     },
 }
 
-/// What [`remember`] saved.
+/// The files that [`remember`] saved.
 #[derive(Debug)]
 pub struct RememberResponse {
     /// The files, and the receipt of the change.
@@ -42,18 +42,19 @@ pub struct RememberResponse {
     pub remarks: Vec<Remark>,
 }
 
-/// Why something was not saved, or not indexed after it was.
+/// Errors of saving knowledge, or of indexing it afterwards.
 #[derive(Debug, thiserror::Error)]
 pub enum RememberError {
-    /// Nothing was written.
+    /// Nothing was written: the request was invalid, or the file exists.
     #[error(transparent)]
     Save(#[from] save::Error),
-    /// It was written, and the index could not follow.
+    /// The document was written, and the index could not be updated.
     #[error(transparent)]
     Index(#[from] refresh::Error),
 }
 
 impl RememberError {
+    /// Returns the error that this one wraps.
     fn inner(&self) -> &dyn Diagnostic {
         match self {
             RememberError::Save(error) => error,
@@ -76,7 +77,7 @@ impl Diagnostic for RememberError {
     }
 }
 
-/// Saves something, and brings the index in step with a new document.
+/// Saves knowledge, and updates the index for a new document.
 pub fn remember(
     library: &mut Library,
     new: &NewKnowledge<'_>,
@@ -93,8 +94,8 @@ pub fn remember(
     let mut remarks = Vec::new();
     if is_indexed {
         remarks = library.refreshed(now, false, watch)?.1;
-        // A model that cannot be used is for the next search to report: the
-        // document was saved, and full text finds it.
+        // A model that cannot be used is left for the next search to report:
+        // the document was saved, and full text finds it.
         let budget = Duration::from_millis(workspace.config().search.embed_budget_ms);
         library.embed(Some(budget), watch)?;
         library.release();

@@ -1,8 +1,8 @@
-//! The use case `search`: one question, answered the same way whoever asks.
+//! Searches, in one way for every door.
 //!
 //! The command line, MCP and the page fill a [`SearchRequest`] and render a
 //! [`SearchResponse`]; which documents a scope means, which mode is the default
-//! and where a shared index comes in are decided here and nowhere else.
+//! and when a shared index is queried are decided only here.
 
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ use crate::recall::{self, Answer, Ask, Mode};
 use crate::retractions;
 use crate::workspace::{SearchMode, Workspace};
 
-/// Which documents a question is asked of.
+/// Set of documents that a search covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SearchScope {
     Knowledge,
@@ -32,6 +32,7 @@ pub enum SearchScope {
 }
 
 impl SearchScope {
+    /// All scopes, in the order of the help.
     pub const ALL: [SearchScope; 8] = [
         SearchScope::Knowledge,
         SearchScope::State,
@@ -57,7 +58,7 @@ impl SearchScope {
         }
     }
 
-    /// Returns a line that says which documents are meant.
+    /// Returns a description of the documents in the scope.
     pub fn about(self) -> &'static str {
         match self {
             SearchScope::Knowledge => "`knowledge/`",
@@ -78,7 +79,7 @@ impl SearchScope {
             .find(|scope| scope.name().eq_ignore_ascii_case(name))
     }
 
-    /// Returns the scopes of the index to look in; none means all of them.
+    /// Returns the index scopes to search; an empty list means all of them.
     fn index_scopes(self) -> Vec<&'static str> {
         match self {
             SearchScope::Knowledge | SearchScope::Org => vec!["knowledge", "routing"],
@@ -90,7 +91,7 @@ impl SearchScope {
     }
 }
 
-/// A question with everything that decides its answer. Doors set what differs
+/// A search with everything that decides its answer. Doors set what differs
 /// from [`SearchRequest::new`].
 #[derive(Debug, Clone)]
 pub struct SearchRequest<'a> {
@@ -106,7 +107,7 @@ pub struct SearchRequest<'a> {
     pub kinds: Vec<Kind>,
     /// Only documents dated on or after this day.
     pub since: Option<Date>,
-    /// Whether each hit says why it ranks where it does.
+    /// Whether each hit explains its rank.
     pub explain: bool,
     pub now: Timestamp,
 }
@@ -133,7 +134,7 @@ impl<'a> SearchRequest<'a> {
     }
 }
 
-/// An answer, and what the reader should know about it.
+/// An answer, with remarks about it for the reader.
 #[derive(Debug)]
 pub struct SearchResponse {
     pub answer: Answer,
@@ -142,14 +143,15 @@ pub struct SearchResponse {
     pub is_shared: bool,
 }
 
-/// What a person took back, read before a question is asked.
+/// Forgotten documents and corrected facts, read before a search.
 pub struct Retractions {
     forgotten: HashSet<String>,
     corrections: Corrections,
 }
 
 impl Retractions {
-    /// Reads the list. Fails if it is there and cannot be read.
+    /// Reads the list. Fails if it exists and cannot be read, since a search
+    /// without it would return what a person retracted.
     pub fn read(workspace: &Workspace) -> Result<Retractions, refresh::Error> {
         let list = retractions::Retractions::read(workspace)?;
         Ok(Retractions {
@@ -158,7 +160,7 @@ impl Retractions {
         })
     }
 
-    /// Returns the question as ranking takes it.
+    /// Builds the query for ranking.
     pub fn ask<'a>(&'a self, workspace: &Workspace, request: &SearchRequest<'a>) -> Ask<'a> {
         Ask {
             question: request.question,
@@ -185,16 +187,16 @@ pub fn configured_mode(workspace: &Workspace) -> Mode {
     }
 }
 
-/// Asks the organisation's index, which another crate knows how to reach.
-/// Returns none where it is not to be asked or did not answer.
+/// Callback that queries the organisation's index, which another crate knows
+/// how to reach. Returns no answer if it was not queried or did not reply.
 pub type SharedIndex<'s> = &'s mut dyn FnMut(&Ask<'_>) -> (Option<Answer>, Vec<Remark>);
 
-/// Answers a question from the files as they are now.
+/// Answers a query from the files as they are now.
 ///
-/// 1. Reads what was forgotten and corrected.
-/// 2. Asks the shared index, where no scope was named.
-/// 3. Without an answer from there, brings this workspace's index up to date,
-///    embeds for as long as a search may, and ranks.
+/// 1. Reads which documents are forgotten and which facts are corrected.
+/// 2. Queries the shared index, if the request names no scope.
+/// 3. Without an answer from there, updates this workspace's index, embeds for
+///    as long as a search may, and ranks.
 pub fn search(
     library: &mut Library,
     request: &SearchRequest<'_>,
@@ -224,6 +226,7 @@ pub fn search(
     })
 }
 
+/// Searches the files of this workspace in the requested scope.
 fn search_workspace(
     library: &mut Library,
     ask: &Ask<'_>,

@@ -1,8 +1,8 @@
-//! A session of work from its first to its last minute: what is closed when it
-//! starts, what is kept at each turn, and what is written down when it ends.
+//! Follows a session of work from start to end: what is closed when it starts,
+//! what is kept at each turn, and what is recorded when it ends.
 //!
-//! What happened is for the agent to say; everything that follows from it is
-//! done here. Ending a session twice leaves the same bytes as ending it once.
+//! The agent describes what happened; everything that follows from it is done
+//! here. Ending a session is idempotent: a second time leaves the same bytes.
 
 use jiff::Timestamp;
 
@@ -20,17 +20,18 @@ use crate::mind::{Error, Mind};
 pub use crate::mind::{StaleBlocker, stale_blockers as stale};
 pub use crate::routing::untracked::{SKIPPED, Untracked, is_skipped};
 
-/// What is left to do at the end of a turn.
+/// Follow-up of a turn's end.
 #[derive(Debug, Default)]
 pub struct TurnEnd {
-    /// A reminder to write the state down, where that is long ago.
+    /// A reminder to update the state, if the last update is long ago.
     pub reminder: Option<String>,
-    /// Why there is no checkpoint of this turn.
+    /// Why no checkpoint of this turn was written.
     pub problem: Option<Error>,
 }
 
-/// Notes that a turn ended and keeps a checkpoint if anything changed: clients
-/// do not always report that a session ends, so each turn does.
+/// Records the end of a turn and keeps a checkpoint if anything changed:
+/// clients do not always report the end of a session, so each turn counts as a
+/// possible last one.
 pub fn end_turn(mind: &Mind<'_>, now: Timestamp) -> Result<TurnEnd, Error> {
     if !mind.exists() {
         return Ok(TurnEnd::default());

@@ -1,8 +1,8 @@
-//! Sharing a private note, or making one private: the new name, the links and
-//! pointers that follow it, and the rule by which git ignores private files.
+//! Shares a private note, or makes one private: the new name, the links and
+//! pointers that follow it, and the ignore rule for private files.
 //!
-//! First a plan that is shown, then its application in one change. Nothing with
-//! a secret in it is shared.
+//! A plan is shown first, then applied in one change. A note that contains a
+//! secret is never shared.
 
 use jiff::Timestamp;
 
@@ -12,7 +12,7 @@ use crate::secrets;
 use crate::teams::private;
 use crate::workspace::{Error, PathError, Proposal, Receipt, RelPath, Workspace};
 
-/// Which way a note goes.
+/// Direction of a change of visibility.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ShareDirection {
     /// A private note becomes everyone's.
@@ -21,40 +21,40 @@ pub enum ShareDirection {
     MakePrivate,
 }
 
-/// What would change.
+/// A plan of the files that sharing a note changes.
 #[derive(Debug)]
 pub struct SharePlan {
     /// The note.
     pub from: RelPath,
     /// Its new name.
     pub to: RelPath,
-    /// Its text, which everyone gets where it is shared.
+    /// Its text, which everyone receives if it is shared.
     pub text: String,
     /// The rename and every file whose links follow.
     pub proposal: Proposal,
-    /// How many links follow.
+    /// Number of links that follow.
     pub links: usize,
-    /// File and line of links that have to be changed by hand.
+    /// File and line of links that a person has to change.
     pub left_alone: Vec<(RelPath, usize)>,
     direction: ShareDirection,
 }
 
-/// Why a note stays as it is.
+/// Errors that keep a note as it is.
 #[derive(Debug, thiserror::Error)]
 pub enum ShareError {
-    /// It has no private name.
+    /// The caller named a file that has no private form, or is private already.
     #[error("`{path}` is no note that can become private")]
     CannotBePrivate {
         /// The note.
         path: RelPath,
     },
-    /// It has no private name to begin with.
+    /// The caller named a note to share that is not private.
     #[error("`{path}` is not private")]
     NotPrivate {
         /// The note.
         path: RelPath,
     },
-    /// Everyone would get a credential.
+    /// The note contains a credential, which everyone would receive.
     #[error("`{path}` line {line} looks like a secret ({rule})")]
     HoldsSecret {
         /// The note.
@@ -64,10 +64,10 @@ pub enum ShareError {
         /// The rule that found it.
         rule: &'static str,
     },
-    /// The new name cannot be a path.
+    /// The new name is not a valid path.
     #[error(transparent)]
     Path(#[from] PathError),
-    /// The links cannot follow.
+    /// The links cannot be rewritten, such as when the new name is taken.
     #[error(transparent)]
     Links(#[from] links::Error),
     /// A file could not be read or written.
@@ -112,7 +112,7 @@ impl Diagnostic for ShareError {
     }
 }
 
-/// Plans a note's way; nothing is written.
+/// Plans the renaming of a note, without writing.
 pub fn plan_sharing(
     workspace: &Workspace,
     from: RelPath,
@@ -139,6 +139,8 @@ pub fn plan_sharing(
     let vault = Vault::read(workspace);
     let renaming = links::rename(workspace, &vault, &from, &to)?;
     let mut proposal = renaming.proposal;
+    // Without the ignore rule, the next `git add .` would publish the private
+    // file.
     if direction == ShareDirection::MakePrivate
         && let Some(rule) = private::ignoring(workspace)?
     {
@@ -156,7 +158,7 @@ pub fn plan_sharing(
 }
 
 impl SharePlan {
-    /// Carries it out in one change.
+    /// Applies the plan in one change.
     pub fn apply(&self, workspace: &Workspace, now: Timestamp) -> Result<Receipt, Error> {
         let done = match self.direction {
             ShareDirection::Share => "Shared",

@@ -1,5 +1,5 @@
-//! Finding a text literally in the state files. Their words are looked for as
-//! they are, without an index, so that what was written a moment ago is found.
+//! Finds a text literally in the state files, without an index, so that an
+//! entry written a moment ago is found.
 
 use crate::corrections::Corrections;
 use crate::mind::{File, Mind};
@@ -7,10 +7,10 @@ use crate::quote;
 use crate::secrets;
 use crate::workspace::{Error, RelPath, Workspace};
 
-/// Places that are given of one file.
+/// Matches listed for one file.
 const MAX_PLACES: usize = 10;
 
-/// The files in which a text is looked for, in the order of an answer.
+/// The files to search, in the order of an answer.
 const SEARCHED: [File; 5] = [
     File::State,
     File::Progress,
@@ -19,29 +19,30 @@ const SEARCHED: [File; 5] = [
     File::Archive,
 ];
 
-/// The places of one file.
+/// The matches in one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StateMatches {
     /// The file.
     pub path: RelPath,
-    /// The first places.
+    /// The first matches.
     pub places: Vec<StatePlace>,
     /// How many more there are.
     pub more: usize,
 }
 
-/// A line that has the text.
+/// A line that contains the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatePlace {
     /// The line, counted from one.
     pub line: usize,
-    /// It with its neighbours, without what is secret or hidden.
+    /// The line with its neighbours, redacted and with hidden characters
+    /// escaped.
     pub snippet: String,
     /// Corrections of what the snippet repeats.
     pub notes: Vec<String>,
 }
 
-/// Returns the places of a text in the state files, in any case of letters.
+/// Finds the lines of the state files that contain a text, ignoring case.
 pub fn find_in_state(workspace: &Workspace, text: &str) -> Result<Vec<StateMatches>, Error> {
     let wanted = text.trim().to_lowercase();
     let mind = Mind::open(workspace);
@@ -57,7 +58,8 @@ pub fn find_in_state(workspace: &Workspace, text: &str) -> Result<Vec<StateMatch
         let Ok(text) = workspace.read_text(&path) else {
             continue;
         };
-        // A secret may be longer than what is shown of a place.
+        // The whole file is redacted before it is cut: a secret may be longer
+        // than a snippet.
         let text = secrets::redact_in_place(&text);
         let lines: Vec<&str> = text.lines().collect();
         let places: Vec<usize> = (0..lines.len())

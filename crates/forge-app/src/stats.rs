@@ -1,4 +1,5 @@
-//! What the index holds and how it is used.
+//! Collects figures of an index: what it contains and how often its documents
+//! are found.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +12,10 @@ use crate::knowledge::{forget, refresh};
 use crate::tokens::thousands;
 use crate::workspace::Workspace;
 
-/// Files that a list of the text names at most.
+/// Files that each list in the text names.
 const MAX_LISTED: usize = 10;
 
-/// Figures of one index, with what was forgotten and corrected.
+/// Figures of an index, with forgotten documents and corrected facts.
 pub struct Stats {
     counts: Counts,
     kinds: BTreeMap<&'static str, usize>,
@@ -30,7 +31,7 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// Reads the figures of an index that is there.
+    /// Collects the figures of an existing index.
     pub fn gather(workspace: &Workspace, index: &Index) -> Result<Stats, refresh::Error> {
         let catalogue = index.catalogue()?;
         let scan = workspace.scan();
@@ -58,17 +59,19 @@ impl Stats {
         Ok(stats)
     }
 
+    /// Counts the files that have never appeared in a result.
     fn never_found(&self) -> usize {
         self.usage.iter().filter(|u| u.count == 0).count()
     }
 
+    /// Returns the files that were found, the most frequent first.
     fn most_found(&self) -> Vec<&Usage> {
         let mut found: Vec<&Usage> = self.usage.iter().filter(|u| u.count > 0).collect();
         found.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.path.cmp(&b.path)));
         found
     }
 
-    /// Returns the figures as lines for a person.
+    /// Renders the figures as lines for a person.
     pub fn text(&self) -> String {
         let mut text = String::new();
         let mut line = |line: &str| {
@@ -162,7 +165,7 @@ impl Stats {
         text
     }
 
-    /// Returns the figures for a program.
+    /// Renders the figures as JSON.
     pub fn json(&self) -> serde_json::Value {
         json!({
             "version": 1,

@@ -1,6 +1,6 @@
-//! The status of a workspace, for every door in one way: where the work stands,
-//! what is stale, what memory costs and what is installed where. It changes
-//! nothing, and what cannot be read is part of the answer.
+//! Collects the status of a workspace, in one way for every door: the state of
+//! the work, what is stale, what memory costs and what is installed where. It
+//! changes nothing; an error of one part is a part of the answer.
 
 use crate::audit::{AuditRequest, measure_autoload};
 use crate::brief::{BriefRequest, Budget, Occasion, StartReason, WorkspaceLook, brief};
@@ -16,16 +16,16 @@ pub use forge_clients::setup::found::{Other, Presence};
 pub use forge_clients::setup::git::Wiring;
 use forge_clients::setup::{Scope, Surroundings, found, git as merge_driver, lines_of};
 
-/// Where a workspace stands.
+/// The status of a workspace.
 #[derive(Debug)]
 pub struct WorkspaceStatus {
     /// The file that the state is kept in.
     pub state_file: String,
     /// The state, none where there is no file, or why it cannot be read.
     pub state: Result<Option<State>, String>,
-    /// What is said of state files of the layout that is not in use.
+    /// A warning about state files of the layout that is not in use.
     pub two_layouts: Option<String>,
-    /// How long ago the state was written, where it counts as stale.
+    /// Age of the state in seconds, if it counts as stale.
     pub stale_seconds: Option<i64>,
     /// What memory costs a session.
     pub cost: SessionCost,
@@ -35,17 +35,17 @@ pub struct WorkspaceStatus {
     pub tracked_files: usize,
     /// What `setup` installed, by client and scope.
     pub installed: Vec<Installation>,
-    /// Other memories that may be at work.
+    /// Other memory tools that may be active.
     pub others: Vec<Other>,
-    /// The directory, where nothing in it is ours yet.
+    /// The path of the directory, if nothing in it is ours yet.
     pub unprepared: Option<String>,
-    /// What the workspace is known by, wherever it is.
+    /// The identity of the workspace, which is the same in every checkout.
     pub identity: Option<Identity>,
     /// Whether git merges memory entry by entry here.
     pub merge_driver: Wiring,
 }
 
-/// What is installed for one client in one scope.
+/// The parts that are installed for one client in one scope.
 #[derive(Debug, Clone)]
 pub struct Installation {
     /// The client.
@@ -56,7 +56,7 @@ pub struct Installation {
     pub presence: Presence,
 }
 
-/// What memory costs a session, in tokens.
+/// The cost of memory for one session, in tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionCost {
     /// The briefing at its start, by estimate.
@@ -67,25 +67,25 @@ pub struct SessionCost {
     pub stub: usize,
     /// The files that agents load.
     pub always_on: usize,
-    /// How many those are.
+    /// Number of those files.
     pub always_on_files: usize,
-    /// How those were counted.
+    /// The tokenizer that counted them.
     pub tokenizer: Tokenizer,
 }
 
-/// How the index stands to the files.
+/// State of the index relative to the files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexStatus {
     /// Files in it.
     pub files: usize,
-    /// Files that changed since.
+    /// Files that changed since the last update.
     pub changed: usize,
     /// When it was last brought up to date.
     pub last: Option<String>,
 }
 
 impl WorkspaceStatus {
-    /// Gathers all of it.
+    /// Collects all parts of the status.
     pub fn gather(around: &Surroundings<'_>) -> WorkspaceStatus {
         let (workspace, now) = (around.workspace, around.now);
         let mind = Mind::open(workspace).shown();
@@ -124,13 +124,14 @@ impl WorkspaceStatus {
         clients.filter(|&client| scopes(client) > 1).collect()
     }
 
-    /// Returns whether a client runs our hooks, its own or those that it shares.
+    /// Returns `true` if a client runs our hooks, its own or shared ones.
     pub fn is_hooked(&self, client: Client) -> bool {
         let mut mine = self.installed.iter().filter(|it| it.client == client);
         mine.any(|it| !it.presence.hooks.is_empty() || it.presence.shares_hooks)
     }
 }
 
+/// Lists what is installed for each client in each scope.
 fn installations(around: &Surroundings<'_>) -> Vec<Installation> {
     let in_use = found::clients(around);
     let mut installed = Vec::new();
@@ -154,6 +155,7 @@ fn installations(around: &Surroundings<'_>) -> Vec<Installation> {
 }
 
 impl SessionCost {
+    /// Measures the cost of memory for one session.
     fn measure(
         around: &Surroundings<'_>,
         mind: &Mind<'_>,
@@ -200,11 +202,10 @@ impl SessionCost {
     }
 }
 
-/// With one byte less than a hook has.
+/// Budget of the measured briefing, one byte below that of a hook.
 const BRIEFING_BUDGET: Budget = Budget::of_text(2_500, 9_999);
 
-/// Returns the path of a directory that holds nothing by which a workspace is
-/// known.
+/// Returns the path of a directory without any sign of a workspace.
 fn unprepared(workspace: &Workspace) -> Option<String> {
     const SIGNS: [&str; 6] = [
         "knowledge",
@@ -219,6 +220,7 @@ fn unprepared(workspace: &Workspace) -> Option<String> {
     bare.then(|| root.display().to_string())
 }
 
+/// Returns the state of an existing index.
 fn index_status(workspace: &Workspace) -> Result<Option<IndexStatus>, index::Error> {
     let Some(index) = Index::open_existing(&workspace.derived())? else {
         return Ok(None);

@@ -1,16 +1,16 @@
-//! What happened when: sessions, decisions with what replaced them, and
-//! checkpoints, the latest first. A file that cannot be read is a problem of
-//! the answer, and the others are still in it.
+//! Lists what happened when: sessions, decisions with their successors, and
+//! checkpoints, the latest first. A file that cannot be read is reported as a
+//! problem, and the other entries are still listed.
 
 use jiff::civil::Date;
 
 use crate::mind::{Decision, File, Mind, Session};
 use crate::workspace::{RelPath, Workspace};
 
-/// Entries of each kind, the latest.
+/// Latest entries of each kind that are listed.
 const MAX_ENTRIES: usize = 400;
 
-/// Everything with a date.
+/// The dated entries of a workspace.
 #[derive(Debug)]
 pub struct WorkspaceTimeline {
     /// The file of the sessions.
@@ -23,13 +23,13 @@ pub struct WorkspaceTimeline {
     pub decisions: Vec<DatedDecision>,
     /// Checkpoints, the latest first.
     pub checkpoints: Vec<RelPath>,
-    /// How many entries are not in it.
+    /// Number of entries that are not listed.
     pub left_out: usize,
-    /// Why something cannot be read.
+    /// Why some entries cannot be read.
     pub problems: Vec<String>,
 }
 
-/// A decision with its place in the file and what replaced it.
+/// A decision with its position in the file and its successor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DatedDecision {
     /// Its number in the order of the file.
@@ -41,7 +41,7 @@ pub struct DatedDecision {
 }
 
 impl WorkspaceTimeline {
-    /// Reads the timeline of a workspace, without what is secret or hidden.
+    /// Reads the timeline of a workspace, redacted for display.
     pub fn read(workspace: &Workspace) -> WorkspaceTimeline {
         let mind = Mind::open(workspace).shown();
         let mut problems = Vec::new();
@@ -81,10 +81,12 @@ impl WorkspaceTimeline {
     }
 }
 
-/// By date, the latest first, since a file may have the oldest or the newest
-/// first. Entries of one day stay in the order of their file, the later ones
-/// first; those without a date come last.
+/// Sorts entries by date, latest first, and drops the oldest beyond the limit.
+/// Entries of one day keep the order of their file, later ones first; those
+/// without a date come last.
 fn keep_latest<T>(entries: &mut Vec<T>, date: impl Fn(&T) -> Option<Date>) {
+    // Reversed before the stable sort, so that of one day the entry that is
+    // last in the file comes first.
     entries.reverse();
     entries.sort_by_key(|it| std::cmp::Reverse(date(it)));
     entries.truncate(MAX_ENTRIES);

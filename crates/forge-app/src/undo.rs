@@ -1,6 +1,6 @@
-//! Undo: reverts a change from the journal, for the command, `doctor --undo`
-//! and the page. It changes nothing that was edited after that change, and
-//! restores all of its files or none.
+//! Reverts a change from the journal, for the command, `doctor --undo` and the
+//! page. It keeps what was edited after that change, and restores all of its
+//! files or none.
 
 use jiff::Timestamp;
 
@@ -14,34 +14,38 @@ pub struct UndoReceipt {
     pub undid: String,
     pub what: String,
     pub files: Vec<RestoredFile>,
-    /// The entry of the undo itself; undoing that one redoes the change.
+    /// The journal entry of the undo itself; undoing that one redoes the
+    /// change.
     pub id: Option<String>,
 }
 
-/// A file with its bytes from before a change.
+/// A file whose earlier bytes were restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RestoredFile {
     pub path: RelPath,
-    /// The change had created it, so it is gone again.
+    /// Whether the change had created it, so that it is gone again.
     pub is_removed: bool,
 }
 
-/// Why nothing was reverted.
+/// Errors for which nothing was reverted.
 #[derive(Debug, thiserror::Error)]
 pub enum UndoError {
+    /// A file was edited after the change.
     #[error("`{path}` was edited after that change; nothing was restored")]
     Edited { path: String },
+    /// The caller named a change that is not in the journal.
     #[error("There is no change `{id}` to undo")]
     NoSuchChange {
         id: String,
         /// The newest changes.
         recent: Vec<JournalEntry>,
     },
+    /// The journal or a file could not be read or written.
     #[error(transparent)]
     Workspace(#[from] workspace::Error),
 }
 
-/// Changes that a refusal names.
+/// Changes that an error lists as alternatives.
 const MAX_RECENT: usize = 5;
 
 impl Diagnostic for UndoError {
@@ -76,7 +80,7 @@ impl Diagnostic for UndoError {
     }
 }
 
-/// Reverts the change `id`, or the newest one that was requested.
+/// Reverts the change `id`, or the newest one that a user requested.
 pub fn undo(
     workspace: &Workspace,
     id: Option<&str>,
@@ -86,6 +90,8 @@ pub fn undo(
         .undo(id, now)
         .map_err(|error| explain(workspace, error))?;
     let restored = |path: RelPath| RestoredFile {
+        // The undo has already happened, so a missing file is one that the
+        // change had created.
         is_removed: workspace.absolute(&path).symlink_metadata().is_err(),
         path,
     };
@@ -114,6 +120,7 @@ pub fn preview_undo(workspace: &Workspace, id: Option<&str>) -> Result<JournalEn
     })
 }
 
+/// Converts an error of the journal, with the newest changes as alternatives.
 fn explain(workspace: &Workspace, error: workspace::Error) -> UndoError {
     match error {
         workspace::Error::ChangedSince { path } => {

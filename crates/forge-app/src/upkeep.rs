@@ -1,7 +1,8 @@
-//! Keeping a workspace in order: summaries in its manifest, domains, the
-//! archive, upgrades, and a first order for files that have none. Everything
-//! is a plan that can be looked at; the manifest is always written with or
-//! after what it speaks of, never before.
+//! Maintains a workspace: summaries in its manifest, domains, the archive,
+//! upgrades, and a first order for unsorted files.
+//!
+//! Every operation is a plan that can be reviewed first; the manifest is always
+//! written with or after the files that it names, never before.
 
 use crate::admit;
 use crate::document::EditError;
@@ -17,12 +18,12 @@ pub mod resummarize;
 pub mod scaffold;
 pub mod upgrade;
 
-/// Refuses names and texts that hold a secret.
+/// Fails if the text contains a secret.
 fn refuse(text: &str) -> Result<(), Error> {
     admit::refuse_secrets([text]).map_err(|refused| Error::Refused(refused.to_string()))
 }
 
-/// The manifest, or what to do where there is none.
+/// Reads the manifest. Fails with advice if there is none.
 fn manifest(workspace: &Workspace) -> Result<Manifest, Error> {
     match Manifest::load(workspace)? {
         Some(manifest) if manifest.mode() != Mode::Absent => Ok(manifest),
@@ -37,13 +38,14 @@ fn manifest(workspace: &Workspace) -> Result<Manifest, Error> {
     }
 }
 
-/// Every file of the workspace by the names that links use.
+/// Every file of the workspace, by the names that links use.
 struct Places {
     paths: Vec<RelPath>,
     names: Names,
 }
 
 impl Places {
+    /// Reads the files of the workspace.
     fn of(workspace: &Workspace) -> Places {
         let files = workspace.tree().files.into_iter();
         let paths: Vec<RelPath> = files.map(|file| file.path).collect();
@@ -51,13 +53,14 @@ impl Places {
         Places { paths, names }
     }
 
-    /// The file that a link in `from` leads to.
+    /// Finds the file that a link in `from` leads to.
     fn find(&self, target: &str, from: &str) -> Option<&RelPath> {
         let file = self.names.resolve(target, from).file()?;
         self.paths.get(file as usize)
     }
 
-    /// How a link names a file: by its stem where that is enough.
+    /// Returns the text with which a link names a file: its stem if that is
+    /// unique, else its path.
     fn link(&self, path: &RelPath) -> String {
         let whole = path.as_str().strip_suffix(".md").unwrap_or(path.as_str());
         match self.names.named(path.stem()) {
@@ -67,7 +70,7 @@ impl Places {
     }
 }
 
-/// A hub as it will be once files have moved and `domains` are domains.
+/// Builds a hub as it will be after these moves, once `domains` are domains.
 fn planned_hub(
     workspace: &Workspace,
     name: &str,

@@ -1,10 +1,10 @@
-//! The graph on a server that speaks Bolt: Neo4j, or another that knows
-//! openCypher. A workspace's nodes and relations are written there, asked, and
-//! taken away again.
+//! Stores the graph on a server that speaks Bolt: Neo4j, or another one with
+//! openCypher. A workspace's nodes and relations are written there, queried,
+//! and removed again.
 //!
-//! Values only ever travel as parameters, and labels and types come from closed
-//! lists. Every node carries tenant and workspace, and so does every pattern
-//! that looks for one: workspaces in one database do not see each other.
+//! Values travel only as parameters, and labels and types come from closed
+//! lists. Every node has a tenant and a workspace, and so has every pattern
+//! that matches one: workspaces in one database do not see each other.
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -22,15 +22,14 @@ mod values;
 pub use cypher::writing_clause;
 pub use push::digest;
 
-/// How long a server may take from the first packet to a finished login, and
-/// for every answer after it.
+/// Time limits of the login and of every answer after it.
 const HELLO: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_secs(120);
-/// How long everything may take together, where the caller sets no limit.
+/// Time limit of all operations together, if the caller sets none.
 const TOTAL: Duration = Duration::from_secs(30 * 60);
 
-/// Where a server is and who asks. The password comes from the caller, who had
-/// it from the environment.
+/// Address of a server, with the user who connects. The password comes from the
+/// caller, who read it from the environment.
 #[derive(Clone)]
 pub struct Address {
     /// `bolt://`, `bolt+s://`, `neo4j://` or `neo4j+s://`.
@@ -38,38 +37,49 @@ pub struct Address {
     pub user: String,
     pub password: String,
     pub database: Option<String>,
-    /// A certificate authority of one's own, as PEM.
+    /// A private certificate authority, as PEM.
     pub authority: Option<PathBuf>,
 }
 
-/// Whose nodes are meant: a team's name and a workspace's.
+/// Tenant and workspace whose nodes are meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scope {
     tenant: String,
     workspace: String,
 }
 
+/// Errors of a graph server.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
+    /// The settings contain an invalid tenant or workspace name.
     #[error("`{0}` cannot name a tenant or a workspace: use letters, digits, `.`, `_` and `-`")]
     Name(String),
+    /// The settings contain an address that cannot be used.
     #[error("The graph's address cannot be used: {0}")]
     Address(String),
+    /// The server cannot be reached.
     #[error("`{url}` cannot be reached: {why}")]
     Connect { url: String, why: String },
+    /// The server refused a query or answered unexpectedly.
     #[error("The graph server refused: {0}")]
     Server(String),
+    /// The server did not answer in time.
     #[error("The graph server did not answer in {} s", .0.as_secs())]
     Silent(Duration),
+    /// The server refused the user or the password.
     #[error("The graph server refused the login as `{user}`: {why}")]
     Login { user: String, why: String },
+    /// The settings name a database that the server does not have.
     #[error("The graph server has no database `{0}`")]
     NoDatabase(String),
+    /// A newer version of this program wrote the graph.
     #[error("The graph on the server has format {found}, and this program knows {known}")]
     Newer { found: i64, known: i64 },
+    /// Another push of the same workspace began during this one.
     #[error("Another push of this workspace began meanwhile; what it wrote may be mixed with this")]
     Overtaken,
+    /// The caller's query writes, and writing was not requested.
     #[error("The query writes (`{0}`)")]
     Writes(String),
 }
@@ -123,9 +133,12 @@ impl Diagnostic for Error {
 }
 
 impl Scope {
+    /// Returns the scope of these names. Fails for names with other characters
+    /// than letters, digits, `.`, `_` and `-`.
     pub fn new(tenant: &str, workspace: &str) -> Result<Scope, Error> {
         for name in [tenant, workspace] {
             let plain = |it: u8| it.is_ascii_alphanumeric() || b"._-".contains(&it);
+            // No slash, since that separates the parts of a node's key.
             if name.is_empty() || name.len() > 100 || !name.bytes().all(plain) {
                 return Err(Error::Name(name.to_owned()));
             }
@@ -136,17 +149,19 @@ impl Scope {
         })
     }
 
+    /// Returns the name of the tenant.
     pub fn tenant(&self) -> &str {
         &self.tenant
     }
 
+    /// Returns the name of the workspace.
     pub fn workspace(&self) -> &str {
         &self.workspace
     }
 
-    /// The one name of a node in the whole database. Names of tenants and
-    /// workspaces have no slash, so no two are the same; a very long id would
-    /// not fit an index, and its sum stands for it.
+    /// Returns the key of a node, unique in the whole database: names of
+    /// tenants and workspaces contain no slash. A very long id would not fit an
+    /// index, so its hash replaces it.
     fn key(&self, id: &str) -> String {
         let (tenant, workspace) = (&self.tenant, &self.workspace);
         match id.len() {
@@ -157,7 +172,7 @@ impl Scope {
 }
 
 impl Address {
-    /// What is wrong with it before anything is sent.
+    /// Checks the address before anything is sent.
     pub fn check(&self) -> Result<(), Error> {
         let refuse = |why: &str| Err(Error::Address(why.to_owned()));
         let Some((scheme, rest)) = self.url.split_once("://") else {
@@ -176,14 +191,14 @@ impl Address {
         }
     }
 
-    /// Scheme, host and port.
+    /// Returns scheme, host and port, without a path.
     pub fn place(&self) -> String {
         let (scheme, rest) = self.url.split_once("://").unwrap_or(("bolt", &self.url));
         let host = rest.split(['/', '?', '#']).next().unwrap_or("");
         format!("{scheme}://{host}")
     }
 
-    /// Whether the server is on this machine.
+    /// Returns `true` if the server is on this machine.
     pub fn is_near(&self) -> bool {
         let rest = self.url.split_once("://").map_or("", |it| it.1);
         let host = rest.split(['/', '?']).next().unwrap_or("");
@@ -194,16 +209,17 @@ impl Address {
         matches!(host, "localhost" | "127.0.0.1" | "::1")
     }
 
-    /// Whether a password would travel for everyone on the way to read.
+    /// Returns `true` if a password would travel unencrypted to another
+    /// machine.
     pub fn is_in_the_clear(&self) -> bool {
         let scheme = self.url.split_once("://").map_or("", |it| it.0);
         !scheme.ends_with("+s") && !self.is_near() && !self.password.is_empty()
     }
 }
 
-/// A connection, and whose nodes it is for.
+/// A connection, and the scope of its nodes.
 pub struct Server {
-    /// None only while it is dropped.
+    /// `None` only while it is dropped.
     runtime: Option<tokio::runtime::Runtime>,
     graph: neo4rs::Graph,
     scope: Scope,
@@ -211,13 +227,14 @@ pub struct Server {
     database: String,
     limit: Duration,
     deadline: Instant,
-    /// It did not answer once; what it is doing is unknown.
+    /// Set after a timeout: the state of the connection is then unknown.
     is_lost: AtomicBool,
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Names are looked up on a thread that cannot be interrupted.
+        // In the background, because a name is resolved on a thread that cannot
+        // be interrupted, and an ordinary shutdown would wait for it.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
@@ -225,11 +242,12 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// Connects, and finds out at once whether that works.
+    /// Connects, and verifies the connection at once.
     pub fn connect(address: &Address, scope: Scope) -> Result<Server, Error> {
         address.check()?;
-        // Another crate may have brought a second provider, and then none is
-        // the default; one that is set already is as good.
+        // Another crate may have added a second provider, and then neither is
+        // the default. An error means that one is installed already, which is
+        // as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -256,8 +274,8 @@ impl Server {
         let config = config.build().map_err(|it| unreachable(it.to_string()))?;
         let graph = runtime.block_on(async {
             let graph = neo4rs::Graph::connect(config)?;
-            // A transaction is not tried again and again, as a query would be
-            // where nobody listens.
+            // A transaction, because the driver would retry a query again and
+            // again if no server listens.
             let hello = async { graph.start_txn().await?.rollback().await };
             let hello = tokio::time::timeout(HELLO, hello).await;
             hello.map_err(|_| neo4rs::Error::ConnectionTimedOut)??;
@@ -282,26 +300,27 @@ impl Server {
         }
     }
 
-    /// Everything from now on has to be done within `limit`.
+    /// Sets the time limit of everything from now on.
     pub fn within(mut self, limit: Duration) -> Server {
         self.limit = limit;
         self.deadline = Instant::now() + limit;
         self
     }
 
+    /// Returns the scope of the connection.
     pub fn scope(&self) -> &Scope {
         &self.scope
     }
 
-    /// A query with the two parameters that all of ours have.
+    /// Returns a query with the two parameters that all of ours have.
     fn query(&self, text: &str) -> Query {
         neo4rs::query(text)
             .param("tenant", self.scope.tenant.as_str())
             .param("workspace", self.scope.workspace.as_str())
     }
 
-    /// Runs a query that changes something. One that the server could not take
-    /// just now is tried again: every one of ours may run twice.
+    /// Runs a query that writes. The driver retries it after a temporary error,
+    /// so every such query must be idempotent.
     fn write(&self, query: Query) -> Result<Vec<Row>, Error> {
         self.wait(async {
             let mut stream = self.graph.execute(query).await?;
@@ -313,6 +332,7 @@ impl Server {
         })
     }
 
+    /// Runs a query that reads, and returns its rows.
     fn read(&self, query: Query) -> Result<Vec<Row>, Error> {
         self.wait(async {
             let mut stream = self.graph.execute_read(query).await?;
@@ -324,12 +344,14 @@ impl Server {
         })
     }
 
+    /// Waits for an answer within the limit.
     fn wait<T>(&self, work: impl Future<Output = Result<T, neo4rs::Error>>) -> Result<T, Error> {
         let left = self.deadline.saturating_duration_since(Instant::now());
         let limit = left.min(PATIENCE);
         let silent = || Error::Silent(self.limit.min(PATIENCE));
         let runtime = self.runtime.as_ref().ok_or_else(silent)?;
-        // An exchange that was cut off leaves the connection in its middle.
+        // An interrupted exchange leaves the connection in the middle of an
+        // answer, so it is never used again.
         if self.is_lost.load(Ordering::Relaxed) || limit.is_zero() {
             return Err(silent());
         }
@@ -345,7 +367,7 @@ impl Server {
     }
 }
 
-/// Refusals that the user can do something about.
+/// Converts refusals that the user can resolve to errors of their own.
 fn refusal(error: &neo4rs::Error, user: &str, database: &str) -> Option<Error> {
     let login = |why: &str| Error::Login {
         user: user.to_owned(),
@@ -366,7 +388,7 @@ fn refusal(error: &neo4rs::Error, user: &str, database: &str) -> Option<Error> {
     }
 }
 
-/// An error of the driver as a person can use it.
+/// Describes an error of the driver for a person.
 fn told(error: neo4rs::Error) -> String {
     match error {
         neo4rs::Error::Neo4j(error) => format!("{} ({})", error.message(), error.code()),
@@ -378,7 +400,7 @@ fn told(error: neo4rs::Error) -> String {
     }
 }
 
-/// A map of parameters.
+/// Builds a map of parameters.
 fn map<const N: usize>(entries: [(&str, BoltType); N]) -> BoltType {
     let entries = entries
         .into_iter()
@@ -386,11 +408,12 @@ fn map<const N: usize>(entries: [(&str, BoltType); N]) -> BoltType {
     BoltType::Map(entries.collect::<BoltMap>())
 }
 
+/// Builds a list of parameters.
 fn list(values: Vec<BoltType>) -> BoltType {
     BoltType::List(BoltList::from(values))
 }
 
-/// A column that must be there: what it holds was written by us.
+/// Reads a column. Fails if it is missing, since this program wrote it.
 fn column<T>(row: &Row, name: &str) -> Result<T, Error>
 where
     T: for<'de> serde::Deserialize<'de>,

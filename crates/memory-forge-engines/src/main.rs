@@ -1,4 +1,4 @@
-//! The worker that `memory-forge` starts for whatever needs a server: see
+//! Runs the worker that `memory-forge` starts for operations on a server: see
 //! `memory_forge_engines::worker`. It has no commands of its own.
 
 mod surroundings;
@@ -22,8 +22,9 @@ fn main() -> ExitCode {
         let _ = std::io::stdout().write_all(line.as_bytes());
         return ExitCode::SUCCESS;
     }
-    // An argument, since a request is text and the path of a folder need not be.
-    // The current directory stays the user's: certificates are named from there.
+    // The folder is an argument, since a request is text and a path need not
+    // be. The current directory stays the user's, because paths of certificates
+    // are relative to it.
     let [root] = &arguments[..] else {
         return about();
     };
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
     worker::serve(Path::new(root), &surroundings::observe())
 }
 
+/// Prints what the program is for, to a person who starts it.
 fn about() -> ExitCode {
     let _ = std::io::stderr().write_all(ABOUT.as_bytes());
     ExitCode::from(2)

@@ -1,8 +1,8 @@
-//! The index that many workspaces share, on PostgreSQL with pgvector: a
-//! projection of Markdown that can be dropped and pushed again.
+//! Maintains the index that many workspaces share, on PostgreSQL with pgvector:
+//! a projection of Markdown that can be dropped and pushed again.
 //!
-//! Whoever calls it sees plain functions; the async runtime stays inside. It
-//! never reads the environment and never writes a file.
+//! Callers see synchronous functions; the async runtime stays inside. It never
+//! reads the environment and never writes a file.
 
 use std::fmt;
 use std::future::Future;
@@ -35,32 +35,33 @@ pub use wait::WaitPolicy;
 
 use wait::{human, timed};
 
-/// What went wrong, and what can be done about it.
+/// An error of the shared index, with advice.
 #[derive(Debug)]
 pub struct Error {
     what: String,
     hint: Option<String>,
-    /// Whether the request was wrong, rather than the server.
+    /// Whether the caller's request is at fault, rather than the server.
     pub usage: bool,
     cause: ErrorCause,
 }
 
-/// Errors that are acted on.
+/// Cause of an error, for callers that act on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ErrorCause {
     Other,
-    /// It did not answer in time. What it is doing is unknown, so the
-    /// connection cannot be used any more.
+    /// The server did not answer in time. The state of the connection is
+    /// unknown, so it cannot be used any more.
     Silent,
-    /// It has no free connection, or is just starting.
+    /// The server has no free connection, or is starting.
     NoConnection,
     /// Another transaction holds a lock.
     Locked,
-    /// The login has not the right.
+    /// The login lacks the right.
     NotAllowed,
 }
 
 impl Error {
+    /// Returns an error of the caller's request.
     fn usage(what: impl Into<String>, hint: impl Into<String>) -> Error {
         Error {
             what: what.into(),
@@ -70,6 +71,7 @@ impl Error {
         }
     }
 
+    /// Returns an error of the server or of the index.
     fn failure(what: impl Into<String>, hint: impl Into<String>) -> Error {
         Error {
             usage: false,
@@ -77,6 +79,7 @@ impl Error {
         }
     }
 
+    /// Returns the error of a server that did not answer in time.
     fn silent(shown: &str, waited: Duration) -> Error {
         Error {
             cause: ErrorCause::Silent,
@@ -87,7 +90,8 @@ impl Error {
         }
     }
 
-    /// `unused` is why the user's file of passwords was not used.
+    /// Returns the error of a failed connection. `unused` is why the user's
+    /// password file was not used.
     fn connect(shown: &str, error: tokio_postgres::Error, unused: Option<&str>) -> Error {
         let mut told = message(&error);
         let cause = if is_short_of_connections(&error) {
@@ -190,8 +194,8 @@ impl From<tokio_postgres::Error> for Error {
     }
 }
 
-/// Whether trying again in a moment may help. PgBouncer has no code of its own
-/// for it.
+/// Returns `true` if another attempt in a moment may succeed. PgBouncer has no
+/// error code for it, hence the text.
 fn is_short_of_connections(error: &tokio_postgres::Error) -> bool {
     let by_code = [SqlState::TOO_MANY_CONNECTIONS, SqlState::CANNOT_CONNECT_NOW];
     let message = error.as_db_error().map_or("", |it| it.message());
@@ -199,7 +203,7 @@ fn is_short_of_connections(error: &tokio_postgres::Error) -> bool {
         || message.contains("no more connections allowed")
 }
 
-/// What the server said, or why nothing was heard of it.
+/// Returns the server's message, or why there is none.
 fn message(error: &tokio_postgres::Error) -> String {
     match error.as_db_error() {
         Some(said) => said.message().to_owned(),
@@ -210,43 +214,44 @@ fn message(error: &tokio_postgres::Error) -> String {
     }
 }
 
-/// A connection, in the name of one tenant.
+/// A connection, on behalf of one tenant.
 pub struct Engine {
-    /// None only while it is dropped.
+    /// `None` only while it is dropped.
     runtime: Option<Runtime>,
     client: Client,
     tenant: String,
     patience: WaitPolicy,
-    /// The server did not answer, and what it is doing is unknown.
+    /// Set after a timeout: the state of the connection is then unknown.
     is_lost: AtomicBool,
     pub shown: String,
 }
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        // Names are looked up on a thread that cannot be interrupted: an
-        // ordinary end of the runtime would wait for it.
+        // In the background, because a name is resolved on a thread that cannot
+        // be interrupted, and an ordinary shutdown would wait for it.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
     }
 }
 
-/// Which of several hosts will do.
+/// Role that a host needs, if there are several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HostRole {
-    /// Any that answers, a replica as well.
+    /// Any host that answers, also a replica.
     Any,
-    /// The one that can be written to.
+    /// The host that accepts writes.
     Primary,
 }
 
 impl Engine {
-    /// Opens it with the patience of an ordinary command.
+    /// Connects with the time limits of an ordinary command.
     pub fn open(target: &Target, tenant: &str) -> Result<Engine, Error> {
         Engine::open_with(target, tenant, HostRole::Any, WaitPolicy::default())
     }
 
+    /// Connects to a host of this role, with these time limits.
     pub fn open_with(
         target: &Target,
         tenant: &str,
@@ -272,9 +277,9 @@ impl Engine {
         }
     }
 
-    /// Runs something, and gives up when the limit is over. After that the
-    /// connection is not used again, not even for a rollback: nobody would
-    /// answer that either.
+    /// Runs an operation within the time limit. After a timeout the connection
+    /// is never used again, not even for a rollback, which would not be
+    /// answered either.
     fn run<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         let left = self.patience.left();
         self.unlimited(async {
@@ -285,7 +290,7 @@ impl Engine {
         })
     }
 
-    /// Runs something that limits its own steps.
+    /// Runs an operation that limits its own steps.
     fn unlimited<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         let runtime = self.runtime.as_ref().ok_or_else(|| self.silent())?;
         if self.is_lost.load(Ordering::Relaxed) {
@@ -300,13 +305,14 @@ impl Engine {
         outcome
     }
 
+    /// Returns the error of a timeout on this connection.
     fn silent(&self) -> Error {
         Error::silent(&self.shown, self.patience.total())
     }
 
-    /// Begins a transaction. Names in it are the server's own: a login that may
-    /// create something in `public` cannot put an operator or a function in its
-    /// way.
+    /// Begins a transaction. Names in it resolve to the server's own objects: a
+    /// login that may create objects in `public` cannot substitute an operator
+    /// or a function.
     async fn begin(&self, how: &str, lock: Option<Duration>) -> Result<(), Error> {
         let begin = format!(
             "begin {how}; set local search_path = pg_catalog, pg_temp; {}",
@@ -316,12 +322,13 @@ impl Engine {
         timed(left, &self.shown, self.client.batch_execute(&begin)).await
     }
 
+    /// Ends a transaction with this command.
     async fn end(&self, how: &str) -> Result<(), Error> {
         let left = self.patience.left();
         timed(left, &self.shown, self.client.batch_execute(how)).await
     }
 
-    /// Runs something in a transaction of its own, within the limit.
+    /// Runs an operation in a transaction of its own, within the limit.
     fn within<T>(
         &self,
         how: &str,
@@ -330,7 +337,8 @@ impl Engine {
         self.run(self.transaction(how, None, work))
     }
 
-    /// A transaction that waits for locks no longer than `lock`.
+    /// Runs an operation in a transaction that waits for locks no longer than
+    /// `lock`.
     async fn transaction<T>(
         &self,
         how: &str,
@@ -353,9 +361,9 @@ impl Engine {
         }
     }
 
-    /// How far a replica is behind, where it is. A member may not see the state
-    /// of the connection to the primary, so one that broke is not noticed as
-    /// long as all that arrived was applied.
+    /// Returns how far a replica is behind, if the server is one. A member may
+    /// not see the state of its connection to the primary, so a broken one is
+    /// not noticed while all received data is applied.
     pub fn lag(&self) -> Result<Option<Duration>, Error> {
         let sql = "select case when pg_is_in_recovery()
                 and pg_last_wal_receive_lsn() is distinct from pg_last_wal_replay_lsn()
@@ -365,7 +373,7 @@ impl Engine {
         Ok(seconds.filter(|it| *it > 0.0).map(Duration::from_secs_f64))
     }
 
-    /// What is there, as far as the caller may see it.
+    /// Reads the status, as far as the caller may see it.
     pub fn status(&self) -> Result<IndexStatus, Error> {
         self.within(READ, async |client| {
             let known = schema::check(client, &self.tenant, schema::Purpose::Read).await?;
@@ -405,5 +413,5 @@ impl Engine {
     }
 }
 
-/// One state of the index, whoever writes meanwhile.
+/// Transaction that reads one state of the index, whatever others write.
 const READ: &str = "isolation level repeatable read read only";

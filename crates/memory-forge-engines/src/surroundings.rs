@@ -1,5 +1,5 @@
-//! The only reader of the environment in this program. Passwords are read here
-//! and nowhere else, and no argument ever holds one.
+//! Reads the environment, as the only module of this program. Passwords are
+//! read here and nowhere else, and no argument ever contains one.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -7,27 +7,30 @@ use std::path::PathBuf;
 use memory_forge_engines::postgres::Environment;
 use memory_forge_engines::worker::{GraphVariables, Surroundings};
 
+/// Reads a variable; an empty one counts as missing.
 fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
+/// Reads a variable as text.
 fn text(name: &str) -> Option<String> {
     Some(variable(name)?.to_string_lossy().into_owned())
 }
 
-/// A folder or file that a variable names. A relative one would mean another
-/// place in each project.
+/// Reads the path in a variable. A relative one is ignored, since it would mean
+/// another place in each project.
 fn absolute(name: &str) -> Option<PathBuf> {
     let path = variable(name).map(PathBuf::from);
     path.filter(|path| path.is_absolute())
 }
 
+/// Returns the home folder.
 fn home() -> Option<PathBuf> {
     std::env::home_dir().filter(|home| !home.as_os_str().is_empty())
 }
 
-/// Folders of the user's that may hold the key under which derived files are
-/// marked; the same as those of `memory-forge`.
+/// Lists the user's folders that may contain the key that signs derived files;
+/// the same as those of `memory-forge`.
 pub(crate) fn key_folders() -> Vec<PathBuf> {
     let state = if cfg!(windows) {
         absolute("LOCALAPPDATA")
@@ -39,7 +42,7 @@ pub(crate) fn key_folders() -> Vec<PathBuf> {
     forge_store::trust::key_folders(state, runtime, &std::env::temp_dir())
 }
 
-/// Reads what the user says about servers.
+/// Reads the user's settings for servers.
 pub(crate) fn observe() -> Surroundings {
     let passfile = absolute("PGPASSFILE").or_else(|| {
         if cfg!(windows) {

@@ -1,8 +1,8 @@
-//! One request from `memory-forge`, answered in lines: see `forge_memory::wire`.
+//! Answers one request of `memory-forge`, in lines: see `forge_memory::wire`.
 //!
-//! It never asks a person and never writes a user's file: whether a server may
-//! be connected to is read from the list that `memory-forge` keeps, and what is
-//! pulled goes back to it.
+//! It never prompts a person and never writes a user's file: whether a server
+//! may be connected to is read from the list that `memory-forge` keeps, and
+//! pulled documents are returned to it.
 
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -25,20 +25,20 @@ use crate::postgres;
 mod graph;
 mod index;
 
-/// What the user's environment says about servers. The worker reads it itself,
-/// so that no password goes from one program to another.
+/// The environment's settings for servers. The worker reads them itself, so
+/// that no password passes from one program to another.
 #[derive(Clone, Default)]
 pub struct Surroundings {
     pub engine: postgres::Environment,
     pub graph: GraphVariables,
-    /// The folder of the user's settings, `~/.config` or what stands for it.
+    /// The folder of the user's settings, `~/.config` or its equivalent.
     pub config: Option<PathBuf>,
     /// `MEMORY_FORGE_MODEL`
     pub model: Option<PathBuf>,
 }
 
-/// `MEMORY_FORGE_GRAPH_URL`, `_USER`, `_PASSWORD`, `_DATABASE`, `_AUTHORITY`:
-/// what counts before the workspace's own settings.
+/// Values of `MEMORY_FORGE_GRAPH_URL`, `_USER`, `_PASSWORD`, `_DATABASE` and
+/// `_AUTHORITY`, which override the workspace's settings.
 #[derive(Clone, Default)]
 pub struct GraphVariables {
     pub url: Option<String>,
@@ -48,9 +48,11 @@ pub struct GraphVariables {
     pub authority: Option<String>,
 }
 
-/// Why an operation has no result.
+/// Reason why an operation has no result.
 enum WorkerStop {
+    /// It failed.
     Failed(WorkerError),
+    /// The user has not approved the server that the project names.
     NotAgreed(UnapprovedServer),
 }
 
@@ -61,18 +63,19 @@ impl<E: Diagnostic> From<E> for WorkerStop {
 }
 
 impl WorkerStop {
+    /// Returns a failure without a hint.
     fn failed(message: impl Into<String>) -> WorkerStop {
         WorkerStop::Failed(WorkerError::failure("engine.failed", message))
     }
 }
 
-/// Where lines go. Cloned into whatever reports that it waits.
+/// The output of lines, cloned into every callback that reports progress.
 #[derive(Clone)]
 struct LineOutput(Arc<Mutex<dyn Write + Send>>);
 
 impl LineOutput {
-    /// Writes a line. Without a reader there is nothing left to do, and the
-    /// thread that waits for the end of the input ends the process.
+    /// Writes a line. An error is ignored: without a reader there is nothing
+    /// left to do, and the thread that watches the input ends the process.
     fn line<T: Serialize>(&self, line: &WorkerLine<T>) -> Result<(), WorkerStop> {
         let bytes = wire::to_line(line);
         let bytes = bytes.map_err(|error| WorkerStop::failed(format!("No answer: {error}")))?;
@@ -87,20 +90,23 @@ impl LineOutput {
         Ok(())
     }
 
+    /// Writes a note for the user.
     fn note(&self, text: &str) {
         let _ = self.line(&WorkerLine::<()>::Note(text.to_owned()));
     }
 
+    /// Writes a warning for the user.
     fn warn(&self, text: &str) {
         let _ = self.line(&WorkerLine::<()>::Warning(text.to_owned()));
     }
 
+    /// Writes the progress of the operation.
     fn progress(&self, done: usize, total: usize) {
         let _ = self.line(&WorkerLine::<()>::Progress { done, total });
     }
 }
 
-/// Everything that an operation may know.
+/// The context of an operation.
 struct WorkerContext<'a> {
     workspace: &'a Workspace,
     surroundings: &'a Surroundings,
@@ -109,7 +115,7 @@ struct WorkerContext<'a> {
 }
 
 impl WorkerContext<'_> {
-    /// Goes on where the user agreed to a server that a project names.
+    /// Fails unless the user has approved the server, which a project names.
     fn require_consent(&self, address: &str, variable: &str) -> Result<(), WorkerStop> {
         let config = self.surroundings.config.as_deref();
         let config = config.ok_or_else(|| WorkerStop::failed("There is no home directory"))?;
@@ -122,11 +128,12 @@ impl WorkerContext<'_> {
         }))
     }
 
+    /// Writes the result of the operation.
     fn done<T: Serialize>(&self, result: T) -> Result<(), WorkerStop> {
         self.output.line(&WorkerLine::Done(result))
     }
 
-    /// Reads the notes, and says what could not be read.
+    /// Reads the notes, and warns about files that cannot be read.
     fn vault(&self) -> links::Vault {
         let vault = links::Vault::read(self.workspace);
         for line in vault.problem_lines() {
@@ -143,12 +150,14 @@ struct RequestHead {
 }
 
 /// Answers the one request on standard input, about the workspace in `folder`.
-/// When standard input ends before that, whoever asked is gone, and so is the
-/// process: nothing that was not finished on a server has happened there.
+/// If standard input ends earlier, its parent is gone, and the process exits:
+/// an unfinished change on a server has not happened.
 pub fn serve(folder: &Path, surroundings: &Surroundings) -> ExitCode {
     let output = LineOutput(Arc::new(Mutex::new(io::stdout())));
     let _ = output.line(&WorkerLine::<()>::Hello(ProgramVersion::current()));
     let line = wire::read_line(&mut io::stdin().lock(), MAX_REQUEST_BYTES);
+    // Watches for the end of the input, so that no worker outlives the command
+    // that started it.
     std::thread::spawn(|| {
         let mut rest = [0; 64];
         while let Ok(1..) = io::stdin().lock().read(&mut rest) {}
@@ -167,6 +176,7 @@ pub fn serve(folder: &Path, surroundings: &Surroundings) -> ExitCode {
     ExitCode::from(1)
 }
 
+/// Parses a request, and runs its operation.
 fn answer(
     line: &[u8],
     folder: &Path,
@@ -174,6 +184,8 @@ fn answer(
     output: &LineOutput,
 ) -> Result<(), WorkerStop> {
     let unknown = |error| WorkerStop::failed(format!("The request is not known here: {error}"));
+    // The version comes first: a request of another version may not parse, and
+    // the error would be misleading.
     let head: RequestHead = serde_json::from_slice(line).map_err(unknown)?;
     let own = ProgramVersion::current();
     if head.program != own {

@@ -1,7 +1,7 @@
-//! What a workspace gathers over weeks and nobody looks for: notes that are
-//! nearly the same, decisions that contradict each other, what is linked from
-//! nowhere, and a file of decisions that grows too long. Duplicates are only
-//! ever named; nothing is merged and nothing paraphrased.
+//! Finds what a workspace accumulates over weeks: notes that are nearly the
+//! same, decisions that contradict each other, files without a link, and a file
+//! of decisions that grows too long. Duplicates are only reported; nothing is
+//! merged and nothing paraphrased.
 
 use jiff::Timestamp;
 
@@ -22,17 +22,17 @@ use crate::session::{SHORTEN, SHORTEN_BY_HAND};
 use crate::thresholds::{DECISIONS_NEARLY_FULL, MAX_DECISION_LINES, MIN_LINES_TO_GATHER};
 use crate::workspace::{Proposal, RelPath};
 
-/// What `consolidate` found, and what it did or would do.
+/// The findings of a consolidation, and what it did or would do.
 #[derive(Debug, Clone, Default)]
 pub struct ConsolidationReport {
     pub duplicates: Vec<Candidate>,
     pub contradictions: Vec<Supersession>,
-    /// Links that lead nowhere, edges without a page, files in no list.
+    /// Broken links, edges without a page, and files in no list.
     pub orphans: Vec<String>,
     pub decisions: DecisionFile,
-    /// What compression would do, or did.
+    /// The effect of compression.
     pub condensed: Condensed,
-    /// Old decisions that would move to the archive, or did.
+    /// Number of old decisions that move to the archive.
     pub archived: usize,
     pub last_run: Option<Logged>,
 }
@@ -42,7 +42,7 @@ pub struct ConsolidationReport {
 pub struct DecisionFile {
     pub path: Option<RelPath>,
     pub lines: usize,
-    /// Lines after everything that `fix` does.
+    /// Lines after all changes of `fix`.
     pub after: usize,
 }
 
@@ -50,10 +50,10 @@ pub struct DecisionFile {
 #[derive(Debug, Clone, Default)]
 pub struct Consolidation {
     pub report: ConsolidationReport,
-    /// The graph, and with `fix` the decisions, their archive and the row of
-    /// the manifest that lists it.
+    /// The graph, and with `fix` the decisions, their archive and its row in
+    /// the manifest.
     pub proposal: Proposal,
-    /// The archive that the manifest does not list yet.
+    /// The archive, if the manifest does not list it yet.
     pub(super) listed_archive: Option<RelPath>,
 }
 
@@ -63,8 +63,8 @@ pub fn is_possible(survey: &Survey<'_>) -> bool {
     survey.manifest().is_some() || has_state
 }
 
-/// Looks at everything. The proposal holds the graph, and with `fix` the marks
-/// on contradicted decisions and their compression.
+/// Plans a consolidation. The proposal holds the graph, and with `fix` the
+/// marks on contradicted decisions and their compression.
 pub fn consolidate(survey: &Survey<'_>, fix: bool) -> Result<Consolidation, Error> {
     let mut done = Consolidation {
         report: ConsolidationReport {
@@ -102,7 +102,7 @@ impl ConsolidationReport {
         self.decisions.lines >= DECISIONS_NEARLY_FULL
     }
 
-    /// Returns what the log of runs keeps of it.
+    /// Converts the report to the counts of the run log.
     pub(super) fn run_report(&self, fixed: bool) -> RunReport {
         let done = self.condensed.pairs + self.condensed.gathered + self.archived;
         RunReport::new(Status::Ok)
@@ -113,8 +113,8 @@ impl ConsolidationReport {
     }
 }
 
-/// Consolidates as a bulk run. Returns what was found, and the id of the change
-/// where there was something to write.
+/// Consolidates as a bulk run. Returns the report, and the id of the change if
+/// anything was written.
 pub fn run_consolidation(
     survey: &Survey<'_>,
     fix: bool,
@@ -140,7 +140,7 @@ pub fn run_consolidation(
     Ok(done.value)
 }
 
-/// A file of decisions as compression would leave it.
+/// A plan to compress the file of decisions.
 struct DecisionPlan {
     path: RelPath,
     before: String,
@@ -150,6 +150,7 @@ struct DecisionPlan {
 }
 
 impl DecisionPlan {
+    /// Returns the lengths of the file before and after the plan.
     fn file(&self) -> DecisionFile {
         DecisionFile {
             path: Some(self.path.clone()),
@@ -159,7 +160,7 @@ impl DecisionPlan {
     }
 }
 
-/// Plans the compression of decisions; none where there is no file of them.
+/// Plans the compression of decisions; `None` without a file of them.
 fn plan_decisions(survey: &Survey<'_>) -> Result<Option<DecisionPlan>, Error> {
     let path = survey.mind.file(File::Decisions);
     let Ok(before) = survey.workspace.read_text(&path) else {
@@ -170,6 +171,8 @@ fn plan_decisions(survey: &Survey<'_>) -> Result<Option<DecisionPlan>, Error> {
     if before.lines().count() >= MIN_LINES_TO_GATHER {
         (after, gathered) = condensed(&path, after)?;
     }
+    // Marked before it is shortened, so that an archived decision carries its
+    // mark with it.
     (after, _) = annotated(&path, after, day_of(survey.now))?;
     let archive = archive_of(&path).and_then(|it| survey.workspace.read_text(&it).ok());
     let mut shortened = shortened(&path, &after, archive)?;
@@ -185,7 +188,7 @@ fn plan_decisions(survey: &Survey<'_>) -> Result<Option<DecisionPlan>, Error> {
     }))
 }
 
-/// Finds a file of decisions that is nearly full.
+/// Checks whether the file of decisions is nearly full.
 pub(super) fn decisions_full(survey: &Survey<'_>) -> Vec<Finding> {
     const CHECK: CheckId = CheckId::DECISIONS_FULL;
     let plan = match plan_decisions(survey) {
@@ -212,6 +215,7 @@ pub(super) fn decisions_full(survey: &Survey<'_>) -> Vec<Finding> {
     }]
 }
 
+/// Lists the findings about files and links that nothing refers to.
 fn orphans(survey: &Survey<'_>) -> Vec<String> {
     let orphans = CheckView::Consolidate.checks();
     let orphans = orphans.filter(|it| {
@@ -232,6 +236,7 @@ fn orphans(survey: &Survey<'_>) -> Vec<String> {
     report.findings().map(line).collect()
 }
 
+/// Returns `true` if the manifest lists the archive.
 fn lists(manifest: &Manifest, shortened: &Shortened) -> bool {
     manifest.retired().holds(shortened.archive.as_str())
 }
@@ -249,6 +254,7 @@ pub(super) fn row_of_archive(
     row_of(manifest, &row, now)
 }
 
+/// Adds the row of an archive to the proposal, if the manifest lacks it.
 fn list_archive(survey: &Survey<'_>, archive: Option<&RelPath>, proposal: &mut Proposal) {
     let (Some(manifest), Some(archive)) = (survey.manifest(), archive) else {
         return;
@@ -260,11 +266,13 @@ fn list_archive(survey: &Survey<'_>, archive: Option<&RelPath>, proposal: &mut P
     }
 }
 
-/// The graph is a picture of the front matter and is drawn again.
+/// Adds the graph to the proposal. It is derived from the front matter, so it
+/// is drawn again as a whole.
 fn rewrite_graph(survey: &Survey<'_>, proposal: &mut Proposal) {
     let Ok(path) = RelPath::new(GRAPH_FILE) else {
         return;
     };
+    // Without typed edges there is nothing to draw.
     if survey.manifest().is_none() || survey.graph().typed().next().is_none() {
         return;
     }
@@ -272,11 +280,11 @@ fn rewrite_graph(survey: &Survey<'_>, proposal: &mut Proposal) {
     proposal.add(path, before, render_file(survey.graph()));
 }
 
-/// Lines of a part that are shown.
+/// Lines that each section of the report shows.
 const MAX_SHOWN: usize = 20;
 
 impl ConsolidationReport {
-    /// Renders the report under the headings that other tools know.
+    /// Renders the report under the headings that other tools parse.
     pub fn render(&self, fixed: bool) -> String {
         let mut out = String::from("Consolidate Report\n\n");
         let duplicates: Vec<String> = self.duplicates.iter().map(Candidate::line).collect();
@@ -314,6 +322,7 @@ impl ConsolidationReport {
         out
     }
 
+    /// Renders the section about compression.
     fn compression(&self, fixed: bool) -> Vec<String> {
         let DecisionFile { path, lines, after } = &self.decisions;
         let Some(path) = path else {
@@ -356,6 +365,7 @@ impl ConsolidationReport {
     }
 }
 
+/// Renders a section: its title, its first lines, and how many more there are.
 fn part(out: &mut String, title: &str, lines: &[String], none: &str) {
     out.push_str(&format!("{title}\n"));
     if lines.is_empty() {

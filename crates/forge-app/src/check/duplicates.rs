@@ -1,6 +1,6 @@
-//! Notes that may be the same: names that differ by two letters at most, or
-//! the same links in front. Grouped by parts of names and by sets of links, so
-//! that ten thousand notes are not compared with each other.
+//! Finds notes that may be the same: names that differ by two letters at most,
+//! or the same most used links. Notes are grouped by parts of names and by sets
+//! of links, so that ten thousand of them are not compared pairwise.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -10,21 +10,24 @@ use crate::workspace::{RelPath, Role};
 #[cfg(test)]
 mod tests;
 
+/// Files that may be the same note, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Candidate {
     pub files: Vec<RelPath>,
     pub why: Why,
 }
 
+/// Reason for which notes may be the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Why {
-    /// Names that are so many letters apart.
+    /// Their names are this many letters apart.
     Name(usize),
-    /// So many of the most used links in common, of so many.
+    /// They share this many of their most used links, of this many.
     Links(usize, usize),
 }
 
 impl Candidate {
+    /// Renders the candidate as a line.
     pub fn line(&self) -> String {
         const MOST: usize = 4;
         let mut names: Vec<&str> = self.files.iter().map(RelPath::as_str).collect();
@@ -44,14 +47,15 @@ impl Candidate {
     }
 }
 
-/// Letters that two names may differ by.
+/// Letters by which two names may differ.
 const DISTANCE: usize = 2;
-/// Links of a note that are looked at, and the fewest that tell anything.
+/// Links of a note that are compared, and the fewest that are significant.
 const TOP: usize = 5;
 const FEWEST: usize = 3;
-/// A piece that more names share than this tells nothing about them.
+/// Names that may share a piece; a more common piece is not significant.
 const COMMON: usize = 200;
 
+/// Finds all candidates, those with similar names first.
 pub(super) fn candidates(vault: &Vault) -> Vec<Candidate> {
     let mut found = by_name(vault);
     let known: BTreeSet<Vec<RelPath>> = found.iter().map(|it| it.files.clone()).collect();
@@ -60,6 +64,8 @@ pub(super) fn candidates(vault: &Vault) -> Vec<Candidate> {
     found
 }
 
+/// Returns `true` for notes, without files that every folder may have, such as
+/// a README.
 fn is_document(path: &RelPath, role: Role) -> bool {
     let own = ["readme", "index", "skill", "changelog", "license"];
     matches!(role, Role::Knowledge | Role::Untracked)
@@ -67,8 +73,8 @@ fn is_document(path: &RelPath, role: Role) -> bool {
         && !own.contains(&fold(path.stem()).as_ref())
 }
 
-/// A name without its digits, and the digits: `2026-03-01-call` and
-/// `2026-03-08-call` are a series and no duplicates.
+/// Splits a name into letters and digits: `2026-03-01-call` and
+/// `2026-03-08-call` are a series and not duplicates.
 fn parts(stem: &str) -> (String, String) {
     let stem = fold(stem);
     let digits = stem.chars().filter(char::is_ascii_digit).collect();
@@ -76,6 +82,7 @@ fn parts(stem: &str) -> (String, String) {
     (letters, digits)
 }
 
+/// Finds notes with similar names and the same digits.
 fn by_name(vault: &Vault) -> Vec<Candidate> {
     // Letters → digits → files.
     let mut names: BTreeMap<String, BTreeMap<String, Vec<RelPath>>> = BTreeMap::new();
@@ -113,8 +120,8 @@ fn by_name(vault: &Vault) -> Vec<Candidate> {
     found
 }
 
-/// Pairs of names with few letters between them. Of three pieces of a name two
-/// changes leave one as it is, at most two letters away from its place.
+/// Finds pairs of similar names, with their distance. Two changes leave one of
+/// three pieces of a name intact, at most two letters from its position.
 fn near(names: &[&String]) -> Vec<(usize, usize, usize)> {
     let chars: Vec<Vec<char>> = names.iter().map(|it| it.chars().collect()).collect();
     let mut pieces: HashMap<(usize, usize, &[char]), Vec<usize>> = HashMap::new();
@@ -125,12 +132,13 @@ fn near(names: &[&String]) -> Vec<(usize, usize, usize)> {
         }
     }
     let letters: Vec<u32> = chars.iter().map(|it| letters(it)).collect();
-    // By which name another one was looked at last.
+    // For each name, the last one that it was compared with.
     let mut looked: Vec<usize> = vec![usize::MAX; chars.len()];
     let mut found = Vec::new();
     for (at, name) in chars.iter().enumerate() {
         looked[at] = at;
-        // Two letters of four are another word.
+        // Names of four letters may differ by one only: two of four make
+        // another word.
         let most = DISTANCE.min(name.len().saturating_sub(1) / 2);
         for other in name.len()..=name.len() + most {
             for (piece, (from, to)) in thirds(other).into_iter().enumerate() {
@@ -142,13 +150,16 @@ fn near(names: &[&String]) -> Vec<(usize, usize, usize)> {
                     let same = pieces.get(&(other, piece, part));
                     let same = same.filter(|it| it.len() <= COMMON);
                     for &candidate in same.into_iter().flatten() {
-                        // Of two of one length the first has seen the pair.
+                        // Of two names of one length, the first has already
+                        // compared the pair.
                         let known =
                             looked[candidate] == at || other == name.len() && candidate < at;
                         if known {
                             continue;
                         }
                         looked[candidate] = at;
+                        // A cheap lower bound of the distance, before the
+                        // costly one.
                         let differ = (letters[at] ^ letters[candidate]).count_ones() as usize;
                         if differ > 2 * most {
                             continue;
@@ -166,17 +177,19 @@ fn near(names: &[&String]) -> Vec<(usize, usize, usize)> {
     found
 }
 
-/// Which letters a name has. Each change of a name changes two at most.
+/// Returns a bit mask of the letters in a name. Each change of a letter flips
+/// two bits at most.
 fn letters(name: &[char]) -> u32 {
     name.iter().fold(0, |all, c| all | 1 << (*c as u32 % 32))
 }
 
+/// Splits a length into three ranges.
 fn thirds(length: usize) -> [(usize, usize); 3] {
     let (a, b) = (length / 3, length * 2 / 3);
     [(0, a), (a, b), (b, length)]
 }
 
-/// Notes whose most used links are the same, four of five at least.
+/// Finds notes with the same most used links, at least four of five.
 fn by_links(vault: &Vault) -> Vec<Candidate> {
     let mut groups: HashMap<Vec<u32>, Vec<(u32, usize)>> = HashMap::new();
     for (index, file, note) in vault.notes() {
@@ -199,7 +212,8 @@ fn by_links(vault: &Vault) -> Vec<Candidate> {
         if top.len() < FEWEST {
             continue;
         }
-        // Four of five is eighty percent; less than five must all be there.
+        // Four of five is 80 %: a key for each subset of four groups such notes
+        // without comparing pairs. Fewer than five links must all match.
         if top.len() == TOP {
             for left_out in 0..TOP {
                 let mut key = top.clone();

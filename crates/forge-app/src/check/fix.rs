@@ -1,7 +1,7 @@
-//! Repairs of what checks find. Those that lose nothing are one change: marks
-//! on superseded decisions, entries of files that are gone, summaries that are
-//! missing. `lint` takes rows of the manifest out one by one, each by its own
-//! yes; `check` shows them with everything else and gets one yes for all.
+//! Plans repairs of findings. Those that lose nothing are one change: marks on
+//! superseded decisions, entries of missing files, missing summaries. `lint`
+//! confirms each removal of a manifest row; `check` shows all repairs and
+//! confirms them at once.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::routing::manifest::{self, Entry, Manifest, Part, SUMMARY_FORMAT};
 use crate::upkeep::resummarize;
 use crate::workspace::{Error, Proposal, Proposed, Receipt, RelPath, Workspace};
 
-/// A row to take out, if a person says so.
+/// A row to remove after a person has confirmed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Removal {
     pub question: String,
@@ -26,23 +26,24 @@ pub struct Removal {
     target: String,
 }
 
-/// What can be done about the findings of `lint`.
+/// Repairs of the findings of `lint`.
 #[derive(Debug, Default)]
 pub struct LintFix {
     /// Repairs that lose nothing.
     pub safe: Proposal,
-    /// What to ask about, one by one.
+    /// Removals to confirm one by one.
     pub removals: Vec<Removal>,
     summaries: Option<resummarize::Plan>,
 }
 
 impl LintFix {
-    /// Carries the safe repairs out and gives the ids of the changes: one,
-    /// unless a page gets both a summary and loses a row.
+    /// Applies the safe repairs and returns the ids of the changes: one, unless
+    /// a page gets a summary and loses a row.
     pub fn apply(self, workspace: &Workspace, now: Timestamp) -> Result<Vec<String>, Error> {
         self.apply_as("Repair by `lint --fix`", workspace, now)
     }
 
+    /// Applies the safe repairs under this title.
     fn apply_as(
         self,
         what: &str,
@@ -57,6 +58,9 @@ impl LintFix {
                 changes.extend(all.apply(workspace, what, now)?.id);
                 plan.remember(workspace)?;
             }
+            // Two plans that edit the same page do so from the same text, so
+            // the summaries are planned again once the safe repairs are
+            // written.
             plan => {
                 changes.extend(all.apply(workspace, what, now)?.id);
                 if plan.is_some() {
@@ -69,13 +73,14 @@ impl LintFix {
         Ok(changes)
     }
 
-    /// What would change, file by file.
+    /// Returns the files that would change.
     pub fn files(&self) -> impl Iterator<Item = &Proposed> {
         let summaries = self.summaries.iter().flat_map(|it| &it.proposal.files);
         self.safe.files.iter().chain(summaries)
     }
 }
 
+/// Returns `true` if the proposal and the plan change the same file.
 fn meets(proposal: &Proposal, plan: &resummarize::Plan) -> bool {
     let mut files = plan.proposal.files.iter();
     files.any(|it| proposal.after(&it.path).is_some())
@@ -115,7 +120,7 @@ pub fn plan_lint_fix(survey: &Survey<'_>) -> Result<LintFix, Error> {
     Ok(fixes)
 }
 
-/// Takes rows out of the manifest that were agreed to.
+/// Removes confirmed rows from the manifest.
 pub fn remove(
     workspace: &Workspace,
     removals: &[Removal],
@@ -134,6 +139,7 @@ pub fn remove(
     })
 }
 
+/// Returns the edits that remove these rows.
 fn edits_that_remove(manifest: &Manifest, removals: &[Removal]) -> Vec<Edit> {
     let agreed = |entry: &&Entry| {
         let same = |it: &Removal| it.part == entry.part && it.target == entry.target;
@@ -143,17 +149,17 @@ fn edits_that_remove(manifest: &Manifest, removals: &[Removal]) -> Vec<Edit> {
     rows.filter_map(|it| manifest.unlist(it)).collect()
 }
 
-/// Everything that `lint --fix` and `consolidate --fix` would do, with every
-/// row that leads nowhere taken out.
+/// Repairs of `lint --fix` and `consolidate --fix` together, with all rows of
+/// missing files removed.
 #[derive(Debug, Default)]
 pub struct CheckFix {
-    /// In the order of [`CheckFix::files`]: one change, unless a page gets both
-    /// a summary and loses a row.
+    /// In the order of [`CheckFix::files`]: one change, unless a page gets a
+    /// summary and loses a row.
     lint: LintFix,
     consolidation: Option<Consolidation>,
 }
 
-/// Plans every repair. Nothing is changed.
+/// Plans every repair, without writing.
 pub fn plan_fix(survey: &Survey<'_>) -> Result<CheckFix, mind::Error> {
     let mut fix = CheckFix::default();
     let has_state = survey.mind.exists();
@@ -170,7 +176,8 @@ pub fn plan_fix(survey: &Survey<'_>) -> Result<CheckFix, mind::Error> {
             if file.path == manifest_path {
                 continue;
             }
-            // Consolidation marks decisions as well, before it shortens them.
+            // Consolidation also marks decisions, before it shortens them, so
+            // its version of the file replaces the one of `lint`.
             fix.lint.safe.files.retain(|it| it.path != file.path);
             fix.lint.safe.files.push(file.clone());
         }
@@ -194,10 +201,13 @@ pub fn plan_fix(survey: &Survey<'_>) -> Result<CheckFix, mind::Error> {
             }
         }
     }
+    // Rows are looked up in the text with the new summaries, so that both
+    // become one edit of the manifest.
     let base = Manifest::parse(base);
     let mut edits = edits_that_remove(&base, &removals);
     edits.extend(archive.and_then(|it| consolidation::row_of_archive(&base, &it, survey.now)));
-    // What cannot be edited without touching other rows stays as it is.
+    // If the edits cannot be made without touching other rows, the manifest
+    // stays as it is.
     let after = base
         .edited(edits)
         .unwrap_or_else(|_| base.text().to_owned());
@@ -206,12 +216,12 @@ pub fn plan_fix(survey: &Survey<'_>) -> Result<CheckFix, mind::Error> {
 }
 
 impl CheckFix {
-    /// What would change, file by file.
+    /// Returns the files that would change.
     pub fn files(&self) -> impl Iterator<Item = &Proposed> {
         self.lint.files()
     }
 
-    /// Carries all of it out and returns the ids of the changes. Decisions are
+    /// Applies all repairs and returns the ids of the changes. Decisions are
     /// shortened under the lock of consolidation, and its log gets a line.
     pub fn apply(
         self,
@@ -232,8 +242,9 @@ impl CheckFix {
     }
 }
 
-/// The bytes of the entry of a list that a link stands for: a closet by its
-/// heading, a row of a hub page by its first link. Other links are no entries.
+/// Returns the bytes of the list entry that a link represents: a closet for a
+/// link in its heading, a row of a hub page for its first link. Returns `None`
+/// for other links.
 pub(super) fn entry_of(
     document: &Document,
     link: &NoteLink,
@@ -261,6 +272,7 @@ pub(super) fn entry_of(
     (row || recent).then_some(start..end)
 }
 
+/// Adds the removal of list entries of missing files to the proposal.
 fn drop_dead(survey: &Survey<'_>, proposal: &mut Proposal) -> Result<(), Error> {
     let mut lists: BTreeMap<RelPath, bool> = BTreeMap::new();
     for hub in survey.hubs().iter().filter(|it| !it.is_memory()) {
@@ -280,6 +292,8 @@ fn drop_dead(survey: &Survey<'_>, proposal: &mut Proposal) -> Result<(), Error> 
         let mut edits: Vec<Edit> = Vec::new();
         for link in &note.links {
             let missing = survey.vault().resolve(index, link).file().is_none();
+            // An entry may have several links; it is removed once, since edits
+            // must not overlap.
             if let Some(span) = entry_of(&document, link, is_closets)
                 && missing
                 && link.is_wiki()

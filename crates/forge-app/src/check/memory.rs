@@ -1,6 +1,5 @@
-//! What the memory knows of its own problems, as findings: links, closets, the
-//! state, notes that may be the same, agents' indexes. It looks for nothing
-//! itself.
+//! Converts problems that other modules know of to findings: links, closets,
+//! the state, duplicates, agents' indexes. It searches for nothing itself.
 
 use super::survey::Survey;
 use crate::doctor;
@@ -11,7 +10,7 @@ use crate::mind::HealthProblem;
 use crate::routing::closets::check::Kind;
 use crate::workspace::RelPath;
 
-/// Returns the links of one kind of trouble.
+/// Checks links for one kind of trouble.
 fn links(
     survey: &Survey<'_>,
     check: CheckId,
@@ -27,6 +26,7 @@ fn links(
     CheckOutcome::of(found.collect())
 }
 
+/// Formats a link as it is written in the file.
 fn as_written(link: &Broken) -> String {
     match link.kind {
         LinkKind::Wiki | LinkKind::Embed => format!("[[{}]]", link.link),
@@ -34,6 +34,7 @@ fn as_written(link: &Broken) -> String {
     }
 }
 
+/// Checks for links to missing files.
 pub(super) fn links_missing(survey: &Survey<'_>) -> CheckOutcome {
     links(survey, CheckId::LINKS_MISSING, Severity::Error, |it| {
         let Trouble::Missing { nearest } = &it.trouble else {
@@ -47,6 +48,7 @@ pub(super) fn links_missing(survey: &Survey<'_>) -> CheckOutcome {
     })
 }
 
+/// Checks for links to missing headings or blocks.
 pub(super) fn links_place(survey: &Survey<'_>) -> CheckOutcome {
     links(survey, CheckId::LINKS_PLACE, Severity::Warning, |it| {
         (it.trouble == Trouble::NoSuchPlace).then(|| {
@@ -56,6 +58,7 @@ pub(super) fn links_place(survey: &Survey<'_>) -> CheckOutcome {
     })
 }
 
+/// Checks for links that match several files.
 pub(super) fn links_ambiguous(survey: &Survey<'_>) -> CheckOutcome {
     const MAX_NAMED: usize = 3;
     links(survey, CheckId::LINKS_AMBIGUOUS, Severity::Warning, |it| {
@@ -71,6 +74,7 @@ pub(super) fn links_ambiguous(survey: &Survey<'_>) -> CheckOutcome {
     })
 }
 
+/// Checks for closets that name missing files or have no marker.
 pub(super) fn links_closets(survey: &Survey<'_>) -> CheckOutcome {
     let found = survey.links().closets.iter().map(|it| {
         Finding::new(CheckId::LINKS_CLOSETS, Severity::Warning, &it.message)
@@ -80,11 +84,12 @@ pub(super) fn links_closets(survey: &Survey<'_>) -> CheckOutcome {
     CheckOutcome::of(found.collect())
 }
 
-/// Returns what is wrong with closets in the way that the id names.
+/// Checks closets for the mismatch that the id names.
 pub(super) fn closets(survey: &Survey<'_>, check: CheckId) -> CheckOutcome {
     let mismatches = match survey.closets() {
         Ok(mismatches) => mismatches,
-        // One of these checks is enough to name it.
+        // Only one of the nine checks reports the error, so that it appears
+        // once.
         Err(why) if check == CheckId::CLOSETS_UNREADABLE => {
             let finding = Finding::new(check, Severity::Error, why);
             return CheckOutcome::Found(vec![finding.advice("make it readable text")]);
@@ -105,6 +110,7 @@ pub(super) fn closets(survey: &Survey<'_>, check: CheckId) -> CheckOutcome {
     CheckOutcome::of(found.collect())
 }
 
+/// Checks for notes that may be the same.
 pub(super) fn notes_duplicate(survey: &Survey<'_>) -> CheckOutcome {
     let found = survey.duplicates().iter().map(|it| {
         let message = format!("May be the same note: {}", it.line());
@@ -118,7 +124,7 @@ pub(super) fn notes_duplicate(survey: &Survey<'_>) -> CheckOutcome {
     CheckOutcome::of(found.collect())
 }
 
-/// Returns the problems of the state of one kind.
+/// Checks the state for one kind of problem.
 fn health(
     survey: &Survey<'_>,
     check: CheckId,
@@ -141,57 +147,66 @@ fn health(
     CheckOutcome::of(found.collect())
 }
 
+/// Checks that there is a state.
 pub(super) fn state_missing(survey: &Survey<'_>) -> CheckOutcome {
     health(survey, CheckId::STATE_MISSING, Severity::Error, |it| {
         matches!(it, HealthProblem::NoFolder | HealthProblem::NoState(_))
     })
 }
 
+/// Checks that the state files can be read.
 pub(super) fn state_unreadable(survey: &Survey<'_>) -> CheckOutcome {
     health(survey, CheckId::STATE_UNREADABLE, Severity::Error, |it| {
         matches!(it, HealthProblem::Unreadable(..))
     })
 }
 
+/// Checks that the state file was written within a day.
 pub(super) fn state_untouched(survey: &Survey<'_>) -> CheckOutcome {
     health(survey, CheckId::STATE_UNTOUCHED, Severity::Warning, |it| {
         matches!(it, HealthProblem::Untouched(_))
     })
 }
 
+/// Checks the size of the state files.
 pub(super) fn state_large(survey: &Survey<'_>) -> CheckOutcome {
     health(survey, CheckId::STATE_LARGE, Severity::Warning, |it| {
         matches!(it, HealthProblem::Large { .. })
     })
 }
 
+/// Checks the size of the MCP server's error log.
 pub(super) fn state_error_log(survey: &Survey<'_>) -> CheckOutcome {
     health(survey, CheckId::STATE_ERROR_LOG, Severity::Warning, |it| {
         matches!(it, HealthProblem::LargeErrorLog { .. })
     })
 }
 
+/// Checks that the project's own settings connect a client.
 pub(super) fn clients_unconnected(survey: &Survey<'_>) -> CheckOutcome {
     health(survey, CheckId::CLIENTS_UNCONNECTED, Severity::Info, |it| {
         matches!(it, HealthProblem::NotConnected { .. })
     })
 }
 
+/// Checks that every setting is valid.
 pub(super) fn settings_invalid(survey: &Survey<'_>) -> CheckOutcome {
     let all = doctor::check_settings(survey.workspace);
     outcome_of(&all, CheckId::SETTINGS_INVALID)
 }
 
-/// Returns how a check of the installation came out.
+/// Returns the outcome of a check of the installation.
 pub(super) fn diagnosed(survey: &Survey<'_>, check: CheckId) -> CheckOutcome {
     outcome_of(survey.diagnosis(), check)
 }
 
+/// Returns the outcome with this id, or `Passed` if it is not in the list.
 fn outcome_of(all: &[(CheckId, CheckOutcome)], check: CheckId) -> CheckOutcome {
     let own = all.iter().find(|(it, _)| *it == check);
     own.map_or(CheckOutcome::Passed(None), |(_, outcome)| outcome.clone())
 }
 
+/// Checks that the programs that clients call exist.
 pub(super) fn clients_program(survey: &Survey<'_>) -> CheckOutcome {
     let Some(missing) = survey.missing_programs() else {
         return CheckOutcome::Skipped("The files of clients were not read".to_owned());
@@ -218,6 +233,7 @@ pub(super) fn clients_program(survey: &Survey<'_>) -> CheckOutcome {
     CheckOutcome::of(found.collect())
 }
 
+/// Checks that pointers in agents' indexes lead to files.
 pub(super) fn agents_pointer(survey: &Survey<'_>) -> CheckOutcome {
     let memories = match survey.memories() {
         Ok(memories) => memories,
@@ -234,6 +250,7 @@ pub(super) fn agents_pointer(survey: &Survey<'_>) -> CheckOutcome {
     CheckOutcome::of(found.collect())
 }
 
+/// Checks that agents' indexes match their topics.
 pub(super) fn agents_index(survey: &Survey<'_>) -> CheckOutcome {
     let memories = match survey.memories() {
         Ok(memories) => memories,
@@ -249,6 +266,7 @@ pub(super) fn agents_index(survey: &Survey<'_>) -> CheckOutcome {
     CheckOutcome::of(found.collect())
 }
 
+/// Checks that agents' topics can be read.
 pub(super) fn agents_unreadable(survey: &Survey<'_>) -> CheckOutcome {
     let problems = match survey.memories() {
         Ok(memories) => memories.iter().flat_map(|(_, it)| it.problems.clone()),
@@ -261,6 +279,7 @@ pub(super) fn agents_unreadable(survey: &Survey<'_>) -> CheckOutcome {
     CheckOutcome::of(found.collect())
 }
 
+/// Checks Claude Code's own memory index.
 pub(super) fn agents_claude(survey: &Survey<'_>) -> CheckOutcome {
     let Some(own) = survey.claude() else {
         return CheckOutcome::Skipped("Claude Code has no memory of this project".to_owned());

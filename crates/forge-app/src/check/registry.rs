@@ -1,4 +1,5 @@
-//! The table of every check. Ids and what they find are documented from here.
+//! Holds the table of every check. Ids and what they find are documented from
+//! here.
 
 use super::survey::Survey;
 use super::{Check, consolidation, memory, workspace};
@@ -13,6 +14,7 @@ const fn check(
     titled(id, "", about, run)
 }
 
+/// Returns a check that its view reports by a title.
 const fn titled(
     id: CheckId,
     title: &'static str,
@@ -27,7 +29,7 @@ const fn titled(
     }
 }
 
-/// Every check, once.
+/// The registry: every check, once.
 pub static REGISTRY: [Check; 49] = [
     titled(
         CheckId::STATE_STALE,

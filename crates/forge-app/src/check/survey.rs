@@ -1,5 +1,5 @@
-//! What checks look at. Everything is read at most once, when the first check
-//! needs it, so that a view pays for its own checks alone.
+//! Provides what checks read. Everything is read at most once, when the first
+//! check needs it, so that a view pays for its own checks alone.
 
 use std::cell::OnceCell;
 
@@ -22,7 +22,7 @@ use crate::routing::hubs::{Hub, hubs_of};
 use crate::routing::manifest::{Manifest, Mode};
 use crate::workspace::{Error, Tree, Workspace};
 
-/// Everything that checks look at.
+/// The parts of a workspace that checks read, each loaded on first use.
 pub struct Survey<'a> {
     pub workspace: &'a Workspace,
     pub now: Timestamp,
@@ -46,6 +46,7 @@ pub struct Survey<'a> {
 }
 
 impl<'a> Survey<'a> {
+    /// Returns a survey that has not read anything yet.
     pub fn of(workspace: &'a Workspace, now: Timestamp) -> Survey<'a> {
         Survey {
             workspace,
@@ -70,7 +71,8 @@ impl<'a> Survey<'a> {
         }
     }
 
-    /// Adds where clients keep their files; without it these are not read.
+    /// Adds the places where clients keep their files; without them these are
+    /// not read.
     pub fn with_surroundings(mut self, around: Surroundings<'a>) -> Survey<'a> {
         self.around = Some(around);
         self
@@ -82,21 +84,22 @@ impl<'a> Survey<'a> {
         self
     }
 
-    /// Returns the programs that clients are to call and cannot; none where it
-    /// is not known where they keep their files.
+    /// Returns the missing programs that clients are configured to call; `None`
+    /// if the places of clients' files are not known.
     pub fn missing_programs(&self) -> Option<&[Missing]> {
         let look = || self.around.as_ref().map(found::missing_programs);
         self.missing_programs.get_or_init(look).as_deref()
     }
 
-    /// Returns the manifest, where there is one.
+    /// Returns the manifest, if there is one.
     pub fn manifest(&self) -> Option<&Manifest> {
+        // A file of this name without a marker and tiers is not a manifest.
         let read = || Manifest::read(self.workspace).filter(|it| it.mode() != Mode::Absent);
         self.manifest.get_or_init(read).as_ref()
     }
 
-    /// Returns `true` if the manifest has a marker, so that everything is kept
-    /// up.
+    /// Returns `true` if the manifest has a marker, so that the program
+    /// maintains all of it.
     pub fn is_full(&self) -> bool {
         self.manifest().is_some_and(|it| it.mode() == Mode::Full)
     }
@@ -119,16 +122,17 @@ impl<'a> Survey<'a> {
         self.vault.get_or_init(|| Vault::read(self.workspace))
     }
 
+    /// Returns the graph of the notes.
     pub fn graph(&self) -> &Graph {
         self.graph.get_or_init(|| graph::build(self.vault()))
     }
 
-    /// Returns the links that lead nowhere, or elsewhere than they seem to.
+    /// Returns the report about links to missing or other files.
     pub fn links(&self) -> &links::Report {
         self.links.get_or_init(|| links::check(self.vault()))
     }
 
-    /// Checks the links of a part of the files: what `keep` leaves of a report.
+    /// Checks a part of the links: those that `keep` leaves in a report.
     pub fn check_links(&mut self, keep: impl FnOnce(&mut links::Report)) {
         let mut report = links::check(self.vault());
         keep(&mut report);
@@ -141,8 +145,8 @@ impl<'a> Survey<'a> {
             .get_or_init(|| duplicates::candidates(self.vault()))
     }
 
-    /// Returns what is wrong with the closets of all hubs, or why they cannot
-    /// be read.
+    /// Returns the mismatches in the closets of all hubs, or why they cannot be
+    /// read.
     pub fn closets(&self) -> Result<&[ClosetMismatch], &str> {
         let closets = self.closets.get_or_init(|| {
             let hubs = build::hubs(self.workspace);
@@ -168,18 +172,19 @@ impl<'a> Survey<'a> {
         Ok(())
     }
 
+    /// Checks the closets of some hubs against their files.
     fn closets_of(&self, hubs: &[Hub]) -> Result<Vec<ClosetMismatch>, Error> {
         let each = hubs.iter().map(|hub| check::check(self.workspace, hub));
         Ok(each.collect::<Result<Vec<_>, _>>()?.concat())
     }
 
-    /// Returns whether the files of the state are in order.
+    /// Returns the health of the state files.
     pub fn health(&self) -> &Health {
         self.health.get_or_init(|| self.mind.health(self.now))
     }
 
-    /// Returns what would change in the index of each agent's memory, or why
-    /// they cannot be read.
+    /// Returns the pending changes of each agent's index, or why it cannot be
+    /// read.
     pub fn memories(&self) -> Result<&[(Home, Indexed)], &str> {
         let memories = self.memories.get_or_init(|| {
             let homes = homes_with_index(self.workspace);
@@ -196,6 +201,7 @@ impl<'a> Survey<'a> {
         Ok(())
     }
 
+    /// Checks the indexes of some agents against their topics.
     fn memories_of(&self, homes: &[Home]) -> Result<Vec<(Home, Indexed)>, agents::Error> {
         let each = homes.iter().map(|home| {
             let indexed = pointers::check(self.workspace, home, self.now)?;
@@ -204,7 +210,7 @@ impl<'a> Survey<'a> {
         each.collect()
     }
 
-    /// Returns Claude Code's own memory of this project, where it has one.
+    /// Returns Claude Code's own memory of this project, if it has one.
     pub fn claude(&self) -> Option<&Checked> {
         let look = || {
             let home = self.around?.places.home?;
@@ -218,14 +224,14 @@ impl<'a> Survey<'a> {
         self.vault.get().is_some() || self.graph.get().is_some()
     }
 
-    /// Returns how the checks of the installation came out.
+    /// Returns the outcomes of the checks of the installation.
     pub(super) fn diagnosis(&self) -> &[(CheckId, CheckOutcome)] {
         self.diagnosis
             .get_or_init(|| doctor::diagnose(self.workspace, self.depth))
     }
 }
 
-/// Returns the memories of all agents; `knowledge/` counts once it has an
+/// Returns the memory folders of all agents, and `knowledge/` once it has an
 /// index.
 pub fn homes_with_index(workspace: &Workspace) -> Result<Vec<Home>, agents::Error> {
     let mut homes = Home::all(workspace);

@@ -1,12 +1,12 @@
-//! The commands that show findings, each as a selection of checks with its own
-//! threshold for failing.
+//! Defines the commands that show findings, each as a selection of checks with
+//! its own threshold for failing.
 
 use super::survey::Survey;
 use super::{Check, CheckReport, REGISTRY, run_checks};
 use crate::finding::{CheckId, Finding, Severity};
 
-/// A command that shows findings: which checks it selects, in its order, and
-/// which of their findings make it fail.
+/// A command that shows findings: the checks that it selects, in its order, and
+/// the findings that make it fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CheckView {
     /// `check`: everything about the notes and the state.
@@ -22,6 +22,7 @@ pub enum CheckView {
 }
 
 impl CheckView {
+    /// All views.
     pub const ALL: [CheckView; 9] = [
         CheckView::All,
         CheckView::Doctor,
@@ -41,6 +42,7 @@ impl CheckView {
             .filter_map(|id| REGISTRY.iter().find(|it| it.id == *id))
     }
 
+    /// Returns the ids of the checks, in the order of the view.
     pub(super) fn ids(self) -> &'static [CheckId] {
         match self {
             CheckView::All => &ALL,
@@ -150,7 +152,7 @@ const AGENTS: [CheckId; 4] = [
     CheckId::AGENTS_CLAUDE,
 ];
 
-/// Those of `lint`, `closets check`, `links check`, `graph check`,
+/// Checks of `lint`, `closets check`, `links check`, `graph check`,
 /// `consolidate` and `mind health`, each once. Of several that see the same
 /// fault, the one with the best advice comes first.
 const ALL: [CheckId; 29] = [

@@ -1,13 +1,13 @@
-//! `check`: the selection of checks for a whole workspace. What a workspace
-//! does not have is skipped with a reason, and a fault that several checks see
-//! is reported once.
+//! Runs the checks of `check` over a whole workspace. Checks of parts that the
+//! workspace does not have are skipped with a reason, and a fault that several
+//! checks see is reported once.
 
 use super::survey::Survey;
 use super::{Check, CheckReport, CheckResult, CheckView, REGISTRY};
 use crate::finding::{CheckId, CheckOutcome, Finding};
 use crate::mind::File;
 
-/// Returns the checks that these words choose: ids, or groups such as `links`.
+/// Returns the checks that these words select: ids, or groups such as `links`.
 /// Without words these are the checks of [`CheckView::All`]. Fails with the
 /// first word that is neither.
 pub fn select_checks(words: &[String]) -> Result<Vec<&'static Check>, &str> {
@@ -29,7 +29,7 @@ pub fn select_checks(words: &[String]) -> Result<Vec<&'static Check>, &str> {
     Ok(chosen.collect())
 }
 
-/// Runs checks over a workspace that may lack what they look at.
+/// Runs checks over a workspace that may lack the parts that they read.
 pub fn check_workspace(survey: &Survey<'_>, checks: &[&'static Check]) -> CheckReport {
     let mut report = CheckReport {
         results: Vec::new(),
@@ -48,8 +48,8 @@ pub fn check_workspace(survey: &Survey<'_>, checks: &[&'static Check]) -> CheckR
     report
 }
 
-/// Returns `true` if an earlier check reported the same fault, which then gets
-/// the worse severity of both.
+/// Returns `true` if an earlier check reported the same fault, and raises that
+/// one to the worse severity of both.
 fn is_known(report: &mut CheckReport, later: &Finding) -> bool {
     let results = report.results.iter_mut();
     let mut findings = results.flat_map(|it| match &mut it.outcome {
@@ -63,8 +63,8 @@ fn is_known(report: &mut CheckReport, later: &Finding) -> bool {
     true
 }
 
-/// Returns what a check would need and the workspace does not have. Commands
-/// that are about that very thing report it instead.
+/// Returns the reason to skip a check whose part of the workspace is missing.
+/// Commands about that very part report it instead.
 fn reason_to_skip(survey: &Survey<'_>, check: CheckId) -> Option<&'static str> {
     const NO_STATE: &str = "no state is kept here";
     let (has_manifest, has_state) = (survey.manifest().is_some(), survey.mind.exists());
@@ -105,13 +105,14 @@ fn reason_to_skip(survey: &Survey<'_>, check: CheckId) -> Option<&'static str> {
     }
 }
 
-/// Checks of closets, which several commands look at in their own ways.
+/// Returns `true` for checks of closets, which several commands run in their
+/// own ways.
 fn is_about_closets(check: CheckId) -> bool {
     let others = [CheckId::LINKS_CLOSETS, CheckId::MANIFEST_UNLISTED];
     check.group() == "closets" || others.contains(&check)
 }
 
-/// Checks of names that lead nowhere.
+/// Returns `true` for checks of names that lead nowhere.
 fn is_about_names(check: CheckId) -> bool {
     let all = [
         CheckId::MANIFEST_ENTRIES,

@@ -1,6 +1,7 @@
-//! The nine checks of `lint`: is the state fresh and consistent, is every
-//! document known to a hub, and does the manifest tell the truth? Each gets the
-//! survey and returns what it found, worst first where there is an order.
+//! Implements the nine checks of `lint`: whether the state is fresh and
+//! consistent, every document is known to a hub, and the manifest is accurate.
+//! Each reads the survey and returns its findings, worst first where there is
+//! an order.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,14 +20,17 @@ use crate::thresholds::STATUS_STALE_DAYS;
 use crate::upkeep::domain::is_catch_all;
 use crate::workspace::{RelPath, shell_word};
 
+/// Returns a warning with advice.
 fn warn(check: CheckId, message: impl Into<String>, advice: impl Into<String>) -> Finding {
     Finding::new(check, Severity::Warning, message).advice(advice)
 }
 
+/// Returns a note with advice.
 fn info(check: CheckId, message: impl Into<String>, advice: impl Into<String>) -> Finding {
     Finding::new(check, Severity::Info, message).advice(advice)
 }
 
+/// Checks the age of the state.
 pub(super) fn state_stale(survey: &Survey<'_>) -> Vec<Finding> {
     let stale = |message: String, advice| {
         vec![warn(CheckId::STATE_STALE, message, advice).in_file(&survey.mind.file(File::State))]
@@ -54,6 +58,7 @@ pub(super) fn state_stale(survey: &Survey<'_>) -> Vec<Finding> {
     }
 }
 
+/// Checks for replaced decisions without a mark.
 pub(super) fn decisions_superseded(survey: &Survey<'_>) -> Vec<Finding> {
     let path = survey.mind.file(File::Decisions);
     let found = match survey.mind.supersessions() {
@@ -91,7 +96,8 @@ pub(super) fn decisions_superseded(survey: &Survey<'_>) -> Vec<Finding> {
         .collect()
 }
 
-/// Files that no list of their hub names, and entries of files that are gone.
+/// Checks for files that no list of their hub names, and for entries of missing
+/// files.
 pub(super) fn manifest_unlisted(survey: &Survey<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for hub in survey.hubs().iter().filter(|it| !it.is_memory()) {
@@ -122,15 +128,16 @@ pub(super) fn manifest_unlisted(survey: &Survey<'_>) -> Vec<Finding> {
     found
 }
 
-/// What the lists of a hub name: its closets, their archive, its hub page.
+/// The lists of a hub: its closets, their archive, its hub page.
 pub(super) struct Registered {
     pub(super) lists: Vec<RelPath>,
     pub(super) files: HashSet<RelPath>,
-    /// List, line and target of what is not there.
+    /// List, line and target of entries of missing files.
     pub(super) dead: Vec<(RelPath, usize, String)>,
 }
 
 impl Registered {
+    /// Reads the lists of a hub.
     pub(super) fn of(survey: &Survey<'_>, hub: &Hub) -> Registered {
         let mut registered = Registered {
             lists: Vec::new(),
@@ -153,8 +160,8 @@ impl Registered {
             let is_closets = hub.index.as_ref() != Some(&list);
             let mut document = None;
             for link in &note.links {
-                // In its closets a hub calls its files by names of its own:
-                // another folder's `README` is not meant.
+                // In its closets a hub calls its files by names of its own: the
+                // `README` of another folder is not meant.
                 if let Some(member) = members
                     .get(&link.target.to_lowercase())
                     .filter(|_| is_closets)
@@ -164,8 +171,9 @@ impl Registered {
                 }
                 match survey.vault().resolve(index, link) {
                     Resolution::Missing => {
-                        // Entries are headings and rows; people and places in
-                        // their fields need no page.
+                        // Only headings and rows are entries: people and places
+                        // in their fields need no page. The text is parsed when
+                        // the first such link is met.
                         let document = document.get_or_insert_with(|| {
                             let text = survey.workspace.read_text(&list);
                             document::parse(text.unwrap_or_default())
@@ -192,6 +200,7 @@ impl Registered {
     }
 }
 
+/// Checks for folders with Markdown that are not in the Hub Map.
 pub(super) fn manifest_folders(survey: &Survey<'_>) -> Vec<Finding> {
     let Some(manifest) = survey.manifest() else {
         return Vec::new();
@@ -212,8 +221,9 @@ pub(super) fn manifest_folders(survey: &Survey<'_>) -> Vec<Finding> {
         let files = if *notes == 1 { "file" } else { "files" };
         let message = format!("{folder}/ has {notes} Markdown {files} and is not in the Hub Map");
         if is_catch_all(folder.rsplit('/').next().unwrap_or(folder)) {
-            // Nothing is found again in a domain of that name, and `init` has
-            // proposed to dissolve it: no reason to fail a fresh workspace.
+            // A note and not a warning: nothing is found again in a domain of
+            // such a name, and `init` has already proposed to dissolve it, so a
+            // fresh workspace must not fail.
             return info(
                 CheckId::MANIFEST_FOLDERS,
                 message,
@@ -228,6 +238,7 @@ pub(super) fn manifest_folders(survey: &Survey<'_>) -> Vec<Finding> {
     beyond.into_iter().chain(folders).collect()
 }
 
+/// Checks for entries that have been blocked for too long.
 pub(super) fn state_blocked(survey: &Survey<'_>) -> Vec<Finding> {
     let Ok(Some(state)) = survey.mind.state() else {
         return Vec::new();
@@ -254,7 +265,8 @@ pub(super) fn state_blocked(survey: &Survey<'_>) -> Vec<Finding> {
         .collect()
 }
 
-/// Every hub of the Hub Map, whether it is a page or closets (W-5).
+/// Checks that every hub of the Hub Map has closets, also one with a hub page
+/// (W-5).
 pub(super) fn closets_coverage(survey: &Survey<'_>) -> Vec<Finding> {
     if !survey.is_full() {
         return Vec::new();
@@ -276,7 +288,7 @@ pub(super) fn closets_coverage(survey: &Survey<'_>) -> Vec<Finding> {
     found
 }
 
-/// From version 2.1 on the state files are a hub as well.
+/// Returns `true` if the state files need closets, as from version 2.1 on.
 fn keeps_memory_closets(survey: &Survey<'_>) -> bool {
     let version = survey.manifest().and_then(|it| it.version());
     let mut parts = version
@@ -287,6 +299,7 @@ fn keeps_memory_closets(survey: &Survey<'_>) -> bool {
     survey.mind.layout() == Layout::Manifest && version >= (2, 1)
 }
 
+/// Checks for edges to missing documents.
 pub(super) fn graph_dangling(survey: &Survey<'_>) -> Vec<Finding> {
     let graph = survey.graph();
     graph
@@ -312,6 +325,7 @@ pub(super) fn graph_dangling(survey: &Survey<'_>) -> Vec<Finding> {
         .collect()
 }
 
+/// Checks the format version of the manifest's summaries.
 pub(super) fn manifest_summaries(survey: &Survey<'_>) -> Vec<Finding> {
     let Some(manifest) = survey.manifest().filter(|_| survey.is_full()) else {
         return Vec::new();
@@ -329,6 +343,7 @@ pub(super) fn manifest_summaries(survey: &Survey<'_>) -> Vec<Finding> {
     }
 }
 
+/// Checks the entries of the manifest.
 pub(super) fn manifest_entries(survey: &Survey<'_>) -> Vec<Finding> {
     const CHECK: CheckId = CheckId::MANIFEST_ENTRIES;
     let mut found = Vec::new();
@@ -347,7 +362,8 @@ pub(super) fn manifest_entries(survey: &Survey<'_>) -> Vec<Finding> {
                 name(entry.part),
                 entry.target
             );
-            // Lines and lists are people's own; only rows are taken out.
+            // Only rows are removed automatically; other lines and lists belong
+            // to people.
             let fix = if entry.is_row() {
                 "restore the file, or drop the row (`memory-forge lint --fix`)"
             } else {
@@ -385,12 +401,13 @@ pub(super) fn manifest_entries(survey: &Survey<'_>) -> Vec<Finding> {
     found
 }
 
-/// Whether a row of the Hub Map is about a hub without documents, of which
-/// there is nothing to say.
+/// Returns `true` if a row of the Hub Map is about a hub without documents,
+/// which has nothing to summarize.
 fn is_empty_hub(survey: &Survey<'_>, entry: &Entry) -> bool {
     hub_of(survey, entry).is_some_and(|hub| hub.members.is_empty())
 }
 
+/// Returns the hub that a row of the Hub Map is about.
 fn hub_of<'s>(survey: &'s Survey<'_>, entry: &Entry) -> Option<&'s Hub> {
     let manifest = survey.manifest()?;
     let rows = manifest.hub_map();
@@ -400,7 +417,7 @@ fn hub_of<'s>(survey: &'s Survey<'_>, entry: &Entry) -> Option<&'s Hub> {
     survey.hubs().iter().find(|hub| Some(&hub.folder) == folder)
 }
 
-/// Whether what a row is about has text that a summary could be made from.
+/// Returns `true` if the file or hub of a row has text for a summary.
 fn has_text(survey: &Survey<'_>, entry: &Entry) -> bool {
     if entry.part == Part::HubMap {
         return hub_of(survey, entry).is_some();
@@ -414,7 +431,7 @@ fn has_text(survey: &Survey<'_>, entry: &Entry) -> bool {
     })
 }
 
-/// Whether an entry names a file that is not there.
+/// Returns `true` if an entry names a missing file.
 pub(super) fn is_dead(survey: &Survey<'_>, entry: &Entry) -> bool {
     let names = &survey.vault().names;
     !entry.target.is_empty()
@@ -423,8 +440,8 @@ pub(super) fn is_dead(survey: &Survey<'_>, entry: &Entry) -> bool {
         && !is_folder(survey, &entry.target)
 }
 
-/// Whether it names the folder of a hub, or closets that are still to be
-/// built there: that is for the check of coverage.
+/// Returns `true` if the target is the folder of a hub, or closets that are
+/// still to be built there, which is for the check of coverage.
 fn is_folder(survey: &Survey<'_>, target: &str) -> bool {
     let target = fold(target.trim_end_matches('/'));
     if let Some(folder) = target.strip_suffix("/_closets") {
@@ -440,12 +457,14 @@ fn is_folder(survey: &Survey<'_>, target: &str) -> bool {
         .any(|it| fold(it.folder.as_str()) == target)
 }
 
+/// Returns `true` if a row should have a summary and has none.
 pub(super) fn lacks_summary(entry: &Entry) -> bool {
     matches!(entry.part, Part::Tier1 | Part::HubMap)
         && entry.is_row()
         && entry.text.trim().is_empty()
 }
 
+/// Returns the title of a part of the manifest.
 fn name(part: Part) -> &'static str {
     match part {
         Part::Tier1 => "Tier 1",

@@ -1,5 +1,6 @@
-//! The checks. Each one looks at a single thing and adds what it found; one
-//! that could not look says that instead of `ok`.
+//! Implements the checks of the installation. Each one checks a single thing
+//! and adds its findings; a check that could not run reports that instead of
+//! `ok`.
 
 use std::collections::HashSet;
 
@@ -26,19 +27,19 @@ use crate::workspace::{
     Autoload, AutoloadFile, DERIVED, Error, Found, RelPath, Unfinished, Workspace, shell_word,
 };
 
-/// Checks the settings alone, which takes no look at any file.
+/// Checks the settings alone, without opening any file of the workspace.
 pub(crate) fn check_settings(workspace: &Workspace) -> Vec<(CheckId, CheckOutcome)> {
     let mut out = Findings::default();
     settings(workspace, &mut out);
     out.all()
 }
 
-/// Runs every check but that of the settings. Nothing is changed.
+/// Runs every check but that of the settings, without writing.
 pub(crate) fn diagnose(workspace: &Workspace, depth: ReadingDepth) -> Vec<(CheckId, CheckOutcome)> {
     let mut out = Findings::default();
     let scan = workspace.scan();
-    // Looked at first, since it decides what has to be read, and reported
-    // behind the files.
+    // The index is read first, since it decides which files must be opened, and
+    // reported after the files.
     let mut of_index = Findings::default();
     let index = open(workspace, &scan.files, &mut of_index);
     let reading = index.as_ref().map(|it| read_index(workspace, &scan, it));
@@ -71,6 +72,7 @@ pub(crate) fn diagnose(workspace: &Workspace, depth: ReadingDepth) -> Vec<(Check
     out.all()
 }
 
+/// Reports problems of the settings.
 fn settings(workspace: &Workspace, out: &mut Findings) {
     let mut out = out.of(CheckId::SETTINGS_INVALID);
     for problem in workspace.problems() {
@@ -81,7 +83,7 @@ fn settings(workspace: &Workspace, out: &mut Findings) {
     out.ok(|| "Every setting that is given is understood".to_owned());
 }
 
-/// What reading documents gave, for checks that need more than one of them.
+/// Results of reading documents, for checks that need several of them.
 #[derive(Default)]
 struct DocumentsRead {
     listed: Vec<Listed>,
@@ -90,8 +92,8 @@ struct DocumentsRead {
     found: Vec<Finding>,
 }
 
-/// Reads and parses the documents that are to be read once, for what only
-/// their text can tell, and gives what the list for people should name.
+/// Reads and parses documents once, for all checks of their text, and returns
+/// the entries of the list for people.
 fn documents(
     workspace: &Workspace,
     files: &[Found],
@@ -110,8 +112,11 @@ fn documents(
             None => look_at(workspace, file, at, plan, &mut all, out),
         }
     }
+    // One file differs from the index although its size and time do not: none
+    // of its claims is trusted, and all files are read.
     if !plan.contradicted.is_empty() {
-        // What was counted without being read is counted again.
+        // Files that were counted by the claims of the index are counted again
+        // when they are read.
         all.front_matter = all
             .front_matter
             .saturating_sub(plan.believed_front_matter());
@@ -182,7 +187,7 @@ fn look_at(
     let path = file.path.as_str();
     let text = match workspace.read_text(&file.path) {
         Ok(text) => text,
-        // It was deleted while we looked.
+        // The file was deleted after the scan.
         Err(e) if e.is_not_found() => return,
         Err(e) => {
             let line = match &e {
@@ -234,8 +239,8 @@ fn look_at(
     plan.check(at, &file.path, &document, !secrets.is_empty());
 }
 
-/// Where the work stands and what agents load: no documents, and yet places in
-/// which a secret may lie.
+/// Lists the state files and the files that agents load: they are not
+/// documents, and may contain a secret all the same.
 fn beside(workspace: &Workspace, files: &[Found], loaded: &Autoload) -> Vec<RelPath> {
     let mut all = Mind::all_files(workspace);
     all.extend(loaded.files.iter().map(|it| it.path.clone()));
@@ -246,7 +251,7 @@ fn beside(workspace: &Workspace, files: &[Found], loaded: &Autoload) -> Vec<RelP
     all
 }
 
-/// Says where and of which kind, never what.
+/// Builds the finding about a secret: its place and its rule, never its text.
 fn looks_secret(path: &str, rule: &str, line: usize) -> Finding {
     let message = format!("Looks like a secret ({rule})");
     Finding::new(CheckId::FILES_SECRET, Severity::Error, message)
@@ -254,10 +259,11 @@ fn looks_secret(path: &str, rule: &str, line: usize) -> Finding {
         .advice("Revoke it, then take it out of the file and of git's history")
 }
 
+/// Message about an unfinished merge, and its advice.
 const UNMERGED: &str = "Git left both sides of a merge in it";
 const DECIDE: &str = "Decide which side holds and delete the marks";
 
-/// What the state files say is told to every session.
+/// Checks the state files, whose content every session receives.
 fn state(workspace: &Workspace, out: &mut Findings) {
     let mind = Mind::open(workspace);
     if let (Some(message), Some(first)) = (mind.two_layouts(), mind.unused_state().first()) {
@@ -283,6 +289,7 @@ fn state(workspace: &Workspace, out: &mut Findings) {
     }
 }
 
+/// Opens the index, or reports why it is missing.
 fn open(workspace: &Workspace, files: &[Found], out: &mut Findings) -> Option<Index> {
     let mut out = out.of(CheckId::INDEX_DAMAGED);
     match Index::open_existing(&workspace.derived()) {
@@ -318,7 +325,7 @@ fn open(workspace: &Workspace, files: &[Found], out: &mut Findings) -> Option<In
     None
 }
 
-/// Reports what reading the index in full gave, and asks it.
+/// Reports the result of reading the whole index, and runs a query against it.
 fn index_holds(
     workspace: &Workspace,
     index: &Index,
@@ -405,13 +412,14 @@ fn index_holds(
     }
 }
 
+/// Outcome of a query against the index.
 enum Answered {
     Yes { path: String, by_meaning: bool },
     No { path: String },
     NothingToAsk,
 }
 
-/// Asks one real question: the words of an indexed passage, as a phrase.
+/// Queries the index for the words of an indexed passage, as a phrase.
 fn answers(
     workspace: &Workspace,
     index: &Index,
@@ -419,6 +427,8 @@ fn answers(
     (embedded, all): (usize, usize),
 ) -> Result<Answered, crate::index::Error> {
     let forgotten = forget::forgotten(workspace).unwrap_or_default();
+    // Forgotten documents are excluded from searches, so no query can find
+    // them.
     let usable = |entry: &&Entry| entry.problem.is_none() && !forgotten.contains(&entry.path);
     for entry in catalogue.iter().filter(usable) {
         for passage in index.passages_of(&entry.path)? {
@@ -453,9 +463,10 @@ fn answers(
             }
             let model = embed::builtin();
             let mut by_meaning = embedded > 0 && index.has_model(model.id(), model.dimensions())?;
-            // The passage itself is near to itself; a word of it may be near
-            // to nothing. While vectors are still being made, this one may
-            // not have its own.
+            // The vector search gets the passage and not the phrase: a passage
+            // is always near to itself, while a few of its words may be near to
+            // nothing. While vectors are still being computed, this passage may
+            // have none yet.
             let like_it: String = passage.text.chars().take(LIKE_IT).collect();
             if by_meaning && ask(&like_it, Mode::Vector, Some(model))?.hits.is_empty() {
                 if embedded == all {
@@ -469,12 +480,11 @@ fn answers(
     Ok(Answered::NothingToAsk)
 }
 
-/// Characters of a passage with which its vector is asked for.
+/// Characters of a passage that the vector search receives.
 const LIKE_IT: usize = 400;
 
-/// Up to six words that stand in a row and hold nothing that a question would
-/// take for more than words; of the line that gives the most of them, since
-/// short ones such as titles are in many documents.
+/// Picks up to six consecutive words without query syntax, from the line that
+/// gives the most letters: short lines such as titles occur in many documents.
 fn phrase(text: &str) -> Option<String> {
     const MAX_LINES: usize = 20;
     let phrases = text.lines().take(MAX_LINES).map(|line| {
@@ -491,6 +501,7 @@ fn phrase(text: &str) -> Option<String> {
     (letters(&best) >= 3).then_some(best)
 }
 
+/// Checks the list of documents in `knowledge/README.md`.
 fn list_for_people(
     workspace: &Workspace,
     documents: &[Listed],
@@ -531,6 +542,7 @@ fn list_for_people(
     }
 }
 
+/// Checks the list of forgotten documents.
 fn tombstones(workspace: &Workspace, out: &mut Findings) {
     let mut out = out.of(CheckId::KNOWLEDGE_FORGOTTEN);
     let listed = match forget::list(workspace) {
@@ -561,8 +573,8 @@ fn tombstones(workspace: &Workspace, out: &mut Findings) {
     });
 }
 
-/// Files that a repair can make into a stub, each once: a link to another of
-/// them is that file.
+/// Lists the files that a repair can turn into a stub, each once: a link to
+/// another of them is that file.
 pub(super) fn context_files(loaded: &Autoload) -> impl Iterator<Item = &AutoloadFile> {
     let is_context = |path: &RelPath| matches!(path.file_name(), "CLAUDE.md" | "AGENTS.md");
     let is_listed = move |path: &RelPath| {
@@ -574,7 +586,7 @@ pub(super) fn context_files(loaded: &Autoload) -> impl Iterator<Item = &Autoload
         .filter(move |file| is_context(&file.path) && !file.real.as_ref().is_some_and(is_listed))
 }
 
-/// Skills that a repair can shorten.
+/// Lists the skills that a repair can shorten.
 pub(super) fn skill_files(loaded: &Autoload) -> impl Iterator<Item = &AutoloadFile> {
     loaded.files.iter().filter(|file| {
         let mut parts = file.path.components();
@@ -584,6 +596,7 @@ pub(super) fn skill_files(loaded: &Autoload) -> impl Iterator<Item = &AutoloadFi
     })
 }
 
+/// Returns `true` for the folder of an agent client.
 fn is_client_folder(name: &str) -> bool {
     matches!(name, ".claude" | ".codex" | ".opencode" | ".agents")
 }
@@ -595,6 +608,7 @@ pub(super) fn is_nested(path: &RelPath) -> bool {
     path.parent().is_some() && !is_client_folder(first)
 }
 
+/// Checks the sizes of the files that agents load.
 fn autoload(workspace: &Workspace, loaded: &Autoload, out: &mut Findings) {
     let mut out = out.of(CheckId::AUTOLOAD_SIZE);
     let limits = &workspace.config().audit;
@@ -664,7 +678,7 @@ fn autoload(workspace: &Workspace, loaded: &Autoload, out: &mut Findings) {
     });
 }
 
-/// What ends a finding about the size of a file.
+/// Returns advice that ends a finding about the size of a file.
 fn next_step(workspace: &Workspace, loaded: &Autoload, path: &RelPath) -> String {
     if shortens(workspace, loaded, path) {
         let command = fix_commands(&[path]).concat();
@@ -674,11 +688,11 @@ fn next_step(workspace: &Workspace, loaded: &Autoload, path: &RelPath) -> String
     }
 }
 
-/// Files of parts of the project that one command names at most.
+/// Files of parts of the project that one command names.
 const MAX_NAMED: usize = 3;
 
-/// The commands that shorten these files: one for those of the project itself,
-/// which need no name, and one that names the first of the others.
+/// Returns the commands that shorten these files: one for those of the project
+/// itself, which need no name, and one that names the first of the others.
 pub fn fix_commands(paths: &[&RelPath]) -> Vec<String> {
     const FIX: &str = "memory-forge doctor --fix";
     let mut commands = Vec::new();
@@ -693,6 +707,7 @@ pub fn fix_commands(paths: &[&RelPath]) -> Vec<String> {
     commands
 }
 
+/// Checks the journal for interrupted and damaged changes.
 fn journal(workspace: &Workspace, out: &mut Findings) {
     let mut out = out.of(CheckId::UNDO_JOURNAL);
     let looked = workspace
@@ -730,8 +745,9 @@ fn journal(workspace: &Workspace, out: &mut Findings) {
     });
 }
 
-/// Hooks may not print what went wrong; they note it. Each note is something
-/// that memory missed, so it is not a warning.
+/// Checks for failures of hooks. Hooks may not print errors, so they record
+/// them; each record is an event that memory missed, hence an error and not a
+/// warning.
 fn hooks(workspace: &Workspace, out: &mut Findings) {
     if let Some(failures) = mind::failures(workspace) {
         let latest = document::inert_line(&secrets::redact(&failures.latest));
@@ -747,6 +763,8 @@ fn hooks(workspace: &Workspace, out: &mut Findings) {
     }
 }
 
+/// Checks that git ignores derived and private files and knows the merge
+/// driver.
 fn out_of_gits_sight(workspace: &Workspace, out: &mut Findings) {
     let mut out = out.of(CheckId::GIT_TRACKED);
     let root = workspace.root();
@@ -798,6 +816,7 @@ fn out_of_gits_sight(workspace: &Workspace, out: &mut Findings) {
     out.finish();
 }
 
+/// Checks for temporary files of interrupted writes.
 fn leftovers(workspace: &Workspace, out: &mut Findings) {
     let mut out = out.of(CheckId::FILES_LEFTOVER);
     let (files, unreadable) = workspace.leftovers();
@@ -814,6 +833,7 @@ fn leftovers(workspace: &Workspace, out: &mut Findings) {
     out.ok(|| "No temporary file was left behind".to_owned());
 }
 
+/// Returns `file` or `files`.
 fn files_word(count: usize) -> &'static str {
     if count == 1 { "file" } else { "files" }
 }

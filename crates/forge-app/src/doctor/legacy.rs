@@ -1,20 +1,20 @@
-//! Where the text goes that leaves a context file: word for word to
-//! `knowledge/legacy/`, behind a note of where it came from. What is there
-//! already is added to, never replaced.
+//! Decides where the text goes that leaves a context file: word for word to
+//! `knowledge/legacy/`, below a note of its origin. Text that is already there
+//! is kept.
 
 use jiff::civil::Date;
 
 use crate::document;
 use crate::workspace::RelPath;
 
-/// The file for what leaves `source`: `packages/a/CLAUDE.md` goes to
-/// `knowledge/legacy/packages-a-CLAUDE.md`.
+/// Returns the file for text that leaves `source`: `packages/a/CLAUDE.md` goes
+/// to `knowledge/legacy/packages-a-CLAUDE.md`.
 pub fn path_for(source: &RelPath) -> RelPath {
     let name: Vec<&str> = source
         .components()
         .map(|part| part.trim_start_matches('.'))
         .collect();
-    // A name of parts that are valid is valid, unless it becomes too long.
+    // A name of valid parts is valid, unless it becomes too long.
     let whole = RelPath::new(&format!("knowledge/legacy/{}", name.join("-")));
     whole.unwrap_or_else(|_| {
         let hash = blake3::hash(source.as_str().as_bytes()).to_hex();
@@ -23,9 +23,10 @@ pub fn path_for(source: &RelPath) -> RelPath {
     })
 }
 
-/// The legacy file after `original`, the text of `source`, was put into it.
+/// Returns the legacy file after `original`, the text of `source`, was added to
+/// it.
 pub fn keep(existing: Option<&str>, source: &RelPath, original: &str, day: Date) -> String {
-    // The mark of the encoding belongs to the file, not to its text.
+    // A byte order mark belongs to the file, not to its text.
     let original = original.strip_prefix('\u{feff}').unwrap_or(original);
     let newline = document::parse(original).newline();
     let Some(existing) = existing else {
@@ -39,6 +40,7 @@ pub fn keep(existing: Option<&str>, source: &RelPath, original: &str, day: Date)
         ];
         return front.join(newline) + original;
     };
+    // A repeated repair must not add the text a second time.
     if existing.contains(original) {
         return existing.to_owned();
     }
@@ -52,7 +54,7 @@ pub fn keep(existing: Option<&str>, source: &RelPath, original: &str, day: Date)
     text
 }
 
-/// A YAML string, whatever the path holds.
+/// Quotes a text as a YAML string, if it needs quotes.
 fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-');
     if text.chars().all(plain) && text.starts_with(|c: char| c.is_ascii_alphabetic()) {

@@ -1,7 +1,7 @@
-//! The repair: stubs for context files that are too large, their text kept
-//! word for word below `knowledge/legacy/`; the explanations of skills that are
-//! too large, moved to `references/` beside them; and the README's list. It
-//! proposes and never writes; what it is unsure of it leaves alone and says so.
+//! Plans the repairs of the installation: stubs for context files that are too
+//! large, with their text word for word in `knowledge/legacy/`; explanations of
+//! large skills, moved to `references/` in their folder; and the README's list.
+//! It never writes; a file that it is unsure about is left alone with a reason.
 
 use crate::audit;
 use crate::document::day_of;
@@ -17,7 +17,7 @@ use crate::knowledge::readme;
 use crate::tokens::{Tokenizer, count_tokens, thousands};
 use crate::workspace::{Autoload, AutoloadFile, RelPath, Workspace};
 
-/// What would be done, and what would not.
+/// A plan of repairs, with the files that are left alone.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Repair {
     pub proposal: Proposal,
@@ -25,9 +25,10 @@ pub struct Repair {
     pub left_alone: Vec<LeftAlone>,
 }
 
+/// A single repair.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// A context file is cut down; its text goes to `legacy`.
+    /// Shortens a context file; its text goes to `legacy`.
     Stub {
         path: RelPath,
         legacy: RelPath,
@@ -35,26 +36,26 @@ pub enum Step {
         before: usize,
         after: usize,
     },
-    /// The explanations of a skill move to `reference`.
+    /// Moves the explanations of a skill to `reference`.
     Skill {
         path: RelPath,
         reference: RelPath,
         before: usize,
         after: usize,
     },
-    /// The list in `knowledge/README.md` is written.
+    /// Writes the list in `knowledge/README.md`.
     Readme { created: bool },
 }
 
-/// A file that is over its limit and stays as it is, with the reason.
+/// A file that no repair changes, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftAlone {
     pub path: RelPath,
     pub why: String,
 }
 
-/// Decides what to repair: the files of the project itself, or the named ones,
-/// which may be of a part of it. Nothing is changed.
+/// Plans repairs of the files of the project itself, or of the named ones,
+/// which may belong to a part of it. Nothing is written.
 pub fn plan(workspace: &Workspace, named: &[RelPath], now: Timestamp) -> Repair {
     let mut repair = Repair::default();
     // Two sources may share a legacy file.
@@ -92,11 +93,12 @@ pub fn plan(workspace: &Workspace, named: &[RelPath], now: Timestamp) -> Repair 
     for (path, kept) in kept {
         repair.proposal.add(path, kept.before, kept.after);
     }
+    // Last, because the list includes the legacy files that this repair adds.
     list(workspace, &mut repair);
     repair
 }
 
-/// Those of these files that a repair would shorten, if it is asked to.
+/// Returns those of these files that a repair would shorten on request.
 pub fn shortened<'a>(workspace: &Workspace, paths: &[&'a RelPath]) -> Vec<&'a RelPath> {
     if paths.is_empty() {
         return Vec::new();
@@ -121,7 +123,7 @@ pub fn repair_commands<'a>(
     super::fix_commands(&shortened(workspace, &paths))
 }
 
-/// Whether a repair would shorten this file.
+/// Returns `true` if a repair would shorten this file.
 pub(super) fn shortens(workspace: &Workspace, loaded: &Autoload, path: &RelPath) -> bool {
     let is_meant = |file: &&AutoloadFile| file.path == *path && file.real.is_none();
     let Ok(text) = workspace.read_text(path) else {
@@ -137,9 +139,10 @@ pub(super) fn shortens(workspace: &Workspace, loaded: &Autoload, path: &RelPath)
         && split_skill(&text, REFERENCE, limits.skill_warn).is_ok()
 }
 
-/// Where the explanations of a skill go, beside it.
+/// Path of a skill's explanations, relative to its folder.
 const REFERENCE: &str = "references/details.md";
 
+/// Plans the shortening of a skill, if it is above its limit.
 fn cut_down_skill(
     workspace: &Workspace,
     file: &AutoloadFile,
@@ -179,7 +182,7 @@ fn cut_down_skill(
     Ok(())
 }
 
-/// Says why nothing moves.
+/// Explains why nothing can move.
 fn must_stay(verdict: &Verdict, limit: usize) -> String {
     match verdict {
         Verdict::TooMuchMustStay { tokens } => format!(
@@ -191,6 +194,7 @@ fn must_stay(verdict: &Verdict, limit: usize) -> String {
     }
 }
 
+/// Fails for a symlink, since writes never follow one.
 fn refuse_link(file: &AutoloadFile) -> Result<(), String> {
     match &file.real {
         Some(real) => Err(format!(
@@ -200,11 +204,13 @@ fn refuse_link(file: &AutoloadFile) -> Result<(), String> {
     }
 }
 
+/// A legacy file before and after the repair.
 struct Kept {
     before: Option<String>,
     after: String,
 }
 
+/// Plans a stub for a context file, if it is above its limit.
 fn cut_down(
     workspace: &Workspace,
     file: &AutoloadFile,
@@ -249,6 +255,7 @@ fn cut_down(
     Ok(())
 }
 
+/// Plans the update of the README's list, with the files of this repair.
 fn list(workspace: &Workspace, repair: &mut Repair) {
     let new: Vec<(RelPath, String)> = repair
         .proposal

@@ -1,8 +1,9 @@
-//! What must stay of a file that agents load: front matter, rules, commands,
-//! imports, and what its author marked. The rest is explanation: it goes to
-//! `knowledge/legacy/`, or for a skill to `references/` beside it. Lines are
-//! kept whole or moved. Of a long paragraph the sentences stay that are rules;
-//! an import of something that a search finds becomes a path.
+//! Selects what must stay in a file that agents load: front matter, rules,
+//! commands, imports, and parts that its author marked. The rest is
+//! explanation: it goes to `knowledge/legacy/`, or for a skill to `references/`
+//! in its folder. Lines are kept or moved whole. Of a long paragraph only the
+//! sentences stay that are rules; an import of a file that a search finds
+//! becomes a path.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,11 +13,11 @@ use crate::knowledge::readme::sentence_end;
 use crate::tokens::{Tokenizer, count_tokens};
 use crate::workspace::RelPath;
 
-/// A stub stays below this many tokens of `o200k`, whatever is configured.
+/// Tokens of `o200k` that a stub stays below, whatever is configured.
 pub const STUB_TOKENS: usize = 500;
 
-/// The lines that `setup` writes. They have a name of their own, so that
-/// `uninstall` never takes ours for them.
+/// Marks of the lines that `setup` writes. They differ from ours, so that
+/// `uninstall` never removes a stub.
 const SETUP: &str = "memory-forge:begin";
 const END_SETUP: &str = "memory-forge:end";
 const BEGIN: &str = "memory-forge:stub:begin";
@@ -24,23 +25,26 @@ const END: &str = "memory-forge:stub:end";
 const KEEP: &str = "memory-forge:keep";
 const END_KEEP: &str = "/memory-forge:keep";
 
-/// What would become of a file.
+/// Result of shortening a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
+    /// A shorter file.
     Stub {
         text: String,
-        /// Above the limit where rules and commands alone are more.
+        /// Above the limit if rules and commands alone exceed it.
         tokens: usize,
     },
-    /// What must stay is itself too much, and moving the rest saves little.
+    /// The part that must stay is too large itself, and moving the rest saves
+    /// little.
     TooMuchMustStay { tokens: usize },
-    /// There is nothing that could go.
+    /// Nothing can move.
     NothingToMove,
 }
 
-/// Decides what stays of `text`, the text of `source`, when the rest is in
-/// `legacy`.
+/// Makes a stub of `text`, the text of `source`, whose rest goes to `legacy`.
 pub fn stub(text: &str, source: &RelPath, legacy: &RelPath, limit: usize) -> Verdict {
+    // `shorten` stays below its limit, while the configured one may be reached:
+    // hence the one more.
     let limit = STUB_TOKENS.min(limit + 1);
     let shortened = shorten(text, limit, |stays, document| {
         with_pointer(&with_paths(&stays.render(document), source), legacy)
@@ -51,18 +55,18 @@ pub fn stub(text: &str, source: &RelPath, legacy: &RelPath, limit: usize) -> Ver
     }
 }
 
-/// A skill in two parts.
+/// A skill, split into two parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillParts {
-    /// What stays in `SKILL.md`.
+    /// The part that stays in `SKILL.md`.
     pub core: String,
     pub tokens: usize,
-    /// What moves, with the headings that it stood under.
+    /// The part that moves, with its headings.
     pub moved: String,
 }
 
-/// Splits the text of a skill into what it orders and what explains it, which
-/// goes to `reference`, a path relative to the skill.
+/// Splits a skill into instructions, which stay, and explanations, which go to
+/// `reference`, a path relative to the skill.
 pub fn split_skill(text: &str, reference: &str, limit: usize) -> Result<SkillParts, Verdict> {
     let shortened = shorten(text, limit + 1, |stays, document| {
         with_reference(&stays.render(document), reference)
@@ -77,11 +81,11 @@ pub fn split_skill(text: &str, reference: &str, limit: usize) -> Result<SkillPar
     })
 }
 
-/// Where a limit cannot be reached, a move must save this many tokens to be
-/// worth a change.
+/// Tokens that a move must save to be worth a change, if the limit cannot be
+/// reached.
 const LEAST_SAVED: usize = 100;
 
-/// The fullest form that has fewer tokens than `limit`, else the shortest.
+/// Returns the longest form with fewer tokens than `limit`, else the shortest.
 fn shorten(
     text: &str,
     limit: usize,
@@ -89,9 +93,13 @@ fn shorten(
 ) -> Result<(Stays, String, usize), Verdict> {
     let document = document::parse(text);
     let mut least: Option<(Stays, String, usize)> = None;
+    // The more generous extent comes first, since the first text below the
+    // limit is used.
     for extent in [Extent::Sections, Extent::Commands] {
         let stays = Stays::of(&document, extent);
         let text = render(&stays, &document);
+        // The pointer takes space too, so a form may be longer than the
+        // original.
         if stays.lines.iter().all(|stays| *stays) || text.len() >= document.text.len() {
             continue;
         }
@@ -113,23 +121,25 @@ fn shorten(
     Ok((stays, text, tokens))
 }
 
-/// How much of sections about commands stays; the first that fits is taken.
+/// Extent to which sections about commands stay; the first one that fits is
+/// used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Extent {
     Sections,
-    /// Of those sections the commands alone: code, and lines with code in them.
+    /// Only the commands of those sections: code, and lines with code in them.
     Commands,
 }
 
-/// For every line whether it stays.
+/// Flags of the lines that stay.
 struct Stays {
     lines: Vec<bool>,
-    /// Rules out of long paragraphs, by the first line of each; they stay
-    /// without the lines around them.
+    /// Rules from long paragraphs, by the first line of each; they stay without
+    /// the lines around them.
     extracts: BTreeMap<usize, String>,
 }
 
 impl Stays {
+    /// Selects the lines that stay.
     fn of(document: &Document, extent: Extent) -> Stays {
         let mut stays = Stays {
             lines: vec![false; document.line_starts.len()],
@@ -154,7 +164,7 @@ impl Stays {
         stays
     }
 
-    /// Every line that does not stay, with what it needs to be understood.
+    /// Returns every line that does not stay, with the context that it needs.
     fn inverted(&self, document: &Document) -> Stays {
         let mut moves = Stays {
             lines: self.lines.iter().map(|stays| !stays).collect(),
@@ -164,6 +174,7 @@ impl Stays {
         moves
     }
 
+    /// Keeps the lines of a span.
     fn keep(&mut self, document: &Document, span: &Range<usize>) {
         if span.is_empty() {
             return;
@@ -172,9 +183,9 @@ impl Stays {
         self.lines[first - 1..last].fill(true);
     }
 
-    /// Marks are comments on lines of their own around a part, or one at the
-    /// end of a line. A part that is not closed goes on to the end: where the
-    /// author's wish is unclear, nothing leaves.
+    /// Keeps marked parts. Marks are comments on lines of their own around a
+    /// part, or one at the end of a line. An unclosed part extends to the end:
+    /// where the author's intention is unclear, nothing moves.
     fn keep_marked(&mut self, document: &Document) {
         let mut closing: Option<&str> = None;
         for index in 0..self.lines.len() {
@@ -182,7 +193,8 @@ impl Stays {
             let text = document.str(&span).trim_start_matches('\u{feff}').trim();
             let in_front = document.body.start > span.start && !text.is_empty();
             if in_front || document.in_code(span.start) && closing.is_none() {
-                // A comment in code is shown, not meant; at its end it is.
+                // A comment alone on a line of code is an example; one at the
+                // end of the line is meant.
                 self.lines[index] |= comment_at_end(text) == Some("keep");
                 continue;
             }
@@ -202,9 +214,10 @@ impl Stays {
         }
     }
 
+    /// Keeps sections about commands, to this extent.
     fn keep_command_sections(&mut self, document: &Document, extent: Extent) {
         for (index, section) in document.sections.iter().enumerate() {
-            // The title of the whole file says nothing about its parts.
+            // The title of the whole file does not describe its parts.
             let is_title = section.level == 1 && has_children(document, index);
             if section.level == 0 || is_title || !is_about_commands(&section.title) {
                 continue;
@@ -221,8 +234,8 @@ impl Stays {
         }
     }
 
-    /// Keeps paragraphs and list items that order or forbid something, lists
-    /// of which most items do, and the line that introduces them.
+    /// Keeps paragraphs and list items that order or forbid something, lists in
+    /// which most items do, and the line that introduces them.
     fn keep_rules(&mut self, document: &Document) {
         let items = items(document);
         let mut rules: Vec<bool> = items.iter().map(is_rule).collect();
@@ -235,6 +248,8 @@ impl Stays {
                 all.fill(true);
             }
         }
+        // From the end, so that a line which introduces a kept introduction is
+        // kept as well.
         for at in (0..items.len()).rev() {
             let introduces = items[at].text.ends_with(':');
             let next = items.get(at + 1).zip(rules.get(at + 1));
@@ -254,7 +269,7 @@ impl Stays {
         }
     }
 
-    /// A sentence that ends in a colon belongs to the block behind it.
+    /// Keeps a sentence in front of a code block that ends in a colon.
     fn keep_lead_in(&mut self, document: &Document, code: usize) {
         let before = document.blocks.iter().rfind(|block| block.span.end <= code);
         if let Some(block) = before
@@ -267,8 +282,8 @@ impl Stays {
         }
     }
 
-    /// Adds what kept lines need to be understood: whole code blocks, the head
-    /// of a table, the headings above, and the file's title.
+    /// Adds the context that kept lines need: whole code blocks, the head of a
+    /// table, the headings above, and the file's title.
     fn complete(&mut self, document: &Document) {
         for code in &document.code {
             if self.any(document, &code.span) {
@@ -289,7 +304,7 @@ impl Stays {
         }
     }
 
-    /// Whether a line of the span stays that is not blank.
+    /// Returns `true` if a line of the span stays that is not blank.
     fn any(&self, document: &Document, span: &Range<usize>) -> bool {
         if span.is_empty() {
             return false;
@@ -301,7 +316,7 @@ impl Stays {
             })
     }
 
-    /// The lines that stay, one blank line where others were.
+    /// Renders the lines that stay, with one blank line for each gap.
     fn render(&self, document: &Document) -> String {
         let newline = document.newline();
         let mut text = String::new();
@@ -327,7 +342,7 @@ impl Stays {
             }
             let line = document.str(&line(document, index));
             let line = line.strip_prefix('\u{feff}').unwrap_or(line);
-            // A blank line that begins a part would make two of one.
+            // The gap adds a blank line of its own.
             if (gap || text.len() == start) && line.trim().is_empty() {
                 continue;
             }
@@ -351,8 +366,8 @@ impl Stays {
     }
 }
 
-/// Adds the lines that lead to what left the file: behind the title, where no
-/// unclosed code can swallow them. Lines that do so already are enough.
+/// Adds the lines that point to the moved text, below the title, where an
+/// unclosed code block cannot swallow them. Existing ones are enough.
 fn with_pointer(text: &str, legacy: &RelPath) -> String {
     if text.contains(&format!("`{legacy}`")) {
         return text.to_owned();
@@ -369,8 +384,8 @@ fn with_pointer(text: &str, legacy: &RelPath) -> String {
     behind_title(text, &pointer.join(newline))
 }
 
-/// Adds the line that leads from a skill to what left it. The mark at its end
-/// keeps it there the next time.
+/// Adds the line that points from a skill to its moved text. The mark at its
+/// end keeps it there the next time.
 fn with_reference(text: &str, reference: &str) -> String {
     if text.contains(&format!("`{reference}`")) {
         return text.to_owned();
@@ -380,6 +395,7 @@ fn with_reference(text: &str, reference: &str) -> String {
     behind_title(text, &pointer)
 }
 
+/// Inserts lines below the title, or at the top without one.
 fn behind_title(text: &str, lines: &str) -> String {
     let document = document::parse(text);
     let newline = document.newline();
@@ -405,8 +421,8 @@ fn behind_title(text: &str, lines: &str) -> String {
     out
 }
 
-/// Writes imports of documents in `knowledge/` as paths: the stub says to
-/// search there, so that loading them at every start is redundant.
+/// Replaces imports of documents in `knowledge/` by their paths: the stub
+/// advises to search there, so loading them at every start is redundant.
 fn with_paths(text: &str, source: &RelPath) -> String {
     let document = document::parse(text);
     let mut edits = Vec::new();
@@ -425,7 +441,7 @@ fn with_paths(text: &str, source: &RelPath) -> String {
     document::apply(text, edits).unwrap_or_else(|_| text.to_owned())
 }
 
-/// The document that an import in `source` means, where a search finds it.
+/// Resolves an import in `source` to a document that a search finds.
 fn path_in_knowledge(source: &RelPath, target: &str) -> Option<RelPath> {
     let mut parts: Vec<&str> = source.components().collect();
     parts.pop();
@@ -440,28 +456,31 @@ fn path_in_knowledge(source: &RelPath, target: &str) -> Option<RelPath> {
     (path.starts_with("knowledge") && path.as_str().ends_with(".md")).then_some(path)
 }
 
+/// Returns the span of a line.
 fn line(document: &Document, index: usize) -> Range<usize> {
     let end = document.line_starts.get(index + 1).copied();
     document.line_starts[index]..end.unwrap_or(document.text.len())
 }
 
-/// What a comment says that is all there is on a line.
+/// Returns the text of a comment that fills a line.
 fn comment(text: &str) -> Option<&str> {
     let inner = text.strip_prefix("<!--")?.strip_suffix("-->")?;
     (!inner.contains("-->")).then(|| inner.trim())
 }
 
+/// Returns the text of a comment at the end of a line.
 fn comment_at_end(text: &str) -> Option<&str> {
     let inner = text.trim_end().strip_suffix("-->")?;
     Some(inner[inner.rfind("<!--")? + 4..].trim())
 }
 
+/// Returns `true` if a section has subsections.
 fn has_children(document: &Document, index: usize) -> bool {
     let mut sections = document.sections.iter();
     sections.any(|section| section.parent == Some(index))
 }
 
-/// Words of headings under which people write how to build, test and run.
+/// Words of headings above instructions to build, test and run.
 const COMMAND_WORDS: [&str; 22] = [
     "build",
     "building",
@@ -487,9 +506,10 @@ const COMMAND_WORDS: [&str; 22] = [
     "tests",
 ];
 
-/// A title with more words than this is a statement, not a label.
+/// Words of the longest title that is a label; a longer one is a statement.
 const MOST_WORDS: usize = 6;
 
+/// Returns `true` if a title is a label about commands.
 fn is_about_commands(title: &str) -> bool {
     let title = title.to_lowercase();
     let words: Vec<&str> = title
@@ -503,12 +523,11 @@ fn is_about_commands(title: &str) -> bool {
 struct Item {
     lines: Range<usize>,
     text: String,
-    /// The indentation of the list that it is an item of, and where that list
-    /// begins.
+    /// The indentation of its list, and the line where that begins.
     list: Option<(usize, usize)>,
 }
 
-/// The text of a document in items, without front matter, code and headings.
+/// Splits a document into items, without front matter, code and headings.
 fn items(document: &Document) -> Vec<Item> {
     let mut items: Vec<Item> = Vec::new();
     let mut open = false;
@@ -553,6 +572,7 @@ fn items(document: &Document) -> Vec<Item> {
     items
 }
 
+/// Returns `true` if the line begins a list item.
 fn is_list_marker(text: &str) -> bool {
     let digits = text.trim_start_matches(|c: char| c.is_ascii_digit());
     text.starts_with("- ")
@@ -561,7 +581,7 @@ fn is_list_marker(text: &str) -> bool {
         || digits.len() < text.len() && (digits.starts_with(". ") || digits.starts_with(") "))
 }
 
-/// Words that order or forbid wherever they stand.
+/// Words that order or forbid in any position.
 const ORDERS: [&str; 13] = [
     "always",
     "never",
@@ -578,7 +598,7 @@ const ORDERS: [&str; 13] = [
     "make sure",
 ];
 
-/// Words that do so in a short item, and that explanations use too.
+/// Words that order in a short item only, since explanations use them too.
 const ORDERS_IN_SHORT: [&str; 8] = [
     "only",
     "required",
@@ -590,7 +610,7 @@ const ORDERS_IN_SHORT: [&str; 8] = [
     "instead of",
 ];
 
-/// Words that a sentence begins with that says what to do.
+/// Verbs at the beginning of an instruction.
 const IMPERATIVES: [&str; 42] = [
     "add", "ask", "avoid", "build", "call", "check", "commit", "create", "delete", "do",
     "document", "ensure", "follow", "format", "give", "include", "keep", "leave", "limit", "make",
@@ -598,10 +618,11 @@ const IMPERATIVES: [&str; 42] = [
     "set", "skip", "start", "stop", "test", "treat", "update", "use", "verify", "wait", "write",
 ];
 
-/// An item with more words than this explains, and rules may stand in it.
+/// Words of the longest item that can be one rule; a longer one explains and
+/// may contain rules.
 const MAX_SHORT_WORDS: usize = 40;
 
-/// Whether an item as a whole orders or forbids something.
+/// Returns `true` if an item as a whole orders or forbids something.
 fn is_rule(item: &Item) -> bool {
     let sentences = sentences(&item.text);
     let ordering = sentences.iter().filter(|sentence| orders(sentence)).count();
@@ -617,14 +638,15 @@ fn is_rule(item: &Item) -> bool {
     ordering * 2 > sentences.len() || sentences.iter().any(structural)
 }
 
-/// Whether a sentence is still text when it begins a line.
+/// Returns `true` if a sentence is still plain text at the beginning of a line.
 fn begins_plainly(sentence: &str) -> bool {
     let first = sentence.chars().next();
     let plain = |c: char| c.is_alphabetic() || matches!(c, '`' | '"' | '\'' | '(' | '“' | '*');
     first.is_some_and(plain) && !is_list_marker(sentence) && !sentence.starts_with("```")
 }
 
-/// The sentences of a long paragraph that order or forbid, word for word.
+/// Extracts the sentences of a long paragraph that order or forbid, word for
+/// word.
 fn rules_in(item: &Item) -> Option<String> {
     // Rows of tables and quotations are not taken apart.
     if item.list.is_some() || item.text.starts_with(['|', '>']) {
@@ -635,6 +657,7 @@ fn rules_in(item: &Item) -> Option<String> {
     (!rules.is_empty()).then(|| rules.join(" "))
 }
 
+/// Splits a text into sentences.
 fn sentences(text: &str) -> Vec<&str> {
     let mut rest = text.trim();
     let mut found = Vec::new();
@@ -646,7 +669,7 @@ fn sentences(text: &str) -> Vec<&str> {
     found
 }
 
-/// Whether a sentence orders or forbids something.
+/// Returns `true` if a sentence orders or forbids something.
 fn orders(sentence: &str) -> bool {
     let shouts =
         |word: &str| matches!(word, "NEVER" | "ALWAYS" | "MUST" | "CRITICAL" | "IMPORTANT");
@@ -665,7 +688,8 @@ fn orders(sentence: &str) -> bool {
     first.is_some_and(|word| IMPERATIVES.contains(&word))
 }
 
-/// The words in lower case with a space around each.
+/// Returns the words in lower case with a space around each, so that whole
+/// words and phrases can be searched.
 fn spaced(text: &str) -> String {
     let lower = text.to_lowercase().replace('’', "'");
     let words: Vec<&str> = lower
@@ -675,11 +699,12 @@ fn spaced(text: &str) -> String {
     format!(" {} ", words.join(" "))
 }
 
+/// Counts words.
 fn count_words(text: &str) -> usize {
     text.split_whitespace().count()
 }
 
-/// Programs whose name at the beginning of a line tells a command.
+/// Programs that mark a line as a command.
 const PROGRAMS: [&str; 36] = [
     "bash", "bun", "bundle", "bunx", "cargo", "cmake", "composer", "deno", "docker", "dotnet",
     "git", "go", "gradle", "just", "make", "mix", "mvn", "nix", "node", "npm", "npx", "php", "pip",
@@ -687,6 +712,7 @@ const PROGRAMS: [&str; 36] = [
     "uv", "yarn",
 ];
 
+/// Returns `true` if a code block contains shell commands.
 fn is_shell(document: &Document, code: &Code) -> bool {
     let mut lines = document.str(&code.span).lines().map(str::trim);
     let is_command = |line: &str| {

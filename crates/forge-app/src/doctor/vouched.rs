@@ -1,7 +1,7 @@
-//! Which documents need not be opened, because the index that this user's
-//! program made here has looked at them and they have not changed since. What
-//! it says is checked against a share of the files; it is never believed
-//! without its mark, or where it has something to report.
+//! Decides which documents need not be opened, because the index that this
+//! user's program made here has checked them and they are unchanged. A share of
+//! the files is opened to verify the index; it is never trusted without its
+//! mark, or where it has something to report.
 
 use super::ReadingDepth;
 use crate::document::{self, Document};
@@ -10,18 +10,18 @@ use crate::knowledge::describe::TextTraits;
 use crate::knowledge::{readme, refresh};
 use crate::workspace::{Found, RelPath, Scan, Workspace};
 
-/// An index that was read in full and compared with the files.
+/// An index that was read completely and compared with the files.
 pub(super) struct IndexReading {
-    /// What is wrong with it, in words.
+    /// Damages of the index, as sentences.
     pub(super) wrong: Vec<String>,
     pub(super) catalogue: Vec<Entry>,
-    /// How many files differ from what was indexed.
+    /// Number of files that differ from the index.
     pub(super) behind: usize,
     pub(super) counts: Counts,
     has_current_shape: bool,
 }
 
-/// Reads the index in full and compares it with the files.
+/// Reads the whole index and compares it with the files.
 pub(super) fn read_index(
     workspace: &Workspace,
     scan: &Scan,
@@ -38,25 +38,25 @@ pub(super) fn read_index(
     })
 }
 
-/// What the index vouches for, file by file.
+/// Claim of the index about one file, and how far to trust it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum IndexVoucher {
-    /// None: the file is opened.
+    /// No claim: the file is opened.
     None,
-    /// The file is opened to check what the index says of it.
+    /// The file is opened to verify the claim.
     Checked(TextTraits),
-    /// The file is not opened.
+    /// The claim is trusted, and the file is not opened.
     Believed(TextTraits),
 }
 
-/// What is to be read, and what the index says of the rest.
+/// A plan of the files to open, with the index's claims about the rest.
 pub(super) struct ReadingPlan<'a> {
     index: Option<&'a Index>,
-    /// One for each file of the scan; empty where all are opened.
+    /// One for each file of the scan; empty if all are opened.
     vouchers: Vec<IndexVoucher>,
-    /// Whether the list for people is known to be that of these files.
+    /// Whether the list for people is known to match these files.
     pub(super) list_is_current: bool,
-    /// Files whose text is not what the index says, though nothing shows it.
+    /// Files whose text differs from the index although size and time do not.
     pub(super) contradicted: Vec<RelPath>,
 }
 
@@ -71,14 +71,16 @@ impl<'a> ReadingPlan<'a> {
         }
     }
 
-    /// Plans to open what a sound index does not vouch for, what it has
-    /// something to report of, and a share of the rest.
+    /// Plans to open the files that a sound index does not vouch for, those
+    /// with something to report, and a share of the rest.
     pub(super) fn of(
         workspace: &Workspace,
         scan: &Scan,
         index: Option<(&'a Index, &IndexReading)>,
         depth: ReadingDepth,
     ) -> ReadingPlan<'a> {
+        // Opening 200,000 files alone takes as long as two searches without
+        // changes, hence the sample.
         let (Some((index, reading)), ReadingDepth::Sample { most, turn }) = (index, depth) else {
             return ReadingPlan::everything();
         };
@@ -98,6 +100,8 @@ impl<'a> ReadingPlan<'a> {
         let vouch = |found: &Found, entry: &Entry| {
             let traits = traits.get(&entry.id).copied().unwrap_or_default();
             let traits = TextTraits::from_bits(traits);
+            // A stamp proves that a file is unchanged only if the file was
+            // older than the moment of reading, by the file system's own clock.
             let is_vouched = entry.problem.is_none()
                 && entry.stamp.proves_unchanged(found.size, found.changed_ns)
                 && !traits.has_findings()
@@ -121,7 +125,8 @@ impl<'a> ReadingPlan<'a> {
                 entry.map_or(IndexVoucher::None, |entry| vouch(found, entry))
             })
             .collect();
-        // Evenly over the whole, and others each time.
+        // Spread evenly over the whole, and others at each run, so that
+        // repeated runs verify every file.
         let step = vouchers.len().div_ceil(most.max(1));
         for voucher in vouchers.iter_mut().skip(turn as usize % step).step_by(step) {
             if let IndexVoucher::Believed(traits) = *voucher {
@@ -136,7 +141,7 @@ impl<'a> ReadingPlan<'a> {
         }
     }
 
-    /// Returns what the index says of a file that need not be opened.
+    /// Returns the traits of a file that need not be opened.
     pub(super) fn believed(&self, at: usize) -> Option<TextTraits> {
         match self.vouchers.get(at)? {
             IndexVoucher::Believed(traits) => Some(*traits),
@@ -150,7 +155,8 @@ impl<'a> ReadingPlan<'a> {
         believed.filter(|traits| traits.has_front_matter()).count()
     }
 
-    /// Compares what was read with what the index says, where that is checked.
+    /// Compares a document with the claim of the index, if it is to be
+    /// verified.
     pub(super) fn check(&mut self, at: usize, path: &RelPath, document: &Document, secrets: bool) {
         let (Some(IndexVoucher::Checked(traits)), Some(index)) =
             (self.vouchers.get(at), self.index)
@@ -165,13 +171,14 @@ impl<'a> ReadingPlan<'a> {
         }
     }
 
-    /// Turns what was believed into files to read, after a file was not what
-    /// the index says. Returns the places of these files.
+    /// Stops trusting the index after a contradiction. Returns the positions of
+    /// the files that must be read now.
     pub(super) fn distrust(&mut self) -> Vec<usize> {
         let is_believed = |voucher: &IndexVoucher| matches!(voucher, IndexVoucher::Believed(_));
         let believed = (0..self.vouchers.len())
             .filter(|at| is_believed(&self.vouchers[*at]))
             .collect();
+        // Without vouchers no file counts as believed any more.
         self.vouchers.clear();
         self.list_is_current = false;
         believed

@@ -1,6 +1,6 @@
-//! The documents of a workspace and what leads to what, read once for many
-//! questions. What a copy for others must not speak of is left out here, so
-//! that no page has to think of it.
+//! Reads the documents of a workspace and their links, once for many queries.
+//! What an exported copy must not mention is removed here, so that no page has
+//! to check it.
 
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
@@ -19,16 +19,16 @@ use super::Audience;
 pub struct KnownDocuments {
     /// The files and what each holds.
     pub vault: Vault,
-    /// Notes, people, decisions and tasks, and what connects them.
+    /// Notes, people, decisions and tasks, and their connections.
     pub graph: Graph,
     /// For each file those that lead to it.
     pub backlinks: HashMap<u32, Vec<Backlink>>,
     hidden: Vec<bool>,
-    /// What is kept beside the notes: checkpoints and the like, to be read.
+    /// Files that the program keeps next to the notes, such as checkpoints.
     kept: Vec<RelPath>,
 }
 
-/// A link that leads to a file.
+/// A link that leads to a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Backlink {
     /// The number of the file that has it.
@@ -40,7 +40,7 @@ pub struct Backlink {
 }
 
 impl KnownDocuments {
-    /// Reads them all.
+    /// Reads all documents and their links.
     pub fn read(workspace: &Workspace, audience: Audience) -> KnownDocuments {
         let vault = Vault::read(workspace);
         let mut graph = graph::build(&vault).with_state(&vault, &Mind::open(workspace).shown());
@@ -56,7 +56,8 @@ impl KnownDocuments {
             };
             let shown = |node: u32| !graph.node(node).path.as_ref().is_some_and(private);
             graph = open(&graph, &shown);
-            // Whom only a private note names is not spoken of either.
+            // A second pass, after the private notes are removed: a person or
+            // project that only they mention must not appear either.
             let mut named = vec![false; graph.nodes.len()];
             for edge in &graph.edges {
                 named[edge.from as usize] = true;
@@ -98,8 +99,8 @@ impl KnownDocuments {
         }
     }
 
-    /// Returns the number of a document that may be shown: Markdown, inside, and ours
-    /// to read.
+    /// Returns the number of a document that the audience may see: Markdown
+    /// that is not derived.
     pub fn document(&self, path: &RelPath) -> Option<u32> {
         let index = self.vault.position(path)?;
         let file = self.vault.file(index);
@@ -107,7 +108,8 @@ impl KnownDocuments {
         (shown && !self.hidden[index as usize]).then_some(index)
     }
 
-    /// Returns a number that changes where a file came, went or was written.
+    /// Returns a number that changes whenever a file is added, removed or
+    /// written.
     pub fn stamp(workspace: &Workspace) -> u64 {
         let mut hasher = DefaultHasher::new();
         let files = workspace.tree().files.into_iter();
@@ -122,12 +124,12 @@ impl KnownDocuments {
         hasher.finish()
     }
 
-    /// Returns whether it is Markdown that is kept beside the notes.
+    /// Returns `true` for Markdown that the program keeps next to the notes.
     pub fn is_kept(&self, path: &RelPath) -> bool {
         path.as_str().ends_with(".md") && self.kept.contains(path)
     }
 
-    /// Returns the documents that may be shown, each with its number.
+    /// Returns the visible documents, each with its number.
     pub fn documents(&self) -> impl Iterator<Item = (u32, &RelPath)> {
         let all = self
             .vault
@@ -143,7 +145,7 @@ impl KnownDocuments {
         quote::clean(title.unwrap_or_else(|| file.path.file_name())).into_owned()
     }
 
-    /// Returns the file that a link of the document at `from` means.
+    /// Returns the file that a link of the document at `from` leads to.
     pub fn goal<'a>(&'a self, from: &'a RelPath, link: &Link) -> Option<&'a RelPath> {
         let names = &self.vault.names;
         let found = match link.kind {

@@ -1,10 +1,11 @@
-//! Which files of the memory an agent may read by name: never what agents load,
-//! what is derived, nor anything outside, whatever a link leads to.
+//! Decides which files of the memory an agent may read by name: never what
+//! agents load, what is derived, nor anything outside, whatever a link points
+//! to.
 
 use crate::mind::{File, Mind};
 use crate::workspace::{Found, RelPath, Role, Workspace, role_by_path};
 
-/// The state files in the order in which they are listed.
+/// State files in the order in which they are listed.
 const STATE: [File; 5] = [
     File::State,
     File::Progress,
@@ -13,22 +14,22 @@ const STATE: [File; 5] = [
     File::Archive,
 ];
 
-/// Returns the wanted files that have a part in the memory and may be read.
-/// What a link leads to costs a call of the system, so it is looked at last.
+/// Lists the wanted files that belong to the memory and may be read.
 pub fn readable_files(workspace: &Workspace, wanted: &dyn Fn(&RelPath) -> bool) -> Vec<Found> {
     let mut files = workspace.scan().files;
+    // The target of a link costs a system call, so it is checked last.
     files.retain(|found| {
         wanted(&found.path) && may_be_read(found.role) && leads_to_memory(workspace, &found.path)
     });
     files
 }
 
-/// Returns whether a file may be read by name.
+/// Returns `true` if a file may be read by name.
 pub fn is_readable(workspace: &Workspace, path: &RelPath) -> bool {
     may_be_read(role_by_path(path)) && leads_to_memory(workspace, path)
 }
 
-/// Returns the files in which the work stands, each once.
+/// Lists the state files, each once.
 pub fn state_files(workspace: &Workspace) -> Vec<RelPath> {
     let mind = Mind::open(workspace);
     let mut files: Vec<RelPath> = Vec::new();
@@ -40,7 +41,8 @@ pub fn state_files(workspace: &Workspace) -> Vec<RelPath> {
     files
 }
 
-/// A link may lead to a file that is not for reading.
+/// Returns `true` if the file may be read after links are followed: a link may
+/// point to one that may not.
 fn leads_to_memory(workspace: &Workspace, path: &RelPath) -> bool {
     let absolute = workspace.absolute(path);
     let real = || {
@@ -51,6 +53,7 @@ fn leads_to_memory(workspace: &Workspace, path: &RelPath) -> bool {
     real().is_some_and(|real| may_be_read(role_by_path(&real)))
 }
 
+/// Returns `true` if files of this role may be read.
 fn may_be_read(role: Role) -> bool {
     match role {
         Role::Knowledge | Role::Routing | Role::Agent | Role::State | Role::Archive => true,

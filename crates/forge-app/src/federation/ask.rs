@@ -1,4 +1,4 @@
-//! One question to every searchable workspace, each answered by itself.
+//! Sends one query to every searchable workspace, each ranked separately.
 
 use std::path::Path;
 
@@ -11,25 +11,27 @@ use crate::workspace::{Workspace, identity};
 
 use super::Source;
 
-/// What one workspace had to say.
+/// The answer of one workspace.
 #[derive(Debug)]
 pub struct FromSource {
     pub source: Source,
-    /// Or why it was passed over.
+    /// Its hits, or why it was skipped.
     pub answer: Result<Answered, String>,
 }
 
+/// Hits of one workspace, with notes for the reader.
 #[derive(Debug)]
 pub struct Answered {
-    /// Paths in it are absolute: they are not of the asker's workspace.
+    /// The hits. Their paths are absolute, since they are outside the current
+    /// workspace.
     pub answer: Answer,
-    /// What a reader should know about how it was answered.
+    /// Notes about how the answer was found.
     pub notes: Vec<String>,
 }
 
-/// Asks every source that may be searched, except the workspace at `here`,
-/// which has its own searches: neither this folder nor another checkout of it. Nothing there is written and no text of a
-/// question is a pattern.
+/// Searches every searchable source, except the workspace at `here`, which has
+/// its own searches: neither this folder nor another checkout of it. Nothing
+/// there is written and no text of a query is a pattern.
 pub fn ask(
     sources: &[Source],
     here: Option<&Path>,
@@ -54,7 +56,9 @@ pub fn ask(
         .collect()
 }
 
+/// Searches one source through its maps and its index.
 fn one(source: &Source, embedder: &dyn Embedder, ask: &Ask) -> Result<Answered, String> {
+    // A relative path would depend on the current directory.
     if !source.path.is_absolute() {
         return Err(format!(
             "its path is not absolute: {}",
@@ -91,12 +95,14 @@ fn one(source: &Source, embedder: &dyn Embedder, ask: &Ask) -> Result<Answered, 
     Ok(Answered { answer, notes })
 }
 
+/// Searches the index of a source, read-only. Returns `None` without one.
 fn indexed_answer(
     workspace: &Workspace,
     embedder: &dyn Embedder,
     ask: &Ask,
     notes: &mut Vec<String>,
 ) -> Result<Option<Answer>, refresh::Error> {
+    // Read-only, so that a search leaves no trace in another workspace.
     let Some(index) = Index::open_read_only(&workspace.derived())? else {
         return Ok(None);
     };
@@ -104,7 +110,7 @@ fn indexed_answer(
     let mut catalogue = index.catalogue()?;
     fresh::retire(&mut catalogue, manifest.as_ref());
     let forgotten = forget::forgotten(workspace)?;
-    // What the asker knows to be wrong is wrong there as well.
+    // Facts that are corrected here count as corrected there as well.
     let own = Corrections::read(workspace)?;
     let corrections = Corrections::of([own.all(), ask.corrections.all()].concat());
     let behind = refresh::differences(&scan, &catalogue, false);
@@ -120,7 +126,8 @@ fn indexed_answer(
         corrections: &corrections,
         ..ask.clone()
     };
-    // Vectors of another model than ours say nothing.
+    // Vectors of different models cannot be compared, so an index with another
+    // model is searched by text.
     let ours = index.has_model(embedder.id(), embedder.dimensions())?;
     let ask = if ours {
         ask

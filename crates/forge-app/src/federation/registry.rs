@@ -1,5 +1,6 @@
-//! `~/.memex/sources.md`: which workspaces a person has registered. The file is
-//! shared with other tools, so that only the lines of an entry are ever touched.
+//! Reads and edits `~/.memex/sources.md`, the registry of a person's
+//! workspaces. The file is shared with other tools, so only the lines of an
+//! entry are ever touched.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -23,7 +24,7 @@ const HEAD: &str = "\
 <!-- memex-sources-version:1 -->
 ";
 
-/// The longest name that fits a list.
+/// Characters of the longest source name, so that it fits a list.
 const NAME_MOST: usize = 64;
 
 /// A registered workspace.
@@ -31,25 +32,32 @@ const NAME_MOST: usize = 64;
 pub struct Source {
     pub name: String,
     pub path: PathBuf,
-    /// As it stands in the file.
+    /// The date as the file has it.
     pub registered: Option<String>,
     pub searchable: bool,
-    /// What it is known by wherever it lies, where that was written down.
+    /// The identity of the workspace, independent of its path, if recorded.
     pub id: Option<String>,
 }
 
+/// Errors of the registry.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// The user has no home folder.
     #[error("There is no home folder, and so no registry of sources")]
     NoHome,
+    /// The caller gave a name that is taken.
     #[error("source name '{0}' already registered")]
     Registered(String),
+    /// The caller gave a name that is not registered.
     #[error("no source named '{0}'")]
     Unknown(String),
+    /// The caller gave an invalid name.
     #[error("'{name}' cannot be the name of a source: {why}")]
     Name { name: String, why: &'static str },
+    /// The caller gave a folder whose path the file cannot hold.
     #[error("`{}` is no folder that can be registered: {why}", path.display())]
     Folder { path: PathBuf, why: String },
+    /// The registry could not be read or written.
     #[error(transparent)]
     File(#[from] workspace::Error),
 }
@@ -83,11 +91,11 @@ impl Diagnostic for Error {
     }
 }
 
-/// What became of a registration.
+/// A new registration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Added {
     pub path: PathBuf,
-    /// Whether anything there can be searched yet.
+    /// Whether it has anything to search yet.
     pub has_memory: bool,
 }
 
@@ -98,22 +106,24 @@ pub struct Registry {
     home: PathBuf,
 }
 
+/// An entry of the file, with its spans.
 struct Entry {
     source: Source,
-    /// Heading and lines up to the next heading.
+    /// The heading and the lines up to the next one.
     span: Range<usize>,
-    /// The value behind `searchable:`, where that line is.
+    /// The value of `searchable:`, if that line exists.
     searchable: Option<Range<usize>>,
-    /// The value behind `path:`.
+    /// The value of `path:`.
     path: Range<usize>,
 }
 
 impl Registry {
-    /// Returns the registry in a home folder; fails where the user has none.
+    /// Returns the registry in a home folder. Fails if the user has none.
     pub fn of_home(home: Option<&Path>) -> Result<Registry, Error> {
         home.map(Registry::of).ok_or(Error::NoHome)
     }
 
+    /// Returns the registry in this home folder.
     pub fn of(home: &Path) -> Registry {
         Registry {
             file: OutsideFile {
@@ -124,11 +134,12 @@ impl Registry {
         }
     }
 
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.file.path
     }
 
-    /// The registered workspaces in the order of the file.
+    /// Returns the registered workspaces in the order of the file.
     pub fn sources(&self) -> Result<Vec<Source>, Error> {
         let Some(text) = self.file.read_text()? else {
             return Ok(Vec::new());
@@ -137,8 +148,8 @@ impl Registry {
         Ok(entries.into_iter().map(|entry| entry.source).collect())
     }
 
-    /// Registers the folder at `path` under `name`; links on the way to it are
-    /// resolved, so that it is known by one path.
+    /// Registers the folder at `path` under `name`, with links in the path
+    /// resolved, so that it has a single path.
     pub fn add(&self, name: &str, path: &Path, today: Date) -> Result<Added, Error> {
         let name = checked(name)?;
         let (real, shown) = folder(path)?;
@@ -154,7 +165,7 @@ impl Registry {
             } else {
                 eol
             };
-            // Other readers want the lines right below the heading.
+            // Other readers expect the lines directly below the heading.
             let mut lines = vec![
                 String::new(),
                 format!("## {name}"),
@@ -172,7 +183,7 @@ impl Registry {
         })
     }
 
-    /// Takes the entry out; the workspace itself is not touched.
+    /// Removes the entry; the workspace itself is not touched.
     pub fn remove(&self, name: &str) -> Result<(), Error> {
         self.change(|document, entries| {
             let entry = find(entries, name)?;
@@ -188,6 +199,7 @@ impl Registry {
         })
     }
 
+    /// Sets whether a workspace is searched.
     pub fn set_searchable(&self, name: &str, searchable: bool) -> Result<(), Error> {
         self.change(|document, entries| {
             let entry = find(entries, name)?;
@@ -202,19 +214,20 @@ impl Registry {
         })
     }
 
-    /// Leads an entry to where its workspace was moved.
+    /// Changes the path of an entry whose workspace was moved.
     pub fn set_path(&self, name: &str, path: &Path) -> Result<PathBuf, Error> {
         let (real, shown) = folder(path)?;
         self.change(|_, entries| Ok(replace(find(entries, name)?.path.clone(), shown.clone())))?;
         Ok(real)
     }
 
-    /// One edit of the file under its lock; nothing is written where nothing
-    /// would change.
+    /// Makes one edit of the file under its lock, and writes only if it changes
+    /// something.
     fn change(
         &self,
         edit: impl FnOnce(&Document, &[Entry]) -> Result<Edit, Error>,
     ) -> Result<(), Error> {
+        // Two processes may register workspaces at the same moment.
         let _lock = lock_outside(&self.file, "The registry of sources")?;
         let before = self.file.read_text()?;
         let text = before.clone().unwrap_or_else(|| HEAD.to_owned());
@@ -225,6 +238,8 @@ impl Registry {
         if before.as_deref() == Some(after.as_str()) {
             return Ok(());
         }
+        // Only the first edit makes a backup, which keeps the file as it was
+        // before this program.
         let had_backup = self.file.read_backup()?.is_some();
         let change = OutsideChange {
             file: self.file.clone(),
@@ -239,6 +254,7 @@ impl Registry {
         Ok(change_outside(&[change], &[])?)
     }
 
+    /// Parses the entries of the file.
     fn entries(&self, document: &Document) -> Vec<Entry> {
         let sections = document.sections.iter().filter(|s| s.level == 2);
         sections
@@ -268,7 +284,8 @@ impl Registry {
                         name: section.title.trim().to_owned(),
                         path: self.expanded(document.str(&path)),
                         registered: registered.map(|at| document.str(&at).to_owned()),
-                        // Anything but a clear yes keeps a workspace private.
+                        // Any value other than `true` keeps a workspace
+                        // private.
                         searchable: told.is_none_or(|v| v.eq_ignore_ascii_case("true")),
                         id: id.map(|at| document.str(&at).to_owned()),
                     },
@@ -280,6 +297,7 @@ impl Registry {
             .collect()
     }
 
+    /// Expands `~/` in a path.
     fn expanded(&self, path: &str) -> PathBuf {
         match path.strip_prefix("~/") {
             Some(rest) => self.home.join(rest),
@@ -288,7 +306,7 @@ impl Registry {
     }
 }
 
-/// The key of `- key: value` and where in the line its value is.
+/// Parses `- key: value` to the key and the span of the value.
 fn field(line: &str) -> Option<(String, Range<usize>)> {
     let body = line.trim_start();
     let indent = line.len() - body.len();
@@ -301,20 +319,24 @@ fn field(line: &str) -> Option<(String, Range<usize>)> {
     Some((key.trim().to_lowercase(), start..start + value.len()))
 }
 
+/// Returns an edit of this span.
 fn replace(span: Range<usize>, text: String) -> Edit {
     Edit { span, text }
 }
 
+/// Returns the entry with this name, or fails.
 fn find<'a>(entries: &'a [Entry], name: &str) -> Result<&'a Entry, Error> {
     let found = entries.iter().find(|e| same(&e.source.name, name));
     found.ok_or_else(|| Error::Unknown(name.to_owned()))
 }
 
+/// Compares names without case and surrounding spaces.
 fn same(a: &str, b: &str) -> bool {
     a.trim().to_lowercase() == b.trim().to_lowercase()
 }
 
-/// A name stands in a heading and in lists, and must stay what it is there.
+/// Validates a name, which must have the same meaning in a heading and in
+/// lists.
 fn checked(name: &str) -> Result<&str, Error> {
     let trimmed = name.trim();
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ' ');
@@ -337,7 +359,8 @@ fn checked(name: &str) -> Result<&str, Error> {
     })
 }
 
-/// The folder by its one path, and that path as the file writes it.
+/// Resolves a folder to its real path, and returns that path as the file writes
+/// it.
 fn folder(path: &Path) -> Result<(PathBuf, String), Error> {
     let real = Workspace::open(path)?.root().to_owned();
     let shown = value(&real).ok_or_else(|| Error::Folder {
@@ -347,13 +370,14 @@ fn folder(path: &Path) -> Result<(PathBuf, String), Error> {
     Ok((real, shown))
 }
 
-/// A path as the value of a line: it must come back as it is.
+/// Returns a path as the value of a line, if it can be read back unchanged.
 fn value(path: &Path) -> Option<String> {
     let text = path.to_str()?;
     let one_line = !text.chars().any(char::is_control) && text.trim() == text;
     one_line.then(|| text.to_owned())
 }
 
+/// Returns `true` if a folder contains anything to search.
 fn has_memory(root: &Path) -> bool {
     ["_MANIFEST.md", "knowledge", MIND_FOLDER, ".agents/memory"]
         .iter()

@@ -1,6 +1,7 @@
-//! basic-memory's notes: Markdown with `title`, `type`, `permalink` and `tags`,
-//! observations (`- [category] …`) and relations (`- relates_to [[Target]]`).
-//! They stay as they are; `[[Title]]` and permalinks find their notes here too.
+//! Imports basic-memory's notes: Markdown with `title`, `type`, `permalink` and
+//! `tags`, observations (`- [category] …`) and relations (`- relates_to
+//! [[Target]]`). The text is kept; `[[Title]]` and permalinks find their notes
+//! here too.
 
 use std::path::Path;
 
@@ -10,6 +11,7 @@ use super::{Error, Options, Report};
 use crate::document::Document;
 use crate::workspace::Workspace;
 
+/// Imports the notes of a basic-memory folder.
 pub fn run(workspace: &Workspace, folder: &Path, options: &Options) -> Result<Report, Error> {
     let folder = notes::folder(folder)?;
     let mut landing = Landing::new(workspace, options)?;
@@ -26,6 +28,7 @@ pub fn run(workspace: &Workspace, folder: &Path, options: &Options) -> Result<Re
     landing.finish()
 }
 
+/// Returns the names by which links mean a note: its title and its permalink.
 fn names(document: &Document) -> Vec<String> {
     let front = document.front_matter.as_ref();
     let keys = ["title", "permalink"];

@@ -1,8 +1,8 @@
-//! claude-mem's database: observations, summaries and prompts, a page for each
-//! session.
+//! Imports claude-mem's database: observations, summaries and prompts, a page
+//! for each session.
 //!
-//! It is opened for reading only, also while claude-mem runs. Columns are asked
-//! for by name: what a version does not have is named and done without.
+//! It is opened read-only, also while claude-mem runs. Columns are queried by
+//! name; a column that a version does not have is reported and left out.
 
 use crate::document::day_of;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -20,16 +20,18 @@ use super::{Error, Options, Report, moment, name_from, short, usual};
 use crate::admit::{Tally, admit_import};
 use crate::workspace::{RelPath, Workspace};
 
-/// Whose sessions: claude-mem keeps those of all projects in one place.
+/// Selection of sessions: claude-mem keeps those of all projects in one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Projects {
-    /// By the names that claude-mem gives them: their folders'.
+    /// Sessions of these projects, by the names that claude-mem uses: their
+    /// folders'.
     Named(Vec<String>),
+    /// Sessions of every project.
     All,
 }
 
-/// What is asked of each table. The names of ids have changed; the first that
-/// is there counts.
+/// Columns of each table. The names of ids have changed between versions; the
+/// first existing one is used.
 const SESSION_IDS: [&str; 2] = ["memory_session_id", "sdk_session_id"];
 const CONTENT_IDS: [&str; 2] = ["content_session_id", "claude_session_id"];
 const OBSERVATION: [&str; 10] = [
@@ -56,6 +58,7 @@ const SUMMARY: [&str; 8] = [
 ];
 const PROMPT: [&str; 3] = ["prompt_number", "prompt_text", "created_at_epoch"];
 
+/// Imports the sessions of a claude-mem database.
 pub fn run(
     workspace: &Workspace,
     file: &Path,
@@ -118,10 +121,11 @@ pub fn run(
     landing.finish()
 }
 
+/// A session, as the tables describe it.
 struct Session {
-    /// The id that pages are known by.
+    /// The id of its page.
     key: String,
-    /// As observations and summaries name it, and as prompts do.
+    /// Its id in observations and summaries, and the one in prompts.
     memory: Option<String>,
     content: Option<String>,
     project: String,
@@ -129,11 +133,13 @@ struct Session {
     started: Option<Timestamp>,
 }
 
+/// A page that is ready for import, and the time of its last entry.
 struct Made {
     incoming: Incoming,
     last: Option<Timestamp>,
 }
 
+/// A claude-mem database and its columns.
 struct Database {
     file: PathBuf,
     connection: Connection,
@@ -141,10 +147,11 @@ struct Database {
     missing: Vec<(&'static str, String)>,
 }
 
-/// A row by the names of its columns, without what is empty.
+/// A row by column names, without empty values.
 type Row = HashMap<String, String>;
 
 impl Database {
+    /// Opens a database and reads which columns it has.
     fn open(file: &Path) -> Result<Database, Error> {
         if !file.is_file() {
             return Err(Error::Missing {
@@ -193,6 +200,7 @@ impl Database {
         Ok(database)
     }
 
+    /// Lists the columns of a table.
     fn columns_of(&self, table: &str) -> Result<Vec<String>, Error> {
         let names = self.query("SELECT name FROM pragma_table_info(?1)", &[table])?;
         Ok(names
@@ -201,6 +209,7 @@ impl Database {
             .collect())
     }
 
+    /// Returns the first of these columns that the table has.
     fn column(&self, table: &str, names: &[&'static str]) -> Option<&'static str> {
         let columns = self.columns.get(table)?;
         names
@@ -209,7 +218,7 @@ impl Database {
             .find(|name| columns.iter().any(|it| it == name))
     }
 
-    /// Every session that some table speaks of.
+    /// Lists every session that occurs in any table.
     fn sessions(&self) -> Result<Vec<Session>, Error> {
         let mut sessions: Vec<Session> = Vec::new();
         let table = "sdk_sessions";
@@ -274,7 +283,7 @@ impl Database {
         Ok(sessions)
     }
 
-    /// The rows of a session in a table, oldest first.
+    /// Returns the rows of a session in a table, oldest first.
     fn rows(
         &self,
         table: &str,
@@ -291,6 +300,7 @@ impl Database {
         self.query(&sql, &[id])
     }
 
+    /// Runs a query and returns its rows as text.
     fn query(&self, sql: &str, values: &[&str]) -> Result<Vec<Row>, Error> {
         let run = || -> rusqlite::Result<Vec<Row>> {
             let mut statement = self.connection.prepare_cached(sql)?;
@@ -320,7 +330,7 @@ impl Database {
         })
     }
 
-    /// A session's page, unless nothing was kept of it.
+    /// Builds the page of a session. Returns `None` if it has no entries.
     fn page(&self, session: &Session) -> Result<Option<Made>, Error> {
         let mut entries: Vec<(Option<Timestamp>, Kind, Row)> = Vec::new();
         let tables = [
@@ -351,7 +361,8 @@ impl Database {
         if entries.is_empty() {
             return Ok(None);
         }
-        // Stable: of one moment, prompts come before what was noted of them.
+        // A stable sort: of one moment, prompts come before the notes about
+        // them.
         entries.sort_by_key(|(when, ..)| *when);
         let (mut page, mut tally) = (Page::default(), Tally::default());
         let mut title = session.title.clone();
@@ -422,9 +433,10 @@ impl Database {
     }
 }
 
-/// Opens it without writing anything, its folder included. A database in WAL
-/// mode that nobody has open would get files beside it even from a reader, so
-/// that one is taken as it lies; where someone has it open, they are there.
+/// Opens a database without writing anything, also to its folder. A database in
+/// WAL mode gets files in its folder even from a reader, unless it is opened as
+/// immutable; that is only safe while no other program has it open, in which
+/// case the files exist already.
 fn connect(file: &Path) -> rusqlite::Result<Connection> {
     let beside = |suffix: &str| {
         let mut name = file.as_os_str().to_owned();
@@ -432,6 +444,7 @@ fn connect(file: &Path) -> rusqlite::Result<Connection> {
         PathBuf::from(name)
     };
     let open = |mode: &str| {
+        // These characters have a meaning in a URI.
         let path = file.to_string_lossy();
         let path = path
             .replace('%', "%25")
@@ -440,7 +453,7 @@ fn connect(file: &Path) -> rusqlite::Result<Connection> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
         let connection = Connection::open_with_flags(format!("file:{path}?{mode}"), flags)?;
         connection.busy_timeout(std::time::Duration::from_secs(5))?;
-        // Reading is what fails, not opening.
+        // Opening always succeeds; the first read is what fails.
         connection.query_row("SELECT count(*) FROM sqlite_master", [], |_| Ok(()))?;
         Ok(connection)
     };
@@ -451,12 +464,14 @@ fn connect(file: &Path) -> rusqlite::Result<Connection> {
     }
 }
 
-/// `created_at` as text, or else as milliseconds or seconds.
+/// Parses `created_at` as text, or else as milliseconds or seconds.
 fn when(row: &Row, name: &str) -> Option<Timestamp> {
     if let Some(when) = row.get(name).and_then(|text| moment(text)) {
         return Some(when);
     }
     let number: i64 = row.get(&format!("{name}_epoch"))?.parse().ok()?;
+    // As milliseconds this is a day in 1973, as seconds one in the year 5138,
+    // so the two units cannot be confused.
     let millis = if number > 100_000_000_000 {
         number
     } else {
@@ -465,7 +480,7 @@ fn when(row: &Row, name: &str) -> Option<Timestamp> {
     usual(Timestamp::from_millisecond(millis).ok()?)
 }
 
-/// The heading and the text of an entry.
+/// Returns the heading and the text of an entry.
 fn words(kind: Kind, row: &Row) -> (String, String) {
     let get = |name: &str| row.get(name).map(String::as_str).unwrap_or_default();
     let mut text = String::new();
@@ -513,7 +528,7 @@ fn words(kind: Kind, row: &Row) -> (String, String) {
     (label, text.trim_end().to_owned())
 }
 
-/// A list that is kept as JSON, or whatever is there instead.
+/// Joins a list that is stored as JSON. Other values are used as they are.
 fn listed(before: &str, value: &str, between: &str) -> String {
     let items: Vec<String> = match serde_json::from_str::<Value>(value) {
         Ok(Value::Array(items)) => items

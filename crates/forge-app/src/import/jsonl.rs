@@ -1,5 +1,6 @@
-//! A file of JSON lines, one at a time, however long the file or a line is.
-//! A line that cannot be used is a reason with its number, never an error.
+//! Reads a file of JSON lines, one at a time, whatever the length of the file
+//! or a line. A line that cannot be used is reported with its number and never
+//! ends the reading.
 
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
@@ -8,34 +9,36 @@ use serde_json::Value;
 
 use crate::workspace::regular::{self, Links, Unreadable};
 
-/// A longer line is passed over; pictures make lines long, words do not.
+/// Bytes of the longest line that is read; pictures make lines long, words do
+/// not.
 pub(super) const MOST_LINE: usize = 16 << 20;
 
-/// A longer file is no conversation; reading it would take minutes.
+/// Bytes of the largest file that is read; a larger one is not a conversation,
+/// and reading it would take minutes.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// Bad lines that are named; the rest is counted.
+/// Unusable lines that are listed; the rest is counted.
 const MOST_BAD: usize = 20;
 
-/// A line that was passed over.
+/// A line that was skipped, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadLine {
     pub line: usize,
     pub why: String,
 }
 
-/// What reading a file came to.
+/// Result of reading a file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Read {
-    /// Of all its bytes.
+    /// Hash of the bytes that were read.
     pub(super) hash: String,
     pub(super) bad: Vec<BadLine>,
     /// Further bad lines, beyond those in `bad`.
     pub(super) more_bad: usize,
 }
 
-/// Hands every object of a file to `each`, with its line. `each` says whether
-/// to go on.
+/// Passes every object of a file to `each`, with its line number. `each`
+/// returns whether to continue.
 pub(super) fn objects(
     path: &Path,
     mut each: impl FnMut(usize, &Value) -> bool,
@@ -49,6 +52,7 @@ pub(super) fn objects(
     read(BufReader::with_capacity(1 << 18, file), &mut each)
 }
 
+/// Reads objects until the end, or until `each` stops it.
 fn read(
     mut reader: impl BufRead,
     each: &mut impl FnMut(usize, &Value) -> bool,
@@ -83,13 +87,14 @@ fn read(
     Ok(read)
 }
 
-/// How a line ended.
+/// Ending of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct End {
     of_file: bool,
     too_long: bool,
 }
 
+/// Parses a line as a JSON object; `None` for an empty line.
 fn object(line: &[u8], end: End) -> Result<Option<Value>, String> {
     if end.too_long {
         return Err(format!("it is longer than {} MiB", MOST_LINE >> 20));
@@ -109,8 +114,8 @@ fn object(line: &[u8], end: End) -> Result<Option<Value>, String> {
     }
 }
 
-/// Reads up to the next line feed; of a line that is too long only the end is
-/// looked for.
+/// Reads up to the next line feed. Of a line that is too long, only the end is
+/// searched.
 fn next_line(
     reader: &mut impl BufRead,
     line: &mut Vec<u8>,
@@ -132,6 +137,8 @@ fn next_line(
             Some(at) => (at + 1, true),
             None => (bytes.len(), false),
         };
+        // Also of a line that is too long, so that the hash covers every byte
+        // read.
         hasher.update(&bytes[..taken]);
         long |= line.len() + taken > MOST_LINE;
         if long {

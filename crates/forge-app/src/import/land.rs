@@ -1,9 +1,9 @@
-//! Where imported documents come to lie: beside which others, over what, and
-//! whether at all.
+//! Writes imported documents: decides the path of each, whether it is new, and
+//! whether it may replace an existing one.
 //!
-//! A document knows where it comes from by its front matter, so it may be
-//! renamed and moved. What a person has changed in it is never written over
-//! unless they ask, and then the bytes before are in the undo journal.
+//! A document records its origin in its front matter, so it may be renamed and
+//! moved. A person's changes are never overwritten unless they request it, and
+//! then the undo journal has the earlier bytes.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,11 +13,11 @@ use crate::corrections::Corrections;
 use crate::document::{self, Document, day_of};
 use crate::workspace::{Proposal, RelPath, Role, Workspace, role_by_path};
 
-/// What goes into one change. Most imports are one; more would have to be held
-/// in memory all at once.
+/// Bytes of one change. Most imports are one change; a larger one would hold
+/// all documents in memory at once.
 const BATCH: usize = 16 << 20;
 
-/// The keys that say where a document comes from.
+/// Front matter keys with the origin of a document.
 const SOURCE: &str = "source";
 const SOURCE_ID: &str = "source_id";
 const SOURCE_HASH: &str = "source_hash";
@@ -25,25 +25,26 @@ const IMPORTED: &str = "imported";
 const IMPORTED_HASH: &str = "imported_hash";
 pub(super) const PROVENANCE: [&str; 5] = [SOURCE, SOURCE_ID, SOURCE_HASH, IMPORTED, IMPORTED_HASH];
 
-/// A document on its way in. All of it has been admitted.
+/// A document to import, already redacted.
 pub(super) struct Incoming {
-    /// Where it is put when it is new.
+    /// The path for a new document.
     pub(super) path: RelPath,
     pub(super) source: &'static str,
     pub(super) source_id: String,
     pub(super) source_hash: String,
-    /// Front matter, where it has some, and Markdown.
+    /// Markdown, with front matter if it has some.
     pub(super) text: String,
-    /// How many entries, sections or rows it was made from.
+    /// Number of entries, sections or rows that it was made from.
     pub(super) entries: usize,
     pub(super) tally: Tally,
 }
 
+/// The writer of one import: it knows earlier imports and collects changes.
 pub(super) struct Landing<'a> {
     workspace: &'a Workspace,
     options: &'a Options,
     known: HashMap<(String, String), RelPath>,
-    /// Documents of this run, by path and by where they come from.
+    /// Documents of this import, by path and by origin.
     taken: HashSet<RelPath>,
     met: HashMap<(&'static str, String), RelPath>,
     batch: Proposal,
@@ -53,6 +54,8 @@ pub(super) struct Landing<'a> {
 }
 
 impl<'a> Landing<'a> {
+    /// Returns a writer that knows the origins of all documents in the
+    /// workspace.
     pub(super) fn new(
         workspace: &'a Workspace,
         options: &'a Options,
@@ -60,7 +63,8 @@ impl<'a> Landing<'a> {
         let scan = workspace.scan();
         let mut known = HashMap::new();
         for found in &scan.files {
-            // What cannot be read cannot be one of ours that may be updated.
+            // A file that cannot be read is never updated, so its origin does
+            // not matter.
             let Ok(text) = workspace.read_text(&found.path) else {
                 continue;
             };
@@ -84,9 +88,8 @@ impl<'a> Landing<'a> {
         })
     }
 
-    /// An old text may repeat what was corrected since. It is taken as it is,
-    /// so that a session still reads as it was, with the corrections in its
-    /// front matter, where every reader meets them.
+    /// Adds the corrections that a text repeats to its front matter, where
+    /// every reader sees them. The text itself stays as it was.
     fn mark(&self, text: &mut String) {
         let told = self.corrections.told_of(text);
         if told.is_empty() {
@@ -100,7 +103,8 @@ impl<'a> Landing<'a> {
         }
     }
 
-    /// Decides about one document, and writes what has come together.
+    /// Decides about one document, and writes the collected ones when they
+    /// reach the size of a change.
     pub(super) fn place(&mut self, mut incoming: Incoming) -> Result<(), Error> {
         self.report.tally.add(&incoming.tally);
         self.mark(&mut incoming.text);
@@ -139,11 +143,13 @@ impl<'a> Landing<'a> {
         Ok(())
     }
 
+    /// Writes the remaining documents and returns the report.
     pub(super) fn finish(mut self) -> Result<Report, Error> {
         self.write()?;
         Ok(self.report)
     }
 
+    /// Writes the collected documents as one change.
     fn write(&mut self) -> Result<(), Error> {
         let batch = std::mem::take(&mut self.batch);
         self.batch_bytes = 0;
@@ -159,6 +165,8 @@ impl<'a> Landing<'a> {
         Ok(())
     }
 
+    /// Decides the outcome of a document, and returns its new text if it is
+    /// written.
     fn decide(&self, incoming: &Incoming, before: Option<&str>) -> (Outcome, Option<String>) {
         let today = day_of(self.options.now).to_string();
         let Some(before) = before else {
@@ -171,10 +179,14 @@ impl<'a> Landing<'a> {
             return (Outcome::Unchanged, None);
         }
         let keys = Head::keys_of(&incoming.text);
+        // The hash of the last import differs from that of the text now only if
+        // a person has edited it.
         let edited = get(IMPORTED_HASH) != Some(print(before, &keys));
         if edited && !self.options.force {
             return (Outcome::Kept, None);
         }
+        // An update keeps the day of the first import, so that an unchanged
+        // document stays the same to the byte.
         let imported = get(IMPORTED).unwrap_or(today);
         let after = stamped(incoming, &imported, Some(before));
         match (after == before, edited) {
@@ -184,7 +196,7 @@ impl<'a> Landing<'a> {
         }
     }
 
-    /// The path, or one beside it where something else is there.
+    /// Returns the path, or a similar one if it is taken.
     fn free(&self, wanted: &RelPath) -> Result<RelPath, Error> {
         let folder = wanted.parent().map_or(String::new(), |it| format!("{it}/"));
         let stem = wanted.stem();
@@ -194,7 +206,8 @@ impl<'a> Landing<'a> {
                 number => format!("{folder}{stem}-{number}.md"),
             };
             let mut path = RelPath::new(&name).map_err(crate::workspace::Error::from)?;
-            // Names that end in `-index` or `-archive` have a meaning.
+            // Names that end in `-index` or `-archive` have a role of their
+            // own.
             if !matches!(role_by_path(&path), Role::Knowledge | Role::Agent) {
                 let name = format!("{}-note.md", name.trim_end_matches(".md"));
                 path = RelPath::new(&name).map_err(crate::workspace::Error::from)?;
@@ -210,12 +223,13 @@ impl<'a> Landing<'a> {
     }
 }
 
-/// The front matter of a text, read without the rest of it.
+/// The front matter of a text, parsed without the rest of it.
 struct Head {
     document: Document,
 }
 
 impl Head {
+    /// Parses the front matter. Returns `None` without any.
     fn of(text: &str) -> Option<Head> {
         let end = head_end(text)?;
         let document = document::parse(&text[..end]);
@@ -223,13 +237,13 @@ impl Head {
         Some(Head { document })
     }
 
-    /// A value as text; numbers and dates count too.
+    /// Returns a value as text, also a number or a date.
     fn get(&self, key: &str) -> Option<String> {
         let value = self.document.front_matter.as_ref()?.get(key)?;
         Some(value.to_string())
     }
 
-    /// The keys that a text has of its own.
+    /// Returns the keys of a text's front matter.
     fn keys_of(text: &str) -> Vec<String> {
         let head = Head::of(text);
         let front = head
@@ -240,7 +254,7 @@ impl Head {
     }
 }
 
-/// Where the front matter ends, its last line included.
+/// Returns the end of the front matter, with its last line.
 fn head_end(text: &str) -> Option<usize> {
     let start = text.strip_prefix('\u{feff}').unwrap_or(text);
     if !start.starts_with("---") {
@@ -256,11 +270,11 @@ fn head_end(text: &str) -> Option<usize> {
     None
 }
 
-/// A document with its origin in the front matter. Keys that a person has
-/// added to the one before stay.
+/// Returns the document with its origin in the front matter. Keys that a person
+/// added to the earlier version are kept.
 fn stamped(incoming: &Incoming, imported: &str, before: Option<&str>) -> String {
     let text = incoming.text.trim_start_matches('\u{feff}');
-    // The head must be one that the parser takes for front matter.
+    // Only a head that the parser accepts as front matter counts as one.
     let end = Head::of(text).and(head_end(text)).unwrap_or(0);
     let (head, body) = text.split_at(end);
     let mut head = head.to_owned();
@@ -285,6 +299,7 @@ fn stamped(incoming: &Incoming, imported: &str, before: Option<&str>) -> String 
     } else {
         ""
     };
+    // A new front matter gets the line ends of the body.
     if body.contains("\r\n") && end == 0 {
         format!("{}{body}", format!("{head}{gap}").replace('\n', "\r\n"))
     } else {
@@ -292,7 +307,7 @@ fn stamped(incoming: &Incoming, imported: &str, before: Option<&str>) -> String 
     }
 }
 
-/// The entries of the front matter before that the new one does not have.
+/// Adds the entries of the earlier front matter that the new one lacks.
 fn with_added(head: String, before: &str) -> String {
     let Some(old) = Head::of(before) else {
         return head;
@@ -320,14 +335,15 @@ fn with_added(head: String, before: &str) -> String {
     }
 }
 
-/// What a person would have changed if it is different: the Markdown, and the
-/// values that came with it.
+/// Returns a hash of the parts that a person may edit: the Markdown, and the
+/// imported front matter values. It detects edits since the import.
 fn print(text: &str, keys: &[String]) -> String {
     let end = Head::of(text).and(head_end(text)).unwrap_or(0);
     let (head, body) = text.split_at(end);
     print_of(head, body, keys)
 }
 
+/// Returns that hash for a head and a body.
 fn print_of(head: &str, body: &str, keys: &[String]) -> String {
     let head = Head::of(head);
     let mut whole = String::new();
@@ -339,7 +355,7 @@ fn print_of(head: &str, body: &str, keys: &[String]) -> String {
             whole.push_str(&format!("{key}={value}\n"));
         }
     }
-    // A blank line that was put between belongs to neither.
+    // Blank lines between the two belong to neither, so they are no edit.
     whole.push_str(body.trim_matches(['\r', '\n']));
     document::content_hash(&whole)[..32].to_owned()
 }

@@ -1,8 +1,8 @@
-//! A memory bank: a folder of `projectbrief.md`, `activeContext.md`,
+//! Imports a memory bank: a folder of `projectbrief.md`, `activeContext.md`,
 //! `progress.md` and others that an agent reads at every start.
 //!
-//! They become knowledge. What they say about where the work stands is proposed
-//! for the state files and never written there: those have an owner.
+//! The files become knowledge. Their entries about the state of the work are
+//! proposed for the state files and never written there: those have an owner.
 
 use std::path::Path;
 
@@ -16,6 +16,7 @@ use crate::workspace::{Workspace, read_beyond};
 
 const MOST_PROPOSALS: usize = 20;
 
+/// Imports the notes of a memory bank.
 pub fn run(workspace: &Workspace, folder: &Path, options: &Options) -> Result<Report, Error> {
     let folder = notes::folder(folder)?;
     let mut landing = Landing::new(workspace, options)?;
@@ -26,6 +27,7 @@ pub fn run(workspace: &Workspace, folder: &Path, options: &Options) -> Result<Re
         folders: true,
         names: |_| Vec::new(),
     };
+    // Without state files there is nothing to propose entries for.
     let has_state = workspace.root().join(MIND_FOLDER).is_dir();
     for note in notes::below(folder, options, &mut landing.report) {
         notes::place(workspace, &note, &kind, &mut landing)?;
@@ -36,7 +38,8 @@ pub fn run(workspace: &Workspace, folder: &Path, options: &Options) -> Result<Re
     landing.finish()
 }
 
-/// What a note says about open work, as far as the state files do not.
+/// Proposes a note's open work for the state files, unless they have it
+/// already.
 fn propose(workspace: &Workspace, note: &Note, report: &mut Report) {
     let stem = note.name.to_lowercase();
     let speaks = ["activecontext.md", "progress.md", "tasks.md"];
@@ -51,7 +54,8 @@ fn propose(workspace: &Workspace, note: &Note, report: &mut Report) {
         .iter()
         .filter_map(|path| workspace.read_text(path).ok())
         .collect();
-    // Counted already when the note itself was imported.
+    // A tally of its own, since the import of the note has already counted
+    // these secrets.
     let document = document::parse(admit_import(&text, &mut Tally::default()));
     let mut add = |what, text: &str| {
         let text = document::inert_line(text);
@@ -92,7 +96,7 @@ fn propose(workspace: &Workspace, note: &Note, report: &mut Report) {
     }
 }
 
-/// The items of the lists, or else the lines, of sections with these titles.
+/// Returns the list items, or other lines, of sections with these titles.
 fn items<'a>(document: &'a Document, titles: &'a [&str]) -> impl Iterator<Item = &'a str> {
     let wanted = |title: &str| titles.contains(&title.trim().to_lowercase().as_str());
     let sections = document.sections.iter().filter(move |it| wanted(&it.title));

@@ -1,6 +1,6 @@
-//! Claude Code's own memory: the topic files of the project, and those of its
-//! agents. Nothing there is changed, and what was exported from here is not
-//! taken back.
+//! Imports Claude Code's own memory: the topic files of the project, and those
+//! of its agents. Nothing there is changed, and files that were exported from
+//! here are skipped.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,8 @@ use crate::document::{self, Document};
 use crate::export;
 use crate::workspace::{Workspace, read_beyond};
 
-/// Imports what Claude Code remembers; `claude` is its folder, `~/.claude`.
+/// Imports Claude Code's memory of the project; `claude` is its folder,
+/// `~/.claude`.
 pub fn run(workspace: &Workspace, claude: &Path, options: &Options) -> Result<Report, Error> {
     let mut landing = Landing::new(workspace, options)?;
     let memory = memory_folder(workspace, claude);
@@ -53,12 +54,13 @@ pub fn run(workspace: &Workspace, claude: &Path, options: &Options) -> Result<Re
     landing.finish()
 }
 
-/// Where Claude Code keeps the memory of a workspace.
+/// Returns the folder in which Claude Code keeps the memory of a workspace.
 pub fn memory_folder(workspace: &Workspace, claude: &Path) -> PathBuf {
     let name = project_folders(workspace.root()).memory;
     claude.join("projects").join(name).join("memory")
 }
 
+/// Imports the topic files of a folder.
 fn topics(
     workspace: &Workspace,
     folder: &Path,
@@ -76,8 +78,9 @@ fn topics(
     Ok(())
 }
 
-/// An index of pointers says nothing of its own; older ones hold the memory
-/// itself and are taken.
+/// Returns the reason to skip a note: our own export, or an index that only
+/// points to other files. Older indexes contain the memory itself and are
+/// imported.
 fn not_a_topic(note: &Note) -> Option<&'static str> {
     let text = read_beyond(&note.file, 1 << 20)?;
     if export::is_ours(&text) {
@@ -93,8 +96,8 @@ fn not_a_topic(note: &Note) -> Option<&'static str> {
     index.then_some("it only points to the other files")
 }
 
-/// Agents' memories by scope: shared with the project, local to it, and the
-/// person's own.
+/// Returns the folders of agents' memories by scope: shared with the project,
+/// local to it, and the user's own.
 fn agent_folders(workspace: &Workspace, claude: &Path) -> Vec<(&'static str, PathBuf)> {
     let project = workspace.root().join(".claude");
     vec![
@@ -104,6 +107,7 @@ fn agent_folders(workspace: &Workspace, claude: &Path) -> Vec<(&'static str, Pat
     ]
 }
 
+/// Lists the folders of agents.
 fn agents(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let folders = entries.filter(|entry| entry.file_type().is_ok_and(|it| it.is_dir()));
@@ -112,6 +116,7 @@ fn agents(folder: &Path) -> Vec<PathBuf> {
     agents
 }
 
+/// Returns the name of a topic, by which links mean it.
 fn names(document: &Document) -> Vec<String> {
     let front = document.front_matter.as_ref();
     let name = front.and_then(|front| front.text("name"));

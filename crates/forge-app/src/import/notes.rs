@@ -1,6 +1,6 @@
-//! Notes that are Markdown already. The text below the front matter stays as it
-//! is, byte for byte, but for secrets and hidden characters; links by the old
-//! name still find the note.
+//! Imports Markdown notes. The text below the front matter is kept byte for
+//! byte, except for secrets and hidden characters; links by the old name still
+//! find the note.
 
 use std::path::{Path, PathBuf};
 
@@ -11,31 +11,32 @@ use crate::document::{self, Document, day_of};
 use crate::workspace::regular::{self, Links, Unreadable};
 use crate::workspace::{RelPath, Workspace};
 
-/// A note of some folder.
+/// A note in a folder that is imported.
 pub(super) struct Note {
     pub(super) file: PathBuf,
-    /// From the folder, with `/`.
+    /// Its path relative to the folder, with `/`.
     pub(super) name: String,
 }
 
-/// Where a kind of notes comes from and goes to.
+/// Origin and target of one kind of notes.
 pub(super) struct Kind<'a> {
     pub(super) source: &'static str,
-    /// Before the note's name in its id.
+    /// Prefix of the note's name in its id.
     pub(super) id: &'a str,
-    /// The folder of the workspace.
+    /// The target folder in the workspace.
     pub(super) folder: &'a str,
-    /// Whether folders of the source become folders here.
+    /// Whether folders of the source become folders in the workspace.
     pub(super) folders: bool,
-    /// Further names by which links may mean a note.
+    /// Additional names by which links mean a note.
     pub(super) names: fn(&Document) -> Vec<String>,
 }
 
+/// Folder levels and notes of the largest import.
 const DEPTH: usize = 8;
 const MOST: usize = 50_000;
 
-/// The notes below a folder that the options ask for, by name. Links and
-/// folders with a dot are passed over.
+/// Lists the notes of a folder that the options select, by name. Links and
+/// folders with a dot are skipped.
 pub(super) fn below(folder: &Path, options: &Options, report: &mut Report) -> Vec<Note> {
     let mut notes = Vec::new();
     let mut folders = vec![(folder.to_path_buf(), String::new(), DEPTH)];
@@ -69,6 +70,7 @@ pub(super) fn below(folder: &Path, options: &Options, report: &mut Report) -> Ve
         report.older += usize::from(old);
         !old
     });
+    // A limit keeps the newest notes, which are then sorted by name again.
     if let Some(limit) = options.limit {
         notes.sort_by_cached_key(|note| {
             (std::cmp::Reverse(modified(&note.file)), note.name.clone())
@@ -80,7 +82,7 @@ pub(super) fn below(folder: &Path, options: &Options, report: &mut Report) -> Ve
     notes
 }
 
-/// Imports one note, or says why not.
+/// Imports one note, or reports why not.
 pub(super) fn place(
     workspace: &Workspace,
     note: &Note,
@@ -106,7 +108,8 @@ pub(super) fn place(
     })
 }
 
-/// The text of a file beyond the workspace.
+/// Reads a file outside the workspace. Returns `None` after it has reported why
+/// the file is skipped.
 pub(super) fn read(workspace: &Workspace, file: &Path, report: &mut Report) -> Option<String> {
     let shown = file.display().to_string();
     let limit = workspace.config().index.max_file_bytes;
@@ -123,7 +126,7 @@ pub(super) fn read(workspace: &Workspace, file: &Path, report: &mut Report) -> O
     None
 }
 
-/// Names from outside become names by our rules.
+/// Derives the path of a note from its name.
 fn path(name: &str, kind: &Kind) -> Result<RelPath, Error> {
     let name = name.trim_end_matches(".md");
     let mut parts: Vec<String> = name
@@ -133,7 +136,7 @@ fn path(name: &str, kind: &Kind) -> Result<RelPath, Error> {
     if !kind.folders {
         parts = vec![parts.join("-")];
     }
-    // Where letters of both cases are the same, `memory.md` is an index.
+    // On a file system that ignores case, `memory.md` is `MEMORY.md`, an index.
     if let Some(last) = parts.last_mut()
         && last == "memory"
     {
@@ -143,14 +146,16 @@ fn path(name: &str, kind: &Kind) -> Result<RelPath, Error> {
     Ok(path.map_err(crate::workspace::Error::from)?)
 }
 
-/// The note with front matter that is ours to add to.
+/// Prepares a note: renames keys of its front matter that we use, and adds its
+/// names as aliases.
 fn prepared(text: &str, name: &str, kind: &Kind, stem: &str) -> String {
     let text = text.trim_start_matches('\u{feff}');
     let document = document::parse(text);
     let (head, body) = text.split_at(document.front_matter.as_ref().map_or(0, |it| it.span.end));
-    // `: ` would end a plain value of YAML.
+    // A `: ` would end a plain value of YAML.
     let mut head = head.replace("‹redacted: ", "‹redacted:");
-    // What says where a note comes from says so of the source as well.
+    // Keys of an earlier import describe the source's origin, and get a prefix
+    // so that ours do not collide with them.
     for key in PROVENANCE {
         let document = document::parse(head.as_str());
         let spans = document.front_matter.as_ref().map(|it| it.spans(&head));
@@ -176,6 +181,7 @@ fn prepared(text: &str, name: &str, kind: &Kind, stem: &str) -> String {
     format!("{head}{gap}{body}")
 }
 
+/// Adds names to the aliases of the front matter.
 fn with_aliases(head: String, names: Vec<String>) -> String {
     let document = document::parse(head);
     let mut aliases: Vec<String> = match &document.front_matter {
@@ -201,7 +207,7 @@ fn with_aliases(head: String, names: Vec<String>) -> String {
     document::apply(&document.text, vec![edit]).unwrap_or(document.text)
 }
 
-/// A folder that was named, or an error.
+/// Returns the folder. Fails if it is missing or a file.
 pub(super) fn folder(path: &Path) -> Result<&Path, Error> {
     let path_buf = || path.to_path_buf();
     match std::fs::metadata(path) {

@@ -1,8 +1,8 @@
-//! A conversation as one Markdown page: entries in their order, each under a
-//! heading of its own, within a size that always holds.
+//! Builds a Markdown page from a conversation: entries in their order, each
+//! under a heading of its own, within a fixed size.
 //!
-//! What people and agents said is text of its entry, whatever it looks like.
-//! What does not fit is named with how much it was.
+//! The words of people and agents are plain text of their entry, whatever they
+//! look like. A gap reports how many entries were dropped.
 
 use std::collections::VecDeque;
 
@@ -12,31 +12,33 @@ use jiff::tz::TimeZone;
 use crate::document::{self, Document};
 use crate::secrets;
 
-/// Bytes of a page: its beginning is kept and its end, since a session says
-/// first what it is for and last what came of it.
+/// Bytes of a page: its beginning and its end are kept, since a session states
+/// its purpose first and its results last.
 const HEAD: usize = 128 << 10;
 const TAIL: usize = 384 << 10;
 
 /// Bytes of one entry's text.
 const MOST_TEXT: usize = 16 << 10;
 
+/// Kind of an entry, which decides its heading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Prompt,
     Answer,
-    /// One line among others of its kind.
+    /// A tool call, one line among others.
     Tool,
-    /// The words that stand for what a client dropped from its context.
+    /// A summary that replaces context which a client dropped.
     Compacted,
-    /// The work of a helper, folded.
+    /// The work of a sub-agent, as one entry.
     SubAgent,
-    /// Something that was noted, under a title of its own.
+    /// A note, with a title of its own.
     Noted,
-    /// What a session came to.
+    /// A summary of the session.
     Summary,
 }
 
 impl Kind {
+    /// Returns the word that begins the heading.
     fn word(self) -> &'static str {
         match self {
             Kind::Prompt => "Prompt",
@@ -49,6 +51,7 @@ impl Kind {
         }
     }
 
+    /// Returns the level of the heading.
     fn level(self) -> usize {
         match self {
             Kind::Prompt | Kind::Noted | Kind::Summary => 2,
@@ -67,43 +70,45 @@ impl Kind {
     ];
 }
 
+/// An entry of a page.
 #[derive(Clone, Debug)]
 struct Entry {
     kind: Kind,
     when: Option<Timestamp>,
     /// Inert Markdown.
     text: String,
-    /// Behind the kind in the heading, inert.
+    /// Inert text after the kind in the heading.
     label: String,
-    /// The record that it comes from, for what is known only at the end.
+    /// The source record, for facts that are known only at the end.
     record: Option<u32>,
-    /// How many of its kind came before, and itself.
+    /// Position among the entries of its kind, from one.
     number: usize,
 }
 
-/// Which entry it is, for adding to it later.
+/// Id of an entry, for later changes to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct EntryId(usize);
 
-/// A page as it grows. Takes admitted text and makes it inert.
+/// A page that grows. It accepts admitted text and makes it inert.
 #[derive(Debug, Default)]
 pub(super) struct Page {
     head: Vec<Entry>,
     tail: VecDeque<Entry>,
     head_bytes: usize,
     tail_bytes: usize,
-    /// Once something was put behind the head, all of the rest is.
+    /// Set once an entry did not fit the head; all later ones go to the tail.
     head_full: bool,
     dropped: usize,
     counts: [usize; Kind::ALL.len()],
 }
 
 impl Page {
+    /// Adds an entry.
     pub(super) fn add(&mut self, kind: Kind, when: Option<Timestamp>, text: &str) -> EntryId {
         self.push(kind, when, String::new(), quoted(&cut(text, MOST_TEXT)))
     }
 
-    /// As [`Page::add`], with words for the heading.
+    /// Adds an entry as [`Page::add`] does, with a title in its heading.
     pub(super) fn add_titled(
         &mut self,
         kind: Kind,
@@ -115,20 +120,20 @@ impl Page {
         self.push(kind, when, label, quoted(&cut(text, MOST_TEXT)))
     }
 
-    /// A tool and what it was called with, as one line.
+    /// Adds a tool call as one line.
     pub(super) fn add_tool(&mut self, when: Option<Timestamp>, call: &str) -> EntryId {
         let call = one_line(call, 200);
         self.push(Kind::Tool, when, String::new(), call)
     }
 
-    /// Says which record an entry comes from.
+    /// Sets the source record of an entry.
     pub(super) fn comes_from(&mut self, id: EntryId, record: u32) {
         if let Some(entry) = self.entry(id) {
             entry.record = Some(record);
         }
     }
 
-    /// Adds a result to a tool's line, if that is still there.
+    /// Appends a result to the line of a tool call, if the page still has it.
     pub(super) fn result(&mut self, id: EntryId, result: &str) {
         let result = one_line(result, 240);
         if result.is_empty() {
@@ -140,7 +145,7 @@ impl Page {
         });
     }
 
-    /// Gives an entry another text.
+    /// Replaces the text of an entry.
     pub(super) fn replace(&mut self, id: EntryId, text: &str) {
         let text = quoted(&cut(text, MOST_TEXT));
         self.grow(id, |entry| entry.text = text);
@@ -150,24 +155,27 @@ impl Page {
         self.total() == 0
     }
 
+    /// Counts the entries of a kind, dropped ones included.
     pub(super) fn count(&self, kind: Kind) -> usize {
         self.counts[kind as usize]
     }
 
-    /// Entries that the page shows.
+    /// Returns the number of entries that the page shows.
     pub(super) fn shown(&self) -> usize {
         self.head.len() + self.tail.len()
     }
 
-    /// Entries that did not fit.
+    /// Returns the number of entries that did not fit.
     pub(super) fn dropped(&self) -> usize {
         self.dropped
     }
 
+    /// Returns the number of all entries.
     fn total(&self) -> usize {
         self.shown() + self.dropped
     }
 
+    /// Appends an entry to the head while it fits, then to the tail.
     fn push(
         &mut self,
         kind: Kind,
@@ -202,6 +210,7 @@ impl Page {
         id
     }
 
+    /// Changes an entry and updates the size.
     fn grow(&mut self, id: EntryId, change: impl FnOnce(&mut Entry)) {
         let in_head = id.0 < self.head.len();
         let Some(entry) = self.entry(id) else { return };
@@ -219,6 +228,8 @@ impl Page {
         self.shed();
     }
 
+    /// Drops the oldest entries of the tail until it fits. The last entry
+    /// always stays.
     fn shed(&mut self) {
         while self.tail_bytes > TAIL && self.tail.len() > 1 {
             let Some(entry) = self.tail.pop_front() else {
@@ -229,6 +240,7 @@ impl Page {
         }
     }
 
+    /// Returns an entry, unless it was dropped.
     fn entry(&mut self, id: EntryId) -> Option<&mut Entry> {
         if id.0 < self.head.len() {
             return self.head.get_mut(id.0);
@@ -237,8 +249,8 @@ impl Page {
         self.tail.get_mut(at)
     }
 
-    /// The page below its title. `remark` says what is special about the
-    /// record that an entry comes from.
+    /// Renders the page below its title. `remark` returns a remark about the
+    /// source record of an entry.
     pub(super) fn render(&self, remark: impl Fn(u32) -> Option<&'static str>) -> String {
         let mut out = String::with_capacity(self.head_bytes + self.tail_bytes);
         let mut last = None;
@@ -262,10 +274,13 @@ impl Page {
 }
 
 impl Entry {
+    /// Returns the size of the entry on the page, with its heading.
     fn bytes(&self) -> usize {
         self.text.len() + self.label.len() + 32
     }
 
+    /// Renders the entry. Consecutive tool calls share a heading, and the date
+    /// is written once a day.
     fn render(
         &self,
         out: &mut String,
@@ -310,7 +325,7 @@ impl Entry {
     }
 }
 
-/// How many entries a page has, read back from its Markdown.
+/// Counts the entries of a page from its Markdown.
 pub fn entries(page: &Document) -> usize {
     let mut entries = 0;
     for section in page.sections.iter().filter(|section| section.level > 1) {
@@ -329,13 +344,14 @@ pub fn entries(page: &Document) -> usize {
     entries
 }
 
-/// Text of an entry as Markdown that is only text. Fenced code stays code,
-/// with its indentation, inside of fences that nothing in it can close.
+/// Quotes a text as plain Markdown text. Fenced code stays code, with its
+/// indentation, inside a fence that nothing in it can close.
 pub(super) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 64);
     let mut prose = String::new();
     let mut lines = text.lines().peekable();
     let flush = |prose: &mut String, out: &mut String| {
+        // A link or an image in a conversation must not become one of the page.
         let inert = document::inert_block(prose).replace("](", "]\\(");
         prose.clear();
         if !inert.is_empty() {
@@ -363,6 +379,8 @@ pub(super) fn quoted(text: &str) -> String {
             out.push_str("\n\n");
         }
         let longest = code.iter().map(|line| longest_run(line)).max().unwrap_or(0);
+        // One backtick more than the longest run inside, so that no line of the
+        // code closes the fence.
         let marks = "`".repeat(longest.max(2) + 1);
         out.push_str(&format!("{marks}{}\n", language(info)));
         for line in code {
@@ -375,7 +393,7 @@ pub(super) fn quoted(text: &str) -> String {
     out
 }
 
-/// The mark, length and info string of a line that opens or closes code.
+/// Parses a line that opens or closes code: its mark, length and info string.
 fn fence(line: &str) -> Option<(char, usize, &str)> {
     let line = line.trim_end();
     let start = line.trim_start();
@@ -385,11 +403,13 @@ fn fence(line: &str) -> Option<(char, usize, &str)> {
     (length >= 3 && !info.contains('`')).then_some((mark, length, info))
 }
 
+/// Returns the length of the longest run of backticks.
 fn longest_run(line: &str) -> usize {
     let runs = line.split(|c| c != '`').map(str::len);
     runs.max().unwrap_or(0)
 }
 
+/// Returns the language of an info string, if it is a plain word.
 fn language(info: &str) -> &str {
     let word = info.split_whitespace().next().unwrap_or_default();
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '_' | '#' | '.');
@@ -400,7 +420,8 @@ fn language(info: &str) -> &str {
     }
 }
 
-/// A line of code without what would end it or drive a terminal.
+/// Removes characters from a line of code that would end it or control a
+/// terminal.
 fn visible(line: &str) -> String {
     let shown = line.trim_end_matches(['\r', ' ', '\t']).chars();
     shown
@@ -412,14 +433,14 @@ fn visible(line: &str) -> String {
         .collect()
 }
 
-/// Words for a heading: one line, inert, and not so long that nobody reads it.
+/// Formats a heading: one line, inert, with a limited length.
 pub(super) fn heading(text: &str, most: usize) -> String {
     let line = one_line(text, most);
     // A trailing `#` would be taken for the end of the heading.
     line.trim_end_matches(['#', ' ']).to_owned()
 }
 
-/// Text as one inert line of at most this many characters.
+/// Formats a text as one inert line of at most this many characters.
 pub(super) fn one_line(text: &str, most: usize) -> String {
     let mut chars = text.trim().chars();
     let mut line: String = chars.by_ref().take(most).collect();
@@ -430,7 +451,7 @@ pub(super) fn one_line(text: &str, most: usize) -> String {
     document::inert_line(&line).replace("](", "]\\(")
 }
 
-/// At most this many bytes, with a word on what is missing.
+/// Cuts a text to this many bytes, with a note of how much is missing.
 fn cut(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();
@@ -441,7 +462,8 @@ fn cut(text: &str, most: usize) -> String {
     format!("{kept}\n\n(… {left} more characters left out)")
 }
 
-/// What was seen to be an example by its end may pass for a secret without it.
+/// Redacts a text again after it was cut: a credential that its end marked as
+/// an example may look real without it.
 fn judged_anew(cut: &str) -> String {
     secrets::redact(cut).into_owned()
 }

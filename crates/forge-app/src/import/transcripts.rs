@@ -1,9 +1,9 @@
-//! Sessions that clients keep as JSON lines, as dated pages of knowledge: what
-//! was asked, what was answered, and which tools were used.
+//! Imports sessions that clients keep as JSON lines, as dated pages of
+//! knowledge: the prompts, the answers, and the tools that were used.
 //!
-//! A transcript is read once, line by line, and its page has a size, so that
-//! memory is bounded whatever the transcript's. What a client or a hook put in
-//! the person's mouth is left out; otherwise memory would feed on itself.
+//! A transcript is read once, line by line, and its page has a limit, so memory
+//! is bounded. Text that a client or a hook added to the user's prompts is
+//! removed; otherwise memory would import itself.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ mod tools;
 
 use find::{Found, name_of};
 
-/// Where clients keep their sessions.
+/// Folders in which clients keep their sessions.
 #[derive(Clone, Debug, Default)]
 pub struct Homes {
     /// Claude Code's folder, `~/.claude`.
@@ -35,17 +35,17 @@ pub struct Homes {
     pub codex: Option<PathBuf>,
 }
 
-/// A transcript's writer, told by its lines.
+/// Format of a transcript, detected from its lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
     Claude,
     Codex,
-    /// One that is known and not read.
+    /// A known format that is not supported.
     Other(&'static str),
 }
 
-/// Imports transcripts: those that are named, with all below a folder, or
-/// those of this workspace that the clients keep.
+/// Imports the named transcripts, or those of this workspace that the clients
+/// keep.
 pub fn run(
     workspace: &Workspace,
     paths: &[PathBuf],
@@ -58,7 +58,8 @@ pub fn run(
     } else {
         find::named(paths, &mut landing.report)?
     };
-    // The newest first, so that a limit keeps them; then by name, for order.
+    // Newest first, so that a limit keeps those; then by name, for a stable
+    // order.
     found.sort_by_cached_key(|it| (std::cmp::Reverse(modified(&it.path)), it.path.clone()));
     let mut imported = 0;
     for found in found {
@@ -72,7 +73,7 @@ pub fn run(
     landing.finish()
 }
 
-/// Imports one transcript, if there is something to import.
+/// Imports one transcript. Returns `true` if there was something to import.
 fn one(found: &Found, options: &Options, landing: &mut Landing) -> Result<bool, Error> {
     let shown = found.path.display().to_string();
     let skip = |report: &mut Report, why: String| {
@@ -120,41 +121,43 @@ fn one(found: &Found, options: &Options, landing: &mut Landing) -> Result<bool, 
     Ok(true)
 }
 
-/// A session as it is read: what it says about itself, and its page.
+/// A session while it is read: its metadata and its page.
 struct Session {
     format: Format,
     id: Option<String>,
-    /// The first record, for sessions without an id.
+    /// The first record, from which a session without an id gets one.
     first: Option<String>,
     cwd: Option<String>,
     branch: Option<String>,
     version: Option<String>,
-    /// A title that the client or the person gave.
+    /// A title from the client or the user.
     title: Option<String>,
-    /// Words of the first prompt.
+    /// The first words of the first prompt.
     prompt: Option<String>,
     started: Option<Timestamp>,
     ended: Option<Timestamp>,
     page: Page,
     tally: Tally,
-    /// What was left out, by what it was.
+    /// Number of texts that were left out, by kind.
     left_out: BTreeMap<&'static str, usize>,
-    /// Tools whose result has not come yet.
+    /// Tool calls without a result so far.
     waiting: BTreeMap<String, EntryId>,
-    /// Entries that a person took back, by their records.
+    /// Flags of the records on branches that the user abandoned.
     abandoned: Vec<bool>,
 }
 
-/// Results that are waited for at most; a client that never answers its tools
+/// Tool calls that wait for a result; a client that never answers its tools
 /// must not fill the memory.
 const MOST_WAITING: usize = 4096;
 
-/// Lines in which a format must show itself.
+/// Unknown lines after which a file is no transcript.
 const MOST_FOREIGN: usize = 64;
 
+/// A session, or the name of an unsupported format, and the result of reading.
 type ReadSession = (Result<Session, Option<&'static str>>, jsonl::Read);
 
 impl Session {
+    /// Returns a session without entries.
     fn new(format: Format) -> Session {
         Session {
             format,
@@ -175,12 +178,12 @@ impl Session {
         }
     }
 
-    /// Reads a transcript, or says whose it is.
+    /// Reads a transcript, or detects that its format is not supported.
     fn read(path: &Path) -> std::io::Result<ReadSession> {
         let mut reader: Option<Reader> = None;
         let mut foreign = None;
         let mut unknown = 0;
-        // The file of a helper holds nothing but its side of the talk.
+        // The file of a sub-agent contains only its side of the conversation.
         let is_helper = name_of(path).starts_with("agent-");
         let lines = jsonl::objects(path, |_, record| {
             if reader.is_none() {
@@ -198,6 +201,7 @@ impl Session {
                 Some(Reader::Codex(reader)) => reader.record(record),
                 None => {}
             }
+            // A file of another format is not read to its end.
             foreign.is_none() && unknown < MOST_FOREIGN
         })?;
         let session = match reader {
@@ -208,15 +212,17 @@ impl Session {
         Ok((session, lines))
     }
 
+    /// Redacts a text and counts what was removed.
     fn admit(&mut self, text: &str) -> String {
         admit_import(text, &mut self.tally)
     }
 
+    /// Counts a text that is left out.
     fn leave_out(&mut self, what: &'static str) {
         *self.left_out.entry(what).or_default() += 1;
     }
 
-    /// Notes when something happened.
+    /// Returns the time of a record, and extends the session to it.
     fn at(&mut self, record: &Value) -> Option<Timestamp> {
         let when = record["timestamp"].as_str().and_then(moment)?;
         self.started = Some(self.started.map_or(when, |started| started.min(when)));
@@ -224,7 +230,7 @@ impl Session {
         Some(when)
     }
 
-    /// Takes a word about the session, the first time it is said.
+    /// Sets a field of the session, unless it has a value.
     fn learn(&mut self, which: fn(&mut Session) -> &mut Option<String>, value: &Value) {
         if which(self).is_some() {
             return;
@@ -235,7 +241,8 @@ impl Session {
         }
     }
 
-    /// What a person asked, unless a client or a hook did.
+    /// Adds a prompt, without text that a client or a hook added. Returns
+    /// `None` if nothing remains.
     fn prompt(&mut self, when: Option<Timestamp>, text: &str) -> Option<EntryId> {
         let text = injected::without(text);
         if text.dropped {
@@ -245,7 +252,8 @@ impl Session {
             return None;
         }
         let text = self.admit(text.text.trim());
-        // `/clear` says little about what a session is for.
+        // A command such as `/clear` describes a session poorly, so a later
+        // prompt replaces it as the title.
         let telling = |text: &str| !text.starts_with('/');
         if self
             .prompt
@@ -260,6 +268,7 @@ impl Session {
         Some(self.page.add(Kind::Prompt, when, &text))
     }
 
+    /// Adds an answer, unless it is empty.
     fn answer(&mut self, when: Option<Timestamp>, text: &str) -> Option<EntryId> {
         if text.trim().is_empty() {
             return None;
@@ -268,12 +277,13 @@ impl Session {
         Some(self.page.add(Kind::Answer, when, &text))
     }
 
+    /// Adds a summary of compacted context.
     fn compacted(&mut self, when: Option<Timestamp>, text: &str) -> EntryId {
         let text = self.admit(text.trim());
         self.page.add(Kind::Compacted, when, &text)
     }
 
-    /// A call of a tool: its name and what it was mainly called with.
+    /// Adds a tool call: its name and its main argument.
     fn tool(
         &mut self,
         when: Option<Timestamp>,
@@ -293,13 +303,13 @@ impl Session {
         entry
     }
 
-    /// The head of what a tool gave, in the line of its call.
+    /// Adds the head of a tool's result to the line of its call.
     fn result(&mut self, id: Option<&str>, result: &Value, failed: bool) {
         let Some(entry) = id.and_then(|id| self.waiting.remove(id)) else {
             return;
         };
         let text = tools::result(result);
-        // All of it is admitted before it is cut.
+        // The whole result is redacted before it is cut.
         let text = self.admit(injected::without(&text).text.trim());
         let head = tools::head(&text);
         let head = if failed && !head.is_empty() {
@@ -310,7 +320,7 @@ impl Session {
         self.page.result(entry, &head);
     }
 
-    /// The page as a document.
+    /// Converts the page to a document.
     fn into_page(mut self, path: &Path, hash: String) -> Result<Incoming, Error> {
         let stem = name_of(path).trim_end_matches(".jsonl").to_owned();
         let source = match self.format {
@@ -319,8 +329,8 @@ impl Session {
         };
         let id = match (self.id.take(), self.first.take()) {
             (Some(id), _) if stem.contains(&id) => id,
-            // A session that was resumed may go on in another file under the
-            // same id.
+            // A resumed session may continue in another file under the same id,
+            // so the file is a part of the id.
             (Some(id), _) => format!("{id}/{stem}"),
             (None, Some(first)) => format!("{}/{stem}", short(&first)),
             (None, None) => stem,
@@ -359,7 +369,7 @@ impl Session {
         })
     }
 
-    /// A paragraph on where and when it was, and on what is not here.
+    /// Describes when and where the session took place, and what is left out.
     fn about(&self) -> String {
         let who = match self.format {
             Format::Codex => "Codex",
@@ -421,12 +431,13 @@ impl Session {
     }
 }
 
+/// The reader of a supported format.
 enum Reader {
     Claude(claude::Reader),
     Codex(codex::Reader),
 }
 
-/// Whose record it is; none where many could have written it.
+/// Detects the format of a record; `None` if several could have written it.
 fn format(record: &Value) -> Option<Format> {
     let kind = record["type"].as_str().unwrap_or_default();
     let has = |key: &str| record.get(key).is_some();
@@ -466,7 +477,7 @@ fn format(record: &Value) -> Option<Format> {
     }
 }
 
-/// `1 prompt`, `2 prompts`; also for `summary`.
+/// Formats a count: `1 prompt`, `2 prompts`; also for `summary`.
 pub(super) fn counted(count: usize, name: &str) -> String {
     match (count, name.strip_suffix('y')) {
         (1, _) => format!("1 {name}"),
@@ -475,7 +486,7 @@ pub(super) fn counted(count: usize, name: &str) -> String {
     }
 }
 
-/// A block of front matter.
+/// Builds a block of front matter.
 pub(super) fn front(entries: &[(&str, &str)]) -> String {
     let mut head = String::new();
     for (key, value) in entries {

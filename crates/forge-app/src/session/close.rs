@@ -1,8 +1,9 @@
-//! The end of a session: the maps of what was touched are refreshed, state, log
-//! and decisions are recorded, links are verified, and all of it is read again
-//! to see that it is there. What was touched is known by the time of the last
-//! record, so the record comes after its maps: whoever was cut off in between
-//! finds the same files touched when the session is ended once more.
+//! Closes a session: refreshes the maps of touched files, records state, log
+//! and decisions, verifies links, and reads all of it back.
+//!
+//! The time of the last record decides which files count as touched, so the
+//! record is written after the maps: if the close is interrupted in between, a
+//! second one finds the same files touched.
 
 use std::path::Path;
 use std::time::Duration;
@@ -29,7 +30,7 @@ use crate::thresholds::{CONSOLIDATE_NAG_DAYS, MAX_DECISION_LINES};
 use crate::upkeep::resummarize;
 use crate::workspace::{self, RelPath, Role, Tree, Workspace};
 
-/// A session that ends.
+/// A request to close a session.
 #[derive(Debug, Clone)]
 pub struct SessionClosing<'a> {
     pub ending: SessionEnding<'a>,
@@ -38,22 +39,22 @@ pub struct SessionClosing<'a> {
     pub now: Timestamp,
 }
 
-/// How it is known that a session ends.
+/// The way in which a session's end became known.
 #[derive(Debug, Clone)]
 pub enum SessionEnding<'a> {
-    /// An agent or a person describes it. It stays noted as open until its client
-    /// reports the end, which then finds the description.
+    /// An agent or a person describes it. The session stays open until its
+    /// client reports the end, which then finds the description.
     Described {
         record: Box<Record>,
         /// The files that were worked on; by their times where they are not named.
         touched: Option<Vec<RelPath>>,
     },
-    /// A client reports it. What has no description is captured from git, which
-    /// may take so long.
+    /// A client reports it. A session without a description is captured from
+    /// git, which may take this long.
     Reported { reason: &'a str, git_wait: Duration },
 }
 
-/// What was written down at the end of a session.
+/// What the end of a session recorded.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionReport {
     pub recorded: Recorded,
@@ -66,27 +67,27 @@ pub struct SessionReport {
     pub pages: usize,
     /// Mentions of touched files' words that became links.
     pub linked: usize,
-    /// `file:line: [[link]]` of links that lead nowhere.
+    /// Links to missing files, as `file:line: [[link]]`.
     pub broken: Vec<String>,
     pub untracked: Untracked,
     pub ideas: usize,
     pub notes: Vec<String>,
-    /// What was to be done and is not there.
+    /// Parts that should have been written and are missing.
     pub incomplete: Vec<String>,
-    /// How long ago the state was written, where that counts as stale and a
-    /// client reported the end.
+    /// Age of the state, where it counts as stale and a client reported the
+    /// end.
     pub stale_for: Option<String>,
 }
 
-/// What to do about a file of decisions that is nearly full. The last run may
-/// have been a moment ago, which is no reason to wait.
+/// Command that shortens a file of decisions that is nearly full. It passes
+/// `--force`, because a run a moment ago is no reason to wait.
 pub(crate) const SHORTEN: &str = "memory-forge consolidate --fix --force";
-/// What to say where that would not help.
+/// Advice where that command would not help.
 pub(crate) const SHORTEN_BY_HAND: &str =
     "it is not filled by old decisions, so a person has to shorten it";
 
-/// Writes down that a session ended. None where there is neither a manifest nor
-/// any state: nothing is written.
+/// Closes a session. Returns `None` where there is neither a manifest nor any
+/// state; then nothing is written.
 pub fn close_session(
     mind: &Mind<'_>,
     closing: &SessionClosing<'_>,
@@ -101,13 +102,14 @@ pub fn close_session(
     };
     let is_clean = report.as_ref().is_some_and(|it| it.incomplete.is_empty());
     if let (true, Some(folder)) = (is_clean, closing.log_folder) {
-        // The log is optional: an error is not worth a word.
+        // The log is optional, so an error is dropped.
         let _ = log_close(folder, workspace, now);
     }
     Ok(report)
 }
 
-/// Keeps what would be lost with the session, for the next one.
+/// Records a reported end, and captures for the next session what would be
+/// lost.
 fn report_end(
     mind: &Mind<'_>,
     reason: &str,
@@ -131,7 +133,7 @@ fn report_end(
     Ok(Some(report))
 }
 
-/// Records what is said of the session, and everything that follows from it.
+/// Records the description of a session and everything that follows from it.
 fn describe(
     workspace: &Workspace,
     mind: &Mind<'_>,
@@ -154,7 +156,8 @@ fn describe(
             None => touched(tree, mind),
         };
     }
-    // Maps that cannot be drawn are no reason to lose what the session says.
+    // An error in the maps must not lose the description of the session: it is
+    // kept and reported at the end.
     let maps = match &manifest {
         Some(manifest) => keep_maps(workspace, manifest, now, &mut ended),
         None => Ok(()),
@@ -183,12 +186,13 @@ fn describe(
     Ok(Some(ended))
 }
 
+/// Returns `true` if the record describes nothing.
 fn says_nothing(record: &Record) -> bool {
     record.state.is_empty() && record.decisions.is_empty() && record.session.is_none()
 }
 
-/// The entry of a session that nobody closed: without it, the next start would
-/// say so again.
+/// Builds the log entry of a session that was not closed; without it, the next
+/// start would report it again.
 fn left_open(touched: &[RelPath]) -> NewSession {
     NewSession {
         captured: Some(Captured {
@@ -199,7 +203,7 @@ fn left_open(touched: &[RelPath]) -> NewSession {
     }
 }
 
-/// Notes that were written since the last session was closed.
+/// Lists the notes that were written since the last session was closed.
 fn touched(tree: &Tree, mind: &Mind<'_>) -> Vec<RelPath> {
     let Some(closed) = closed_at(mind) else {
         return Vec::new();
@@ -213,7 +217,7 @@ fn touched(tree: &Tree, mind: &Mind<'_>) -> Vec<RelPath> {
         .collect()
 }
 
-/// Links and closets of what was touched.
+/// Updates links and closets of the touched notes.
 fn keep_maps(
     workspace: &Workspace,
     manifest: &Manifest,
@@ -244,9 +248,9 @@ fn keep_maps(
     Ok(())
 }
 
-/// What follows from the record as well as from the notes: the state's own
-/// closets, summaries, the manifest. It looks at all there is, so it is the
-/// same whenever it is done.
+/// Updates what depends on the record as well as on the notes: the state's own
+/// closets, summaries, the manifest. It considers all files, so it is
+/// idempotent.
 fn list_and_check(
     workspace: &Workspace,
     mind: &Mind<'_>,
@@ -257,11 +261,13 @@ fn list_and_check(
 ) -> Result<(), Error> {
     if manifest.mode() == Mode::Full {
         let hubs = hubs_of(workspace, manifest);
-        // They are a part of a managed workspace only once it has them.
+        // The state files are a hub only once they have closets: a close never
+        // creates the first ones.
         let has = |hub: &Hub| hub.is_memory() && workspace.absolute(&hub.closets()).is_file();
         let hubs: Vec<&Hub> = hubs.iter().filter(|it| has(it)).collect();
         refresh_closets(workspace, &hubs, now, ended)?;
     }
+    // Summaries of an older format are for `manifest refresh` and `upgrade`.
     let current = manifest.summary_format() >= Some(SUMMARY_FORMAT);
     if manifest.mode() == Mode::Full && current {
         let plan = resummarize::plan(workspace, false)?;
@@ -276,7 +282,8 @@ fn list_and_check(
     if mind.layout() == Layout::Manifest && workspace.absolute(&archive).is_file() {
         ended.manifest |= list_log_archive(workspace, &archive, &state, now)?;
     }
-    // What was written just now may link as well.
+    // The vault is read again, because the entries that were just written may
+    // contain links.
     let report = links::check(&Vault::read(workspace));
     let broken = report.missing();
     ended.broken = broken
@@ -285,6 +292,7 @@ fn list_and_check(
     Ok(())
 }
 
+/// Refreshes the closets of some hubs.
 fn refresh_closets(
     workspace: &Workspace,
     hubs: &[&Hub],
@@ -297,7 +305,8 @@ fn refresh_closets(
         dry_run: false,
         draw_graph: false,
     };
-    // Without the lock of a bulk run: a session ends whoever else builds.
+    // Without the lock of a bulk run: a session must end even while another
+    // process builds.
     let built = closets::build(workspace, &request, now, |_| {})?;
     ended.manifest |= built.listed > 0;
     for (hub, report) in built.hubs {
@@ -310,7 +319,7 @@ fn refresh_closets(
     Ok(())
 }
 
-/// Lists the archive of the log in Tier 3.
+/// Lists the archive of the session log in Tier 3 of the manifest.
 fn list_log_archive(
     workspace: &Workspace,
     archive: &RelPath,
@@ -318,7 +327,7 @@ fn list_log_archive(
     now: Timestamp,
 ) -> Result<bool, Error> {
     let path = archive.as_str();
-    // Beside the state, its name is enough.
+    // Next to the state, its stem is enough for a link.
     let target = if archive.parent() == state.parent() {
         archive.stem()
     } else {
@@ -339,6 +348,7 @@ fn list_log_archive(
     Ok(listed)
 }
 
+/// Adds remarks about a nearly full file of decisions and about consolidation.
 fn remarks(
     workspace: &Workspace,
     mind: &Mind<'_>,
@@ -365,8 +375,9 @@ fn remarks(
     }
 }
 
-/// Whether it is time to consolidate. A manifest is rewritten often, so that
-/// the oldest day that the state knows tells its age as well.
+/// Returns a reminder if it is time to consolidate. A manifest is rewritten
+/// often, so the oldest date in the state files shows the age of the workspace
+/// as well.
 fn consolidate_nag(workspace: &Workspace, mind: &Mind<'_>, now: Timestamp) -> Option<String> {
     let today = day_of(now);
     let written = std::fs::metadata(workspace.absolute(&manifest::path())).ok()?;
@@ -397,7 +408,7 @@ fn consolidate_nag(workspace: &Workspace, mind: &Mind<'_>, now: Timestamp) -> Op
     }
 }
 
-/// Reads everything again, as the next session will.
+/// Reads everything back as the next session will, and lists what is missing.
 fn self_test(
     workspace: &Workspace,
     mind: &Mind<'_>,
@@ -431,7 +442,7 @@ fn self_test(
 }
 
 impl SessionReport {
-    /// `Session closed.` and a line for each part.
+    /// Renders `Session closed.` and a line for each part.
     pub fn render(&self) -> String {
         let mut lines = vec!["Session closed.".to_owned()];
         if let Some(path) = &self.state {

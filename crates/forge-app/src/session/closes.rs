@@ -1,6 +1,6 @@
-//! The log of sessions that were closed, in the folder that a client gives its
-//! plugin. It is no part of a workspace and never needed: what cannot be
-//! written is left out, and a missing log is an empty one.
+//! Maintains the log of closed sessions, in the folder that a client gives its
+//! plugin. It is not a part of a workspace and never required: a line that
+//! cannot be written is dropped, and a missing log is an empty one.
 
 use std::path::Path;
 
@@ -8,19 +8,20 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::workspace::{self, Backup, OutsideChange, OutsideFile, Workspace, change_outside};
 
-/// The name that other tools read it under.
+/// File name of the log, which other tools read.
 pub const FILE: &str = "session-closes.log";
 
-/// Older lines go.
+/// Lines that the log keeps; older ones are dropped.
 const MAX_LINES: usize = 1_000;
 
-/// A command and the client's own event may both tell of one close.
+/// Time within which two lines describe one close: a command and the client's
+/// own event may both report it.
 const SAME_CLOSE: SignedDuration = SignedDuration::from_mins(5);
 
-/// Another session may write at the same moment.
+/// Attempts to write, since another session may write at the same moment.
 const TRIES: usize = 3;
 
-/// Adds a line for a workspace whose session was closed cleanly.
+/// Appends a line for a workspace whose session was closed cleanly.
 pub(super) fn log_close(
     folder: &Path,
     workspace: &Workspace,
@@ -36,6 +37,7 @@ pub(super) fn log_close(
     }
 }
 
+/// Appends the line once, unless the last one describes the same close.
 fn append(folder: &Path, workspace: &Workspace, now: Timestamp) -> Result<(), workspace::Error> {
     let file = OutsideFile {
         base: folder.to_owned(),
@@ -63,14 +65,15 @@ fn append(folder: &Path, workspace: &Workspace, now: Timestamp) -> Result<(), wo
     change_outside(&[change], &[])
 }
 
-/// When a line says that this workspace was closed.
+/// Parses when this workspace was closed; `None` for a line of another one.
 fn closed_at(line: &str, name: &str) -> Option<Timestamp> {
     let (when, rest) = line.split_once("  ")?;
     let (whose, _) = rest.rsplit_once("  ")?;
     (whose == name).then(|| when.parse().ok()).flatten()
 }
 
-/// The name of the folder as a field of one line; two spaces part the fields.
+/// Returns the name of the folder as a field of one line; two spaces separate
+/// the fields.
 fn name_of(workspace: &Workspace) -> String {
     let name = workspace.root().file_name().unwrap_or_default();
     let name = name.to_string_lossy();

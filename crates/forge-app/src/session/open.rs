@@ -1,5 +1,5 @@
-//! A session begins, and the one before it is closed if it was left open: not
-//! every client reports that a session ends.
+//! Opens a session, and closes the one before it if it is still open: not every
+//! client reports the end of a session.
 
 use std::time::Duration;
 
@@ -11,43 +11,43 @@ use crate::mind::{Captured, Error, File, Log, Mind, NewSession};
 use crate::state_files::MIND_FOLDER;
 use crate::workspace::{RelPath, git};
 
-/// The session that is open now: id, start and commit.
+/// File that describes the open session: id, start and commit.
 const OPEN: &str = ".mind/.open-session";
 
-/// Bytes of state after the last compression.
+/// File with the size of the state after the last compression.
 const COMPRESSED: &str = ".mind/.compressed";
 const MIN_GROWTH_BYTES: u64 = 4_096;
-/// Beyond this, compressing takes longer than a start may; `mind compress`
-/// does it.
+/// State size above which compressing takes longer than a start may; `mind
+/// compress` does it.
 const MAX_BYTES_AT_START: u64 = 512 << 10;
 
-/// A log written to within this many seconds describes the session.
+/// A log written within this many seconds describes the session.
 const FRESH_LOG_SECONDS: i64 = 30 * 60;
 
-/// Entries of the logs of hooks that a new session is given.
+/// Entries of each hook log that a new session receives.
 const MAX_RECENT: usize = 5;
 
-/// A session that a client reports to begin.
+/// A report of a client that a session begins.
 #[derive(Debug, Clone, Copy)]
 pub struct SessionOpening<'a> {
     pub id: &'a str,
     pub reason: StartReason,
-    /// How long git may take to list what changed. A session about which it did
-    /// not answer stays open, and the next start asks again.
+    /// How long git may take to list what changed. If it does not answer in
+    /// time, the session stays open and the next start tries again.
     pub git_wait: Duration,
     pub now: Timestamp,
 }
 
-/// What a new session should know of those before it.
+/// News of earlier sessions, for a new one.
 #[derive(Debug, Default)]
 pub struct SessionNews {
     pub lines: Vec<String>,
-    /// What could not be done. It is no reason to withhold the rest.
+    /// What failed. It does not withhold the rest.
     pub problems: Vec<Error>,
 }
 
-/// Notes that a session began, closes one that was left open, archives what has
-/// grown old, and returns what happened since.
+/// Opens a session: closes one that was left open, archives old entries, and
+/// returns what happened since.
 pub fn open_session(mind: &Mind<'_>, opening: &SessionOpening<'_>) -> SessionNews {
     let mut news = SessionNews::default();
     if mind.exists() {
@@ -59,10 +59,12 @@ pub fn open_session(mind: &Mind<'_>, opening: &SessionOpening<'_>) -> SessionNew
             news.problems.push(error);
         }
     }
-    // A second layout hides what was written to it, so it is never passed over.
+    // A second layout hides what was written to it, so it is always reported.
     news.lines.extend(mind.two_layouts());
     // Both sides are shown as they are; only people can decide.
     news.lines
+        // Both sides of the merge are shown as they are: only a person can
+        // decide.
         .extend(mind.unmerged().iter().map(|(path, line)| {
             format!("{path}:{line} has an unfinished git merge in it; ask which side holds")
         }));
@@ -70,10 +72,10 @@ pub fn open_session(mind: &Mind<'_>, opening: &SessionOpening<'_>) -> SessionNew
     news
 }
 
-/// Closes the session before, and notes that this one is open.
+/// Closes the previous session, and records that this one is open.
 fn begin(mind: &Mind<'_>, opening: &SessionOpening<'_>) -> Result<Option<String>, Error> {
     let open = OpenSession::read(mind);
-    // The same session goes on after a compaction.
+    // A start after a compaction continues the session, whatever its id.
     let continues = open.as_ref().is_some_and(|it| it.id == opening.id)
         || opening.reason == StartReason::Compact;
     if continues {
@@ -92,8 +94,8 @@ fn begin(mind: &Mind<'_>, opening: &SessionOpening<'_>) -> Result<Option<String>
     Ok(line)
 }
 
-/// Archives old entries once the files have grown. What cannot be made smaller
-/// is not tried again until it has grown some more.
+/// Archives old entries once the files have grown. If they cannot be made
+/// smaller, the next attempt waits for further growth.
 fn compress(mind: &Mind<'_>, now: Timestamp) -> Result<(), Error> {
     let path = RelPath::new(COMPRESSED)?;
     let before = mind.state_bytes();
@@ -111,7 +113,7 @@ fn compress(mind: &Mind<'_>, now: Timestamp) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the newest tasks and what each helper did last.
+/// Lists the newest tasks and the last action of each sub-agent.
 fn recent_work(mind: &Mind<'_>) -> Vec<String> {
     let tasks = mind.events(Log::Tasks);
     let newest = tasks.iter().rev().take(MAX_RECENT).rev();
@@ -125,12 +127,13 @@ fn recent_work(mind: &Mind<'_>) -> Vec<String> {
     lines
 }
 
+/// Returns `true` if the file is in the folder.
 fn is_below(file: &str, folder: &str) -> bool {
     let inside = file.strip_prefix(folder);
     inside.is_some_and(|it| it.starts_with('/'))
 }
 
-/// The session that is open, as it was noted at its start.
+/// The open session, as recorded at its start.
 pub(super) struct OpenSession {
     id: String,
     started: Timestamp,
@@ -138,6 +141,7 @@ pub(super) struct OpenSession {
 }
 
 impl OpenSession {
+    /// Reads the record of the open session; `None` without one.
     pub(super) fn read(mind: &Mind<'_>) -> Option<OpenSession> {
         let bytes = mind.workspace().read(&RelPath::new(OPEN).ok()?).ok()?;
         let value: Value = serde_json::from_slice(&bytes).ok()?;
@@ -148,6 +152,7 @@ impl OpenSession {
         })
     }
 
+    /// Writes the record of the open session.
     fn write(&self, mind: &Mind<'_>) -> Result<(), Error> {
         let value =
             json!({ "id": self.id, "started": self.started.to_string(), "commit": self.commit });
@@ -156,8 +161,8 @@ impl OpenSession {
         Ok(())
     }
 
-    /// Writes an entry for a session that changed files and that has no
-    /// description yet. Returns a line about it.
+    /// Writes a log entry for a session that changed files and has no
+    /// description yet, and removes its record. Returns a line about it.
     pub(super) fn close(
         &self,
         mind: &Mind<'_>,
@@ -173,6 +178,8 @@ impl OpenSession {
             let root = mind.workspace().root();
             let commit = self.commit.as_deref();
             let mut files = git::changed_since(root, commit, self.started, git_wait)?;
+            // The program writes these files itself, so they are no sign of
+            // work.
             files.retain(|file| !is_below(file, MIND_FOLDER));
             if !files.is_empty() {
                 let count = files.len();

@@ -1,5 +1,5 @@
-//! A file goes to the archive: the manifest lists it in Tier 3 with the reason,
-//! its hub and its closets say so, and the file itself stays where it is.
+//! Archives a file: the manifest lists it in Tier 3 with the reason, its hub
+//! and its closets are marked, and the file itself is not moved.
 
 use jiff::Timestamp;
 
@@ -10,7 +10,7 @@ use crate::routing::layout::{self, StateFile};
 use crate::routing::manifest::{self, Manifest, New, Part};
 use crate::workspace::{Error, Proposal, RelPath, Role, Workspace, role_in};
 
-/// What archiving a file would change. Nothing where it is archived already.
+/// Plans to archive a file. The proposal is empty if it is archived already.
 pub fn plan(
     workspace: &Workspace,
     file: &RelPath,
@@ -94,7 +94,8 @@ pub fn plan(
     Ok(proposal)
 }
 
-/// Sets `status: archived` in the entries of closets that are meant.
+/// Returns the edits that set `status: archived` in the selected closet
+/// entries.
 fn statuses(text: &str, is: impl Fn(&str) -> bool) -> Vec<Edit> {
     let document = document::parse(text);
     let mut edits = Vec::new();
@@ -127,7 +128,8 @@ fn statuses(text: &str, is: impl Fn(&str) -> bool) -> Vec<Edit> {
                 found = true;
                 break;
             }
-            // Fields stand above whatever else an entry holds.
+            // Fields come before the other lines of an entry, so a new one goes
+            // below the last field.
             if bare.split_once(':').is_some() && !content.trim().starts_with("<!--") {
                 last = at + line.len();
             }

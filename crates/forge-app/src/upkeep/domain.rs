@@ -1,4 +1,4 @@
-//! A new domain: a folder with its closets, and its rows in the manifest.
+//! Adds a domain: a folder with its closets, and its rows in the manifest.
 
 use super::resummarize::hub_summary;
 use super::{planned_hub, propose};
@@ -7,7 +7,7 @@ use crate::routing::closets::build;
 use crate::routing::manifest::{self, Manifest, Mode, New, Part};
 use crate::workspace::{Error, Move, Proposal, RelPath, Workspace, slug};
 
-/// Names under which nothing is found again.
+/// Names of folders in which nothing is found again.
 const CATCH_ALLS: [&str; 20] = [
     "all",
     "anything",
@@ -30,7 +30,7 @@ const CATCH_ALLS: [&str; 20] = [
     "unsorted",
     "various",
 ];
-/// Folders that mean something already.
+/// Folder names that have a meaning already.
 const TAKEN: [&str; 6] = [
     "archive",
     "knowledge",
@@ -40,25 +40,26 @@ const TAKEN: [&str; 6] = [
     "target",
 ];
 
+/// A plan to add a domain.
 #[derive(Debug)]
 pub struct Plan {
     pub folder: RelPath,
     pub proposal: Proposal,
     /// Domains with nearly the same name.
     pub similar: Vec<String>,
-    /// Links that are written anew because files move.
+    /// Number of links that are rewritten because files move.
     pub links: usize,
-    /// File and line of links that could not be.
+    /// File and line of links that could not be rewritten.
     pub left_alone: Vec<(RelPath, usize)>,
     pub exists: bool,
 }
 
-/// Whether a folder of this name holds what nobody sorted.
+/// Returns `true` if a folder of this name holds unsorted files.
 pub fn is_catch_all(name: &str) -> bool {
     CATCH_ALLS.contains(&name.to_lowercase().as_str())
 }
 
-/// What adding a domain would change. A name with a slash says where it lies.
+/// Plans to add a domain. A name with a slash states its parent folder.
 pub fn plan(workspace: &Workspace, name: &str, files: &[RelPath]) -> Result<Plan, Error> {
     super::refuse(name)?;
     let manifest = super::manifest(workspace)?;
@@ -71,7 +72,7 @@ pub fn plan(workspace: &Workspace, name: &str, files: &[RelPath]) -> Result<Plan
         .rsplit('/')
         .next()
         .unwrap_or(name);
-    // A folder that is there keeps its name, whatever it is.
+    // An existing folder keeps its name, whatever it is.
     let exact = RelPath::new(&match &told {
         Some(parent) => format!("{parent}/{name}"),
         None => name.to_owned(),
@@ -134,7 +135,7 @@ pub fn plan(workspace: &Workspace, name: &str, files: &[RelPath]) -> Result<Plan
     Ok(plan)
 }
 
-/// The page of the hub, then the manifest's rows.
+/// Adds the page of the hub, then the rows of the manifest.
 fn register(
     workspace: &Workspace,
     manifest: &Manifest,
@@ -164,6 +165,8 @@ fn register(
     if !listed && workspace.absolute(&page).symlink_metadata().is_err() {
         plan.proposal.add(page, None, text);
     }
+    // Existing notes are described at once: a domain with empty closets would
+    // be the next finding.
     if !listed && manifest.mode() == Mode::Full {
         // Notes that are there are described at once: a domain whose closets
         // are empty is the next finding.
@@ -209,7 +212,8 @@ fn register(
     Ok(())
 }
 
-/// The one folder of this name that has notes already: they are what is meant.
+/// Returns the only folder of this name that has notes, which is the one that
+/// is meant.
 fn of_that_name(workspace: &Workspace, slug: &str) -> Option<RelPath> {
     let mut folders: Vec<RelPath> = workspace
         .tree()
@@ -227,7 +231,7 @@ fn of_that_name(workspace: &Workspace, slug: &str) -> Option<RelPath> {
     }
 }
 
-/// The folder in which most domains lie; none for the root.
+/// Returns the folder that contains most domains; `None` for the root.
 fn beside(domains: &[String]) -> Option<RelPath> {
     let mut parents: Vec<(Option<RelPath>, usize)> = Vec::new();
     for domain in domains {
@@ -242,6 +246,7 @@ fn beside(domains: &[String]) -> Option<RelPath> {
     first.0
 }
 
+/// Plans the moves of files into the folder.
 fn moves(folder: &RelPath, files: &[RelPath]) -> Result<Vec<Move>, Error> {
     let mut moves = Vec::new();
     for from in files {
@@ -254,7 +259,7 @@ fn moves(folder: &RelPath, files: &[RelPath]) -> Result<Vec<Move>, Error> {
     Ok(moves)
 }
 
-/// Whether two names are easily taken for one another.
+/// Returns `true` if two names are easily confused.
 fn is_near(a: &str, b: &str) -> bool {
     let long = a.len().min(b.len()) >= 4;
     a != b

@@ -1,10 +1,10 @@
-//! A first order for notes that have none: which folders become domains, what
+//! Plans a first order for unsorted notes: which folders become domains, what
 //! moves where, what is stale, what contradicts itself, and which notes should
-//! know of each other, as one plan that a person edits and applies.
+//! link to each other, as one plan that a person edits and applies.
 //!
-//! The plan is TOML: a name with any character is quoted exactly, a line is
-//! one step and can be deleted, and what cannot be read is told with its line.
-//! Nothing is moved that is not in the plan, and all of it is one change.
+//! The plan is TOML: a name with any character is quoted exactly, a line is one
+//! step and can be deleted, and an error is reported with its line. Only files
+//! in the plan are moved, and all of it is one change.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -28,16 +28,16 @@ mod reference;
 
 pub use look::{look, loose_notes};
 
-/// Where a plan is written unless told otherwise.
+/// Default file name of a plan.
 pub const FILE: &str = "memory-forge-plan.toml";
 const VERSION: u32 = 1;
 
-/// All paths are as they are before anything moves.
+/// A plan. All its paths are those before anything moves.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     pub version: u32,
-    /// What the work is about, for the files of a new workspace.
+    /// The subject of the work, for the files of a new workspace.
     #[serde(default)]
     pub about: String,
     #[serde(default)]
@@ -48,19 +48,21 @@ pub struct Plan {
     pub archive: Vec<Stale>,
     #[serde(default)]
     pub links: Vec<Lateral>,
-    /// Folders that hold whatever fits nowhere else; the moves empty them.
+    /// Folders of unsorted files, which the moves empty.
     #[serde(default)]
     pub catch_alls: Vec<String>,
-    /// What kind of reference a note is; applying skips them.
+    /// Notes by the kind of reference that they are. Applying the plan skips
+    /// them.
     #[serde(default)]
     pub references: Vec<Reference>,
-    /// For a person to decide; applying skips them.
+    /// Conflicts for a person to resolve. Applying the plan skips them.
     #[serde(default)]
     pub conflicts: Vec<Conflict>,
     #[serde(default)]
     pub unsorted: Vec<String>,
 }
 
+/// A folder that becomes a domain.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Domain {
@@ -70,6 +72,7 @@ pub struct Domain {
     pub about: String,
 }
 
+/// A file that moves.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MoveTo {
@@ -79,6 +82,7 @@ pub struct MoveTo {
     pub why: String,
 }
 
+/// A note that appears stale and is archived.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stale {
@@ -86,7 +90,7 @@ pub struct Stale {
     pub reason: String,
 }
 
-/// A note that is looked things up in.
+/// A note that people look things up in.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reference {
@@ -95,7 +99,7 @@ pub struct Reference {
     pub kind: String,
 }
 
-/// Words in a note that name a note of another domain.
+/// A text in a note that names a note of another domain.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lateral {
@@ -105,6 +109,7 @@ pub struct Lateral {
     pub to: String,
 }
 
+/// Notes that may contradict each other.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Conflict {
@@ -113,12 +118,13 @@ pub struct Conflict {
 }
 
 impl Plan {
+    /// Returns `true` if the plan has no steps.
     pub fn is_empty(&self) -> bool {
         let steps = self.domains.len() + self.moves.len() + self.archive.len() + self.links.len();
         steps == 0
     }
 
-    /// Reads a plan that a person may have edited.
+    /// Parses a plan that a person may have edited.
     pub fn parse(text: &str, name: &str) -> Result<Plan, Error> {
         let plan: Plan = toml::from_str(text).map_err(|e| {
             let message = e.to_string();
@@ -135,7 +141,7 @@ impl Plan {
         }
     }
 
-    /// The plan as a file, one step a line.
+    /// Renders the plan as a file, one step a line.
     pub fn render(&self, name: &str) -> String {
         let mut out = format!(
             "# What `memory-forge init --organise` proposes. Nothing has been changed yet.\n\
@@ -235,11 +241,12 @@ impl Plan {
     }
 }
 
+/// Quotes a text as a TOML string.
 fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
 
-/// What applying a plan would change, and what of it cannot be done.
+/// The changes of a plan, with remarks about steps that cannot be done.
 #[derive(Debug)]
 pub struct Applied {
     pub proposal: Proposal,
@@ -247,14 +254,13 @@ pub struct Applied {
     pub remarks: Vec<String>,
 }
 
-/// Turns a plan into changes. Nothing is written.
+/// Converts a plan to changes, without writing.
 pub fn apply(workspace: &Workspace, plan: &Plan, now: Timestamp) -> Result<Applied, Error> {
     changes(workspace, plan, now, false)
 }
 
-/// Starts a workspace: the files that every session reads, and the folders
-/// that hold notes as domains where they are. Nothing moves; the plan of
-/// [`look`] is for that.
+/// Plans a new workspace: the files that every session reads, and the existing
+/// folders of notes as domains. Nothing moves; the plan of [`look`] does that.
 pub fn begin(workspace: &Workspace, about: &str, now: Timestamp) -> Result<Applied, Error> {
     let found = look(workspace, now);
     let stays = |folder: &str| workspace.root().join(folder).is_dir();
@@ -271,13 +277,16 @@ pub fn begin(workspace: &Workspace, about: &str, now: Timestamp) -> Result<Appli
     changes(workspace, &plan, now, true)
 }
 
+/// Converts a plan to changes, with a manifest also for an empty plan if this
+/// is a new workspace.
 fn changes(
     workspace: &Workspace,
     plan: &Plan,
     now: Timestamp,
     begin: bool,
 ) -> Result<Applied, Error> {
-    // A plan may have been edited, and by whom nobody knows.
+    // The plan is a file that anyone may have edited, so it is checked for
+    // secrets as any other input.
     super::refuse(&plan.render(FILE))?;
     let mut texts = Texts::default();
     let mut applied = Applied {
@@ -336,17 +345,19 @@ fn changes(
     for (path, (before, after)) in texts.0 {
         applied.proposal.add(path, before, after);
     }
-    // People look at the notes first; the manifest speaks of them.
+    // The manifest comes last, after the notes that it names.
     let last = |path: &RelPath| *path == manifest::path();
     applied.proposal.files.sort_by_key(|file| last(&file.path));
     Ok(applied)
 }
 
-/// Files as they are and as they will be, by their path afterwards.
+/// Texts of files before and after the changes, by their paths afterwards.
 #[derive(Default)]
 struct Texts(BTreeMap<RelPath, (Option<String>, String)>);
 
 impl Texts {
+    /// Returns the text of a file after the changes so far, and reads it on
+    /// first use.
     fn of(&mut self, workspace: &Workspace, now: &RelPath, then: &RelPath) -> Option<String> {
         if !self.0.contains_key(then) {
             let text = workspace.read_text(now).ok()?;
@@ -356,14 +367,15 @@ impl Texts {
         self.0.get(then).map(|(_, after)| after.clone())
     }
 
+    /// Sets the text of a file.
     fn set(&mut self, path: &RelPath, text: String) {
         let entry = self.0.entry(path.clone()).or_default();
         entry.1 = text;
     }
 }
 
-/// Every exact name of a note in another one that will be in a domain (pass 1
-/// of turning references into links).
+/// Finds the exact names of notes in other notes of domains, which become links
+/// (pass 1).
 fn exact_names(
     workspace: &Workspace,
     plan: &Plan,
@@ -397,8 +409,8 @@ fn exact_names(
         .collect()
 }
 
-/// The text with the words of each step as a link, and the steps whose words
-/// are not there or not free.
+/// Returns the text with a link for each step, and the steps whose words are
+/// missing or not free.
 fn linked<'s>(
     text: &str,
     steps: &[&'s Lateral],
@@ -431,7 +443,8 @@ fn linked<'s>(
     Ok((changed, missed))
 }
 
-/// Where the words of a step are, outside of links, code and other edits.
+/// Returns the position of a step's words, outside of links, code and other
+/// edits.
 fn place_of(document: &Document, step: &Lateral, edits: &[Edit]) -> Option<usize> {
     let start = *document.line_starts.get(step.line.checked_sub(1)?)?;
     let end = document.line_starts.get(step.line).copied();
@@ -446,7 +459,8 @@ fn place_of(document: &Document, step: &Lateral, edits: &[Edit]) -> Option<usize
     places.map(|(at, _)| start + at).find(free)
 }
 
-/// The files of a new workspace, the closets of its domains, the manifest.
+/// Plans the files of a new workspace, the closets of its domains, and the
+/// manifest.
 fn manifest_of(
     workspace: &Workspace,
     plan: &Plan,
@@ -500,8 +514,8 @@ fn manifest_of(
     describe(workspace, plan, known.as_ref(), moves, texts)
 }
 
-/// The closets of every hub that is new or that files come to or leave, so
-/// that what was just put in order is known to its lists.
+/// Builds the closets of every hub that is new or whose files change, so that
+/// its lists have the files that were just sorted.
 fn describe(
     workspace: &Workspace,
     plan: &Plan,
@@ -549,7 +563,7 @@ fn describe(
     Ok(())
 }
 
-/// Where a file is after these moves.
+/// Returns the path of a file after these moves.
 fn moved(moves: &[Move], path: &RelPath) -> RelPath {
     let moved = moves.iter().find(|it| it.from == *path);
     moved.map_or_else(|| path.clone(), |it| it.to.clone())

@@ -1,11 +1,11 @@
-//! Summaries of the manifest's rows and of hub pages, renewed where the file
+//! Renews summaries in the manifest's rows and in hub pages, where the file
 //! behind them changed.
 //!
-//! A row belongs to whoever wrote it. What we wrote is remembered by its hash
-//! in `.memory-forge/`, so a row that reads differently was edited by a person
-//! and stays, and so does one that nobody remembers. Only a row that says no
-//! more than the name beside it is taken for empty. Losing the memory loses
-//! nothing: rows then stay as they are until `force`.
+//! A row belongs to its author. The hash of each summary that we wrote is
+//! stored in `.memory-forge/`, so a row with another text was edited by a
+//! person and is kept, and so is one without a hash. Only a row that repeats
+//! the name of its file counts as empty. Losing the hashes loses nothing: rows
+//! are then kept until `force`.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -22,33 +22,35 @@ use crate::workspace::{Error, Proposal, Receipt, RelPath, Workspace};
 
 const MEMORY: &str = "summaries.json";
 
-/// What would be renewed.
+/// A plan of the summaries to renew.
 #[derive(Debug, Default)]
 pub struct Plan {
     pub proposal: Proposal,
     pub tier1: usize,
     pub hub_map: usize,
     pub hub_pages: usize,
-    /// Rows that lead to no file, with the file they stand in.
+    /// Rows without a file, with the list that has them.
     pub lost: Vec<(RelPath, String)>,
-    /// Rows of people's that were left as they are.
+    /// Number of people's rows that are kept.
     pub kept: usize,
     remembered: Memory,
     known: Memory,
 }
 
-/// Rows by file and target, with the hash of the summary that we wrote.
+/// Hashes of the summaries that we wrote, by file and target.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Memory {
     rows: BTreeMap<String, String>,
 }
 
 impl Plan {
+    /// Returns the number of rows that change.
     pub fn changes(&self) -> usize {
         self.tier1 + self.hub_map + self.hub_pages
     }
 
-    /// Remembers what was written. Called after the proposal was applied.
+    /// Stores the hashes of the written summaries. Call it after the proposal
+    /// was applied.
     pub(crate) fn remember(&self, workspace: &Workspace) -> Result<(), Error> {
         if self.remembered == self.known {
             return Ok(());
@@ -58,7 +60,7 @@ impl Plan {
     }
 }
 
-/// Looks at every row. `force` renews those of people's too.
+/// Plans all summaries. `force` renews people's rows too.
 pub fn plan(workspace: &Workspace, force: bool) -> Result<Plan, Error> {
     let manifest = super::manifest(workspace)?;
     let places = Places::of(workspace);
@@ -99,8 +101,8 @@ pub fn plan(workspace: &Workspace, force: bool) -> Result<Plan, Error> {
     Ok(look.plan)
 }
 
-/// Looks at the pages (`<hub>-index.md`) of these hubs alone, and not at the
-/// manifest: what a manifest without a marker gets as well.
+/// Plans the pages (`<hub>-index.md`) of some hubs, without the manifest: the
+/// part that a manifest without a marker gets as well.
 pub fn pages(workspace: &Workspace, hubs: &[&Hub]) -> Result<Plan, Error> {
     let manifest = super::manifest(workspace)?;
     let places = Places::of(workspace);
@@ -112,6 +114,7 @@ pub fn pages(workspace: &Workspace, hubs: &[&Hub]) -> Result<Plan, Error> {
     Ok(look.plan)
 }
 
+/// The planner of summaries.
 struct Look<'a> {
     workspace: &'a Workspace,
     places: &'a Places,
@@ -121,6 +124,7 @@ struct Look<'a> {
 }
 
 impl<'a> Look<'a> {
+    /// Returns a planner with an empty plan.
     fn new(
         workspace: &'a Workspace,
         manifest: &Manifest,
@@ -141,8 +145,8 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// The rows of a hub page: summaries of those that are there, and new ones
-    /// for documents of the hub that it does not link to.
+    /// Plans a hub page: summaries of its rows, and new rows for documents of
+    /// the hub that it does not link to.
     fn page(&mut self, hub: &Hub) -> Result<(), Error> {
         let Some(path) = &hub.index else {
             return Ok(());
@@ -169,7 +173,7 @@ impl<'a> Look<'a> {
         propose(&mut self.plan.proposal, path, &before, page.edited(edits))
     }
 
-    /// Documents of a hub that its page does not link to.
+    /// Returns the documents of a hub that its page does not link to.
     fn unlisted<'h>(&self, hub: &'h Hub, path: &RelPath, page: &Manifest) -> Vec<&'h RelPath> {
         let links = page.document().links.iter();
         let listed: HashSet<&RelPath> = links
@@ -182,6 +186,7 @@ impl<'a> Look<'a> {
         members.filter(|it| !listed.contains(it)).collect()
     }
 
+    /// Returns the edit that adds a row for a document.
     fn new_row(&mut self, path: &RelPath, page: &Manifest, file: &RelPath) -> Option<Edit> {
         let text = self.workspace.read_text(file).ok()?;
         let summary = short(&summary(&document::parse(text), file.stem()));
@@ -198,7 +203,7 @@ impl<'a> Look<'a> {
         Some(edit)
     }
 
-    /// The edit of a row that lists a file.
+    /// Returns the edit that renews the row of a file.
     fn of_file(&mut self, page: &RelPath, list: &Manifest, entry: &Entry) -> Option<Edit> {
         if !list.has_text(entry) || entry.target.is_empty() {
             return None;
@@ -220,7 +225,8 @@ impl<'a> Look<'a> {
         )
     }
 
-    /// The edit that gives a row its summary, unless it should stay.
+    /// Returns the edit that sets the summary of a row, unless it should be
+    /// kept.
     fn row(
         &mut self,
         page: &RelPath,
@@ -234,7 +240,10 @@ impl<'a> Look<'a> {
         }
         let key = format!("{page} {}", entry.target);
         let now = content_hash(&entry.text);
+        // The stored hash is that of the text in the row, so it was not edited
+        // since.
         let ours = self.plan.known.rows.get(&key) == Some(&now);
+        // Compared in the form in which a cell is read back.
         if entry.text == document::cell_shown(&document::cell_text(new)) {
             self.plan.remembered.rows.insert(key, now);
             return None;
@@ -249,7 +258,7 @@ impl<'a> Look<'a> {
     }
 }
 
-/// Whether a summary tells no more than the name beside it.
+/// Returns `true` if a summary adds nothing to the name of the file.
 fn says_nothing(summary: &str, target: &str, title: &str) -> bool {
     const EMPTY: [&str; 16] = [
         "a",
@@ -283,12 +292,12 @@ fn says_nothing(summary: &str, target: &str, title: &str) -> bool {
         .all(|word| named.contains(word) || EMPTY.contains(&word.as_str()))
 }
 
-/// What a hub holds, by the titles of its documents.
+/// Summarizes a hub by the titles of its documents.
 pub(super) fn hub_summary(
     hub: &Hub,
     read: &mut dyn FnMut(&RelPath) -> Option<String>,
 ) -> Option<String> {
-    /// Enough to fill a summary with titles of a few letters.
+    /// Members whose titles fill a summary even if each has only a few letters.
     const MOST: usize = 60;
     let mut out = String::new();
     let mut named = 0;
@@ -316,7 +325,7 @@ pub(super) fn hub_summary(
     (named > 0).then_some(out)
 }
 
-/// A summary on one line and within its limit, cut between words.
+/// Shortens a summary to one line within its limit, cut between words.
 fn short(text: &str) -> String {
     let line: Vec<&str> = text.split_whitespace().collect();
     let line = line.join(" ");
@@ -328,13 +337,14 @@ fn short(text: &str) -> String {
     format!("{}…", &cut[..end])
 }
 
+/// Reads the stored hashes. Missing or foreign ones count as none.
 fn recall(workspace: &Workspace) -> Memory {
     let text = workspace.read_marked(MEMORY).unwrap_or_default();
     serde_json::from_slice(&text).unwrap_or_default()
 }
 
-/// Carries a plan out as a bulk run. `None` when there is nothing to do, and
-/// then nothing is locked or logged.
+/// Applies a plan as a bulk run. Returns `None` if there is nothing to do, and
+/// then takes no lock and writes no log.
 pub fn run(
     workspace: &Workspace,
     plan: &Plan,

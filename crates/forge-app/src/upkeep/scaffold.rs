@@ -1,6 +1,6 @@
-//! A new workspace with a manifest: the files that every session reads, with
-//! what the work is about, and the manifest behind them. Files that are there
-//! stay as they are.
+//! Creates a workspace with a manifest: the files that every session reads,
+//! with the subject of the work, and the manifest after them. Existing files
+//! are kept.
 
 use jiff::Timestamp;
 
@@ -9,13 +9,14 @@ use crate::routing::layout::{self, StateFile};
 use crate::routing::manifest::{self, Manifest, Mode, SUMMARY_FORMAT, VERSION, link};
 use crate::workspace::{Error, Move, Proposal, Workspace};
 
-/// What a workspace still lacks. `about` answers "What are you working on?".
-/// A manifest without a marker gets one; a managed one is left alone.
+/// Plans the files that a workspace lacks. `about` answers "What are you
+/// working on?". A manifest without a marker gets one; a managed one is left
+/// alone.
 pub fn plan(workspace: &Workspace, about: &str, now: Timestamp) -> Result<Proposal, Error> {
     plan_after(workspace, about, now, &[])
 }
 
-/// As [`plan`], for a workspace in which these files have moved.
+/// Plans as [`plan`] does, for a workspace in which these files have moved.
 pub(super) fn plan_after(
     workspace: &Workspace,
     about: &str,
@@ -30,6 +31,7 @@ pub(super) fn plan_after(
         let path = layout::resolve(workspace, manifest.as_ref(), file);
         let moved = moves.iter().find(|it| it.from == path);
         let path = moved.map_or(path, |it| it.to.clone());
+        // A file that moves there must not be replaced by an empty one.
         let arrives = moves.iter().any(|it| it.to == path);
         let target = path.as_str().trim_end_matches(".md");
         let (summary, volatility) = described(file);
@@ -65,6 +67,7 @@ pub(super) fn plan_after(
     Ok(proposal)
 }
 
+/// Renders a new manifest with these rows in Tier 1.
 fn new_manifest(rows: &str) -> String {
     format!(
         "# Context Routing\n\
@@ -82,6 +85,7 @@ fn new_manifest(rows: &str) -> String {
     )
 }
 
+/// Returns the summary and the volatility of a state file.
 fn described(file: StateFile) -> (&'static str, &'static str) {
     match file {
         StateFile::Status => (
@@ -95,6 +99,7 @@ fn described(file: StateFile) -> (&'static str, &'static str) {
     }
 }
 
+/// Returns the text of a new state file.
 fn text(file: StateFile, about: &str, day: &str) -> String {
     match file {
         StateFile::Status => format!(

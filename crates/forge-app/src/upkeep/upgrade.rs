@@ -1,6 +1,6 @@
-//! From an older format of the workspace to the current one. What is missing
-//! is seen from the files themselves, so a run that was cut off goes on where
-//! it stopped; the marker is moved last, when everything behind it is true.
+//! Upgrades a workspace to the current format. The missing parts are detected
+//! from the files themselves, so an interrupted run continues where it stopped;
+//! the marker is set last, when everything that it promises is true.
 
 use jiff::Timestamp;
 
@@ -11,10 +11,10 @@ use crate::routing::hubs::{self, Hub};
 use crate::routing::manifest::{self, Age, Manifest, Mode, SUMMARY_FORMAT, VERSION};
 use crate::workspace::{Error, Proposal, Workspace};
 
-/// Why a workspace is not current.
+/// A reason for which a workspace is not current.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Signal {
-    /// The manifest's marker is of this version; empty when it has none.
+    /// The manifest's marker has this version; empty without a marker.
     Marker(String),
     SummaryFormat(Option<u32>),
     /// Hubs without closets.
@@ -25,22 +25,24 @@ pub enum Signal {
     MemoryClosets,
 }
 
+/// A plan of an upgrade.
 #[derive(Debug)]
 pub struct Plan {
     pub from: String,
     pub signals: Vec<Signal>,
-    /// Whether summaries have to be written anew.
+    /// Whether summaries must be rewritten.
     pub resummarize: bool,
-    /// Hubs whose closets have to be built.
+    /// Hubs whose closets must be built.
     pub hubs: Vec<Hub>,
 }
 
 impl Plan {
+    /// Returns `true` if there is nothing to upgrade.
     pub fn is_current(&self) -> bool {
         self.signals.is_empty()
     }
 
-    /// The steps in their order, for people.
+    /// Lists the steps in their order, for people.
     pub fn steps(&self) -> Vec<String> {
         let mut steps = Vec::new();
         if self.resummarize {
@@ -64,7 +66,7 @@ impl Plan {
     }
 }
 
-/// What an upgrade did.
+/// The result of an upgrade.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Done {
     pub summaries: usize,
@@ -75,8 +77,8 @@ pub struct Done {
     pub remarks: Vec<String>,
 }
 
-/// Looks at the signals. Takes no lock and writes nothing. `force` plans all
-/// the steps, needed or not.
+/// Plans an upgrade, without a lock and without writing. `force` plans all
+/// steps, needed or not.
 pub fn plan(workspace: &Workspace, force: bool) -> Result<Plan, Error> {
     let manifest = super::manifest(workspace)?;
     if manifest.mode() == Mode::Compatible {
@@ -141,8 +143,8 @@ pub fn plan(workspace: &Workspace, force: bool) -> Result<Plan, Error> {
     })
 }
 
-/// Carries out a plan. After an error the lock stays and what was done stays
-/// done; the next run goes on.
+/// Applies a plan. After an error the lock and the finished steps stay; the
+/// next run continues.
 pub fn run(workspace: &Workspace, plan: &Plan, now: Timestamp, who: &Who) -> Result<Done, Error> {
     let done = bulk::run(workspace, Skill::Upgrade, now, who, || {
         let done = take_steps(workspace, plan, now, who)?;
@@ -169,6 +171,7 @@ pub fn run(workspace: &Workspace, plan: &Plan, now: Timestamp, who: &Who) -> Res
     Ok(done.value)
 }
 
+/// Applies the steps: summaries, closets, then the marker.
 fn take_steps(
     workspace: &Workspace,
     plan: &Plan,
@@ -197,7 +200,7 @@ fn take_steps(
     Ok(done)
 }
 
-/// Builds closets, and lists archives that are new.
+/// Builds closets, and lists new archives.
 fn reindex(
     workspace: &Workspace,
     plan: &Plan,
@@ -221,7 +224,7 @@ fn reindex(
     Ok(())
 }
 
-/// `<!-- memex-closets:1.0 -->`
+/// Returns the version of a `<!-- memex-closets:1.0 -->` marker.
 fn version(text: &str) -> Option<String> {
     let (_, rest) = text.split_once("<!-- memex-closets:")?;
     let (version, _) = rest.split_once("-->")?;

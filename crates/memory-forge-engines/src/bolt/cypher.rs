@@ -1,5 +1,5 @@
-//! Free queries, for reading unless somebody says otherwise. Neo4j holds a
-//! query to that; servers that do not are why writing words are looked for
+//! Runs free queries, read-only unless the caller requests writing. Neo4j
+//! enforces that; other servers do not, so writing words are searched for
 //! first.
 
 use forge_memory::wire::QueryTable;
@@ -9,8 +9,8 @@ use super::values::json;
 use super::{Error, Server};
 
 impl Server {
-    /// Runs a query with `$tenant` and `$workspace` set, and gives at most so
-    /// many rows. It may look at everything in the database.
+    /// Runs a query with `$tenant` and `$workspace` set, and returns at most
+    /// this many rows. It may read everything in the database.
     pub fn cypher(&mut self, text: &str, write: bool, most: usize) -> Result<QueryTable, Error> {
         if !write && let Some(word) = writing_clause(text) {
             return Err(Error::Writes(word));
@@ -26,14 +26,14 @@ impl Server {
             while let Some(row) = stream.next().await? {
                 if table.columns.is_empty() {
                     table.columns = row.keys().iter().map(|it| it.value.clone()).collect();
-                    // The driver forgets their order; the query's last words
-                    // have it.
+                    // The driver loses the order of columns; the end of the
+                    // query has it.
                     let place = |it: &String| (text.rfind(it.as_str()), it.clone());
                     table.columns.sort_by_key(place);
                 }
                 if table.rows.len() == most {
                     table.more = true;
-                    // What was to be written is written when all was read.
+                    // A write is completed only when all rows are read.
                     if write {
                         continue;
                     }
@@ -50,7 +50,7 @@ impl Server {
     }
 }
 
-/// Words that begin a clause that changes something, or may.
+/// Words that begin a clause that writes, or may.
 const WRITING: [&str; 22] = [
     "ALTER",
     "CREATE",
@@ -76,7 +76,7 @@ const WRITING: [&str; 22] = [
     "TERMINATE",
 ];
 
-/// Procedures that only tell what there is.
+/// Procedures that only read metadata.
 const HARMLESS: [&str; 5] = [
     "db.labels",
     "db.propertyKeys",
@@ -85,11 +85,12 @@ const HARMLESS: [&str; 5] = [
     "dbms.components",
 ];
 
-/// The first word of a query that is, or may be, a writing clause. Texts,
-/// comments, quoted names, labels and properties are not looked at; what cannot
-/// be read for certain counts as writing.
+/// Returns the first word of a query that is, or may be, a writing clause.
+/// Strings, comments, quoted names, labels and properties are ignored; a query
+/// that cannot be parsed with certainty counts as writing.
 pub fn writing_clause(text: &str) -> Option<String> {
-    // Such letters are put in before the server reads the query.
+    // The server decodes such escapes before it parses the query, so they could
+    // hide a word.
     if text.contains("\\u") || text.contains("\\U") {
         return Some("\\u".to_owned());
     }
@@ -126,7 +127,7 @@ pub fn writing_clause(text: &str) -> Option<String> {
     None
 }
 
-/// The name at the start: words with dots between them.
+/// Reads the name of a procedure: words with dots between them.
 fn procedure(tokens: &[&str]) -> String {
     let mut name = tokens.first().copied().unwrap_or("").to_owned();
     for pair in tokens.get(1..).unwrap_or_default().chunks(2) {
@@ -141,8 +142,8 @@ fn procedure(tokens: &[&str]) -> String {
     name
 }
 
-/// Words and single signs, without texts and comments; what was opened and
-/// never closed is an error.
+/// Splits a query into words and single characters, without strings and
+/// comments. Fails for an unclosed one.
 fn tokens(text: &str) -> Result<Vec<&str>, &'static str> {
     let mut tokens = Vec::new();
     let mut rest = text;
@@ -171,7 +172,7 @@ fn tokens(text: &str) -> Result<Vec<&str>, &'static str> {
     Ok(tokens)
 }
 
-/// The length of a text in quotes, with its backslashes.
+/// Returns the length of a quoted string, with its escapes.
 fn quoted(text: &str, quote: char) -> Option<usize> {
     let mut escaped = false;
     for (at, char) in text.char_indices().skip(1) {

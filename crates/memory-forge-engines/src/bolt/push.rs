@@ -1,9 +1,9 @@
-//! What a workspace knows, written to the server: what differs from what is
+//! Pushes the graph of a workspace to the server: the differences from what is
 //! there, and nothing else.
 //!
-//! A push compares with the nodes themselves, so one that was cut off is
-//! finished by the next. It takes a number when it begins and says at its end
-//! that the graph is whole, if no other began meanwhile.
+//! A push compares with the nodes themselves, so the next one completes an
+//! interrupted push. It takes a number when it begins and marks the graph as
+//! complete at its end, if no other push began in between.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,16 +14,16 @@ use neo4rs::BoltType;
 
 use super::{Error, Scope, Server, column, list, map};
 
-/// The layout of what is written. A server with a higher one is left alone.
+/// Format version of the nodes. A server with a higher one is left alone.
 const FORMAT: i64 = 1;
 
-/// How often a push begins anew because another began meanwhile.
+/// Attempts of a push that others overtake.
 const ATTEMPTS: usize = 10;
 
-/// How many rows travel at once.
+/// Rows of one message.
 const BATCH: usize = 500;
 
-/// What the server says of the last push.
+/// State of the last push, as the server has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
     pub complete: bool,
@@ -33,7 +33,7 @@ pub struct Standing {
     pub at: String,
 }
 
-/// One node as it is written.
+/// A node as it is written.
 struct Record {
     key: String,
     kind: Kind,
@@ -41,18 +41,22 @@ struct Record {
     properties: Vec<(&'static str, BoltType)>,
 }
 
+/// A relation by the keys of its nodes.
 type Triple = (String, Relation, String);
 
-/// The sum of all that a push of this graph would write.
+/// Returns the hash of all that a push of this graph would write.
 pub fn digest(graph: &Graph, scope: &Scope) -> String {
     let (records, triples) = projected(graph, scope);
     sum(&records, &triples)
 }
 
+/// Hashes nodes and relations.
 fn sum(records: &[Record], triples: &[Triple]) -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&FORMAT.to_le_bytes());
     let mut add = |text: &str| {
+        // The length separates the texts: otherwise `ab`, `c` and `a`, `bc`
+        // would have the same hash.
         hasher.update(&(text.len() as u64).to_le_bytes());
         hasher.update(text.as_bytes());
     };
@@ -68,8 +72,8 @@ fn sum(records: &[Record], triples: &[Triple]) -> String {
     hasher.finalize().to_hex().to_string()
 }
 
-/// Nodes and relations in the order of their keys. Private notes are not among
-/// them, and credentials are taken out of the texts.
+/// Returns nodes and relations in the order of their keys, without private
+/// notes, and with credentials redacted.
 fn projected(graph: &Graph, scope: &Scope) -> (Vec<Record>, Vec<Triple>) {
     let graph = graph.shared();
     let text = |text: &str| BoltType::from(quote::clean(text).into_owned());
@@ -94,6 +98,8 @@ fn projected(graph: &Graph, scope: &Scope) -> (Vec<Record>, Vec<Triple>) {
             ("weight", i64::from(work.weight()).into()),
             ("rejections", i64::from(work.rejections).into()),
         ];
+        // The format is a part of the hash, so that a new one writes every node
+        // again.
         let hash = blake3::hash(format!("{FORMAT}{properties:?}").as_bytes());
         records.push(Record {
             key: scope.key(&node.id),
@@ -119,14 +125,15 @@ fn projected(graph: &Graph, scope: &Scope) -> (Vec<Record>, Vec<Triple>) {
 }
 
 impl Server {
-    /// Brings the server's nodes of this workspace to what the graph says.
-    /// `at` is the moment, for people; `force` compares even where the server
-    /// says that nothing has changed.
+    /// Pushes the graph. `at` is the time, for people; `force` compares even if
+    /// the server has the same hash.
     ///
-    /// A push that was overtaken begins again, so that the last one to end saw
-    /// all that the others wrote.
+    /// A push that was overtaken begins again, so that the last one to end has
+    /// seen everything that the others wrote.
     pub fn push(&mut self, graph: &Graph, at: &str, force: bool) -> Result<GraphPushReport, Error> {
         for attempt in 0..ATTEMPTS {
+            // A repeated push compares the nodes even if the hash is the same:
+            // the other push may have written in between.
             match self.push_once(graph, at, force || attempt > 0) {
                 Err(Error::Overtaken) => {}
                 outcome => return outcome,
@@ -135,6 +142,7 @@ impl Server {
         Err(Error::Overtaken)
     }
 
+    /// Pushes once. Fails if another push begins in between.
     fn push_once(
         &mut self,
         graph: &Graph,
@@ -164,6 +172,8 @@ impl Server {
             .iter()
             .map(|it| (it.key.as_str(), it.kind))
             .collect();
+        // A node with another kind has another label, so it is removed and
+        // written as a new one.
         let stays = |key: &str| {
             let there = nodes.get(key).map(|(kind, _)| *kind);
             there.is_some() && there == kinds.get(key).copied()
@@ -211,7 +221,7 @@ impl Server {
         Ok(pushed)
     }
 
-    /// Takes away relations that are no more, and adds those that are new.
+    /// Removes relations that are gone, and adds new ones.
     fn relate(
         &self,
         there: &BTreeMap<Triple, usize>,
@@ -225,8 +235,8 @@ impl Server {
         let row = |(from, _, to): &Triple| {
             map([("from", from.as_str().into()), ("to", to.as_str().into())])
         };
-        // With a node that went, its relations went as well. One that is there
-        // twice, which some servers let happen, is taken away and made once.
+        // A removed node has taken its relations with it. A duplicate relation,
+        // which some servers allow, is removed and written once.
         let old: Vec<(Group, BoltType)> = there
             .keys()
             .filter(|it| stays(&it.0) && stays(&it.2) && !(wanted(it) && there[*it] == 1))
@@ -273,6 +283,7 @@ impl Server {
         Ok(())
     }
 
+    /// Returns the parameters that write a node.
     fn row(&self, record: &Record) -> BoltType {
         let mut properties = match map([
             ("forge_key", record.key.as_str().into()),
@@ -292,7 +303,7 @@ impl Server {
         ])
     }
 
-    /// What the last push left, or none where there was none.
+    /// Returns the state of the last push; `None` without one.
     pub fn standing(&mut self) -> Result<Option<Standing>, Error> {
         let rows = self.read(
             self.query(
@@ -323,7 +334,7 @@ impl Server {
         }))
     }
 
-    /// Constraints and indexes, if they are not there.
+    /// Creates constraints and indexes that are missing.
     fn prepare(&self) -> Result<(), Error> {
         let labels = Kind::ALL.map(Kind::name).into_iter().chain(["ForgePush"]);
         for label in labels {
@@ -340,8 +351,9 @@ impl Server {
         Ok(())
     }
 
-    /// `IF NOT EXISTS` does not help against another who makes the same at the
-    /// same moment; the second look finds theirs.
+    /// Runs a statement that changes the schema. `IF NOT EXISTS` can fail when
+    /// another push creates the same at the same moment; the next attempt finds
+    /// theirs.
     fn schema(&self, statement: &str) -> Result<(), Error> {
         let mut outcome = Ok(());
         for _ in 0..3 {
@@ -355,7 +367,7 @@ impl Server {
         outcome
     }
 
-    /// Says that a push is under way, and gives its number.
+    /// Begins a push and returns its number.
     fn begin(&self) -> Result<i64, Error> {
         let rows = self.write(
             self.query(
@@ -373,6 +385,7 @@ impl Server {
         column(row, "generation")
     }
 
+    /// Marks the push as complete. Fails if another one has begun.
     fn finish(
         &self,
         generation: i64,
@@ -394,6 +407,7 @@ impl Server {
             .param("relations", pushed.relations as i64)
             .param("at", at),
         )?;
+        // No row matches once another push has taken the next number.
         if rows.is_empty() {
             Err(Error::Overtaken)
         } else {
@@ -401,7 +415,7 @@ impl Server {
         }
     }
 
-    /// The keys that are there, each with its kind and sum.
+    /// Reads the keys of all nodes, each with its kind and hash.
     fn nodes_there(&self) -> Result<BTreeMap<String, (Kind, String)>, Error> {
         let mut there = BTreeMap::new();
         for kind in Kind::ALL {
@@ -418,7 +432,7 @@ impl Server {
         Ok(there)
     }
 
-    /// The relations that are there, and how often.
+    /// Reads all relations, and how often each exists.
     fn relations_there(&self) -> Result<BTreeMap<Triple, usize>, Error> {
         let mut there = BTreeMap::new();
         for kind in Kind::ALL {
@@ -440,8 +454,7 @@ impl Server {
         Ok(there)
     }
 
-    /// Takes everything of this workspace away, and says how many nodes that
-    /// were.
+    /// Removes everything of this workspace and returns the number of nodes.
     pub fn drop_all(&mut self) -> Result<usize, Error> {
         let mut removed = 0;
         for label in Kind::ALL.map(Kind::name).into_iter().chain(["ForgePush"]) {
@@ -473,7 +486,7 @@ impl Server {
     }
 }
 
-/// Rows of one group together, no more than fit a message.
+/// Groups rows, in batches that fit a message.
 fn batches<G: Ord + Copy>(rows: Vec<(G, BoltType)>) -> Vec<(G, Vec<BoltType>)> {
     let mut groups: BTreeMap<G, Vec<BoltType>> = BTreeMap::new();
     for (group, row) in rows {

@@ -1,5 +1,6 @@
-//! The server as a [`Source`] of the ready questions: it selects, and the
-//! answer is made from that where the embedded graph's is made.
+//! Implements [`Source`] for a server, for the predefined questions: it
+//! selects, and the answer is made from that by the same code as for the
+//! embedded graph.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,7 @@ use neo4rs::{BoltType, Query, Row};
 
 use super::{Error, Server, column, list};
 
-/// How many nodes are asked for at once.
+/// Nodes of one query.
 const BATCH: usize = 500;
 
 impl Source for Server {
@@ -105,7 +106,7 @@ impl Source for Server {
                     let query = self.query(&query).param("keys", list(keys.collect()));
                     for row in self.read(query)? {
                         let name: String = column(&row, "relation")?;
-                        // Others may have drawn lines of their own.
+                        // Other programs may have added relations of their own.
                         let Some(relation) = Relation::of(&name) else {
                             continue;
                         };
@@ -125,6 +126,7 @@ impl Source for Server {
     }
 }
 
+/// Returns the kinds of a selection.
 fn kinds(select: &Select<'_>) -> Vec<Kind> {
     match select.kind {
         Some(kind) => vec![kind],
@@ -132,7 +134,8 @@ fn kinds(select: &Select<'_>) -> Vec<Kind> {
     }
 }
 
-/// The condition of a selection; its values are parameters named after `node`.
+/// Returns the condition of a selection; its values are parameters named after
+/// `node`.
 fn condition(node: &str, select: &Select<'_>) -> String {
     let mut all = vec![format!("{node}.tenant = $tenant")];
     if select.open {
@@ -147,6 +150,7 @@ fn condition(node: &str, select: &Select<'_>) -> String {
     all.join(" AND ")
 }
 
+/// Sets the parameters of a condition.
 fn given(mut query: Query, node: &str, select: &Select<'_>) -> Query {
     if let Some(standing) = select.standing {
         query = query.param(&format!("{node}_standing"), standing.name());
@@ -157,7 +161,7 @@ fn given(mut query: Query, node: &str, select: &Select<'_>) -> Query {
     query
 }
 
-/// The properties that an [`Entry`] has, as columns of their own.
+/// Returns the properties of an [`Entry`] as columns.
 fn columns(node: &str) -> String {
     let all = [
         "id",
@@ -173,6 +177,7 @@ fn columns(node: &str) -> String {
     all.join(", ")
 }
 
+/// Reads an entry from the columns of a node.
 fn entry(row: &Row, node: &str) -> Result<Entry, Error> {
     let name = |it: &str| format!("{node}_{it}");
     let known = |it: &str| Error::Server(format!("`{it}` is no word that this program wrote"));

@@ -1,8 +1,9 @@
-//! Values of the server as JSON.
+//! Converts values of the server to JSON.
 
 use neo4rs::{BoltList, BoltMap, BoltType};
 use serde_json::{Map, Value as Json, json};
 
+/// Converts a value.
 pub(super) fn json(value: &BoltType) -> Json {
     match value {
         BoltType::Null(_) => Json::Null,
@@ -27,11 +28,12 @@ pub(super) fn json(value: &BoltType) -> Json {
     }
 }
 
+/// Converts a list.
 fn list(values: &BoltList) -> Json {
     values.value.iter().map(json).collect()
 }
 
-/// In the order of the keys, which the server does not promise.
+/// Converts a map, in the order of its keys, since the server's order varies.
 fn map(values: &BoltMap) -> Json {
     let mut entries: Vec<(&str, Json)> = values
         .value

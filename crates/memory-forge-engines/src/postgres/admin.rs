@@ -1,5 +1,5 @@
-//! Who may see and change what: tenants, their teams, and members. By whoever
-//! administers the server; nobody else has a right on these tables.
+//! Manages who may read and write: tenants, their teams, and members. Only an
+//! administrator of the server has rights on these tables.
 
 use std::time::Duration;
 
@@ -14,7 +14,8 @@ use forge_memory::wire::{
 use super::schema::{self, Purpose, identifier};
 use super::{Engine, Error};
 
-/// Reads `login`, `login:team`, `login:team:read` or `login:team:push=workspace`.
+/// Parses `login`, `login:team`, `login:team:read` or
+/// `login:team:push=workspace`.
 pub fn read_member(text: &str) -> Result<TeamMember, Error> {
     let wrong = || {
         Error::usage(
@@ -27,7 +28,8 @@ pub fn read_member(text: &str) -> Result<TeamMember, Error> {
     let named = parts.next();
     let team = named.unwrap_or(TeamMember::EVERYONE);
     let access = match parts.next() {
-        // What everybody reads is written by those alone for whom it was said.
+        // Without a team this is the team that everybody reads; writing there
+        // must be requested explicitly.
         None if named.is_none() => MemberAccess::Read,
         None | Some("write") => MemberAccess::Write,
         Some("read") => MemberAccess::Read,
@@ -47,11 +49,13 @@ pub fn read_member(text: &str) -> Result<TeamMember, Error> {
     })
 }
 
-/// Acts as the owner of the tables until `reset role` or the transaction's end.
+/// Acts as the owner of the tables until `reset role` or the end of the
+/// transaction.
 pub(super) async fn as_owner(client: &Client) -> Result<(), Error> {
     as_owner_of(client, "mf").await
 }
 
+/// Acts as the owner of a schema.
 pub(super) async fn as_owner_of(client: &Client, schema: &str) -> Result<(), Error> {
     let sql = "select nspowner::regrole::text from pg_namespace where nspname = $1";
     let rows = client.query_typed(sql, &[(&schema, Type::TEXT)]).await?;
@@ -62,6 +66,7 @@ pub(super) async fn as_owner_of(client: &Client, schema: &str) -> Result<(), Err
         .map_err(|error| not_admin(error, &owner))
 }
 
+/// Converts a missing right to an error with advice.
 fn not_admin(error: tokio_postgres::Error, owner: &str) -> Error {
     match error.code() {
         Some(&SqlState::INSUFFICIENT_PRIVILEGE) => Error::failure(
@@ -74,13 +79,13 @@ fn not_admin(error: tokio_postgres::Error, owner: &str) -> Error {
     }
 }
 
-/// How long one attempt waits for a lock. Whoever asks or pushes meanwhile waits
-/// behind it, so it is short, and attempts have a pause between them.
+/// Time that one attempt waits for a lock, and the pause between attempts.
+/// Searches and pushes queue up behind a waiting lock, so the wait is short.
 const LOCK_WAIT: &str = "2s";
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Runs statements that need a lock which others may hold, a few times; false
-/// where they held it each time.
+/// Runs statements that need a lock which others may hold, a few times. Returns
+/// `false` if the lock was held each time.
 async fn patiently(client: &Client, attempts: u32, sql: &str) -> Result<bool, Error> {
     let before = client
         .query_typed("select current_setting('lock_timeout')", &[])
@@ -92,6 +97,8 @@ async fn patiently(client: &Client, attempts: u32, sql: &str) -> Result<bool, Er
         }
         client
             .batch_execute(&format!(
+                // A savepoint, since a failed statement would end the whole
+                // transaction.
                 "savepoint patient; set local lock_timeout = '{LOCK_WAIT}'"
             ))
             .await?;
@@ -120,11 +127,13 @@ async fn patiently(client: &Client, attempts: u32, sql: &str) -> Result<bool, Er
     Ok(false)
 }
 
-/// Says who holds a table, as far as this login may see that.
+/// Returns an error with the holders of a table, as far as this login may see
+/// them.
 async fn held_by_others(client: &Client, table: &str) -> Error {
     let sql = "select coalesce(string_agg(distinct coalesce(a.usename, '?') || ' (process ' || a.pid || ')', ', '), '')
          from pg_locks l join pg_stat_activity a on a.pid = l.pid
          where l.relation = to_regclass($1) and l.granted and l.pid <> pg_backend_pid()";
+    // The owner may not see other sessions; the administrator's own login may.
     let rows = match client.batch_execute("reset role").await {
         Ok(()) => client.query_typed(sql, &[(&table, Type::TEXT)]).await,
         Err(error) => Err(error),
@@ -144,8 +153,8 @@ async fn held_by_others(client: &Client, table: &str) -> Error {
     )
 }
 
-/// Makes the schema, owned by a role that nobody logs in as where this login may
-/// make roles, and otherwise by this login.
+/// Creates the schema, owned by a role without a login if this login may create
+/// roles, else by this login.
 pub(super) async fn make_schema(client: &Client, vector: &str) -> Result<(), Error> {
     client
         .batch_execute(OWNER)
@@ -205,14 +214,14 @@ begin
     end if;
 end $$";
 
-/// Lets one administrator at a time change tenants and teams. Members cannot
-/// hold this lock: they have no right on the table.
+/// Lets only one administrator at a time change tenants and teams. Members
+/// cannot take this lock: they have no right on the table.
 pub(super) async fn one_at_a_time(client: &Client) -> Result<(), Error> {
     let lock = "lock table mf.meta in share row exclusive mode";
     Ok(client.batch_execute(lock).await?)
 }
 
-/// Makes a tenant with the team that everybody in it reads.
+/// Adds a tenant with the team that all its members read, unless it exists.
 pub(super) async fn tenant(client: &Client, name: &str) -> Result<(), Error> {
     one_at_a_time(client).await?;
     let sql = "insert into mf.tenant (name) values ($1) on conflict do nothing";
@@ -220,6 +229,7 @@ pub(super) async fn tenant(client: &Client, name: &str) -> Result<(), Error> {
     team(client, name, TeamMember::EVERYONE).await
 }
 
+/// Adds a team with its tables, unless it exists.
 async fn team(client: &Client, tenant: &str, name: &str) -> Result<(), Error> {
     let sql = "insert into mf.team (tenant, name) select id, $2 from mf.tenant where name = $1
          on conflict do nothing";
@@ -229,15 +239,15 @@ async fn team(client: &Client, tenant: &str, name: &str) -> Result<(), Error> {
     missing_partitions(client).await
 }
 
-/// Tables of which each team has a part of its own, and teams that miss one.
+/// Query for teams without a partition of their own.
 const MISSING: &str =
     "select g.id, p.name from mf.team g, unnest(array['document', 'chunk', 'term']) as p(name)
      where to_regclass('mf.' || p.name || '_' || to_hex(g.id)) is null order by 1, 2";
 
-/// Gives each team its part of the tables. A part is made by itself and then
-/// attached, which goes beside questions; `create … partition of` would wait for
-/// every open question, and every other one would wait behind it. Only the keys
-/// to `mf.workspace` wait for pushes that have begun.
+/// Creates missing partitions of teams. Each is created as a table and then
+/// attached, which does not block searches; `create … partition of` would wait
+/// for every open search, and all others would wait behind it. Only the keys to
+/// `mf.workspace` wait for pushes that have begun.
 pub(super) async fn missing_partitions(client: &Client) -> Result<(), Error> {
     let missing = client.query_typed(MISSING, &[]).await?;
     if missing.is_empty() {
@@ -260,14 +270,14 @@ pub(super) async fn missing_partitions(client: &Client) -> Result<(), Error> {
     Ok(())
 }
 
-/// Parts of tables whose team is gone, and which stay empty.
+/// Query for empty partitions whose team is gone.
 const LEFT_OVER: &str =
     "select c.relname::text from pg_inherits i join pg_class c on c.oid = i.inhrelid
      where i.inhparent = any (array['mf.document', 'mf.chunk', 'mf.term']::regclass[])
        and not exists (select from mf.team g where c.relname in (
            'document_' || to_hex(g.id), 'chunk_' || to_hex(g.id), 'term_' || to_hex(g.id)))";
 
-/// Adds a member, and its login where there is none.
+/// Adds a member, and its login if it does not exist.
 pub(super) async fn add(
     client: &Client,
     tenant: &str,
@@ -279,7 +289,7 @@ pub(super) async fn add(
         &member.login as &(dyn postgres_types::ToSql + Sync),
         Type::TEXT,
     );
-    // The owner may read the roles also where they are kept from others.
+    // Only the owner may read the roles on a server that hides them.
     as_owner(client).await?;
     let found = client.query_typed(there, &[login]).await?;
     client.batch_execute("reset role").await?;
@@ -296,7 +306,7 @@ pub(super) async fn add(
             ));
         }
         None => {
-            // Without a password: whoever runs the server gives it one.
+            // Without a password: the administrator of the server sets one.
             let make = format!("create role {} login", identifier(&member.login));
             client
                 .batch_execute(&make)
@@ -345,7 +355,7 @@ pub(super) async fn add(
 }
 
 impl Engine {
-    /// Adds a member; the tenant must be there.
+    /// Adds a member. Fails if the tenant does not exist.
     pub fn add_member(&self, member: &TeamMember) -> Result<InitReport, Error> {
         self.within("", async |client| {
             schema::check(client, &self.tenant, Purpose::Write).await?;
@@ -357,8 +367,8 @@ impl Engine {
         .inspect(|_| self.sweep())
     }
 
-    /// Drops parts of tables that a dropped tenant left because somebody was
-    /// reading. Where somebody still is, they stay.
+    /// Drops partitions of a dropped tenant that a reader kept open. They stay
+    /// as long as someone reads.
     fn sweep(&self) {
         let _ = self.within("", async |client| {
             as_owner(client).await?;
@@ -375,6 +385,7 @@ impl Engine {
         });
     }
 
+    /// Fails if the tenant does not exist.
     async fn known_tenant(&self, client: &Client) -> Result<(), Error> {
         as_owner(client).await?;
         let sql = "select 1 from mf.tenant where name = $1";
@@ -433,8 +444,8 @@ impl Engine {
         })
     }
 
-    /// Takes every right in the tenant from a login, or those in one team, and
-    /// the login itself where `drop_login` is set.
+    /// Removes all rights of a login in the tenant, or those in one team, and
+    /// the login itself if `drop_login` is set.
     pub fn remove_member(
         &self,
         login: &str,
@@ -498,7 +509,7 @@ impl Engine {
     }
 
     /// Binds members to the roles that have their names now, after a backup was
-    /// restored on another server. Returns their names.
+    /// restored on another server. Returns the names.
     pub fn renew_members(&self, is_rehearsal: bool) -> Result<Vec<String>, Error> {
         self.within("", async |client| {
             schema::check(client, &self.tenant, Purpose::Write).await?;
@@ -551,9 +562,9 @@ impl Engine {
         })
     }
 
-    /// Takes a tenant away with its teams, members and workspaces; false where
-    /// there is none. Its tables go with it where nobody reads at the moment;
-    /// otherwise they are emptied, and go later.
+    /// Removes a tenant with its teams, members and workspaces. Returns `false`
+    /// if it does not exist. Its tables are dropped unless someone is reading
+    /// them; then they are emptied, and dropped later.
     pub fn drop_tenant(&self, name: &str) -> Result<bool, Error> {
         self.within("", async |client| {
             schema::check(client, &self.tenant, Purpose::Write).await?;

@@ -1,4 +1,4 @@
-//! Whether an installation is as `engine init` leaves it: rights, roles,
+//! Checks whether an installation is as `engine init` leaves it: rights, roles,
 //! indexes, versions, replicas.
 
 use tokio_postgres::error::SqlState;
@@ -8,8 +8,8 @@ use forge_memory::wire::{FindingSeverity, InstallationFinding};
 use super::schema::{self, Purpose};
 use super::{Engine, Error, admin};
 
-/// A question whose every row is a finding: what, advice. A row says `null`
-/// where there is nothing to say.
+/// A query whose every row is a finding: message and advice. A row with `null`
+/// is none.
 struct Check {
     severity: FindingSeverity,
     sql: &'static str,
@@ -161,7 +161,7 @@ const CHECKS: &[Check] = &[
              where e.extname = 'vector' and string_to_array(regexp_replace(e.extversion, '[^0-9.].*', ''), '.')::integer[]
                  < string_to_array('0.8', '.')::integer[]",
     },
-    // What PostgreSQL shows by itself.
+    // What PostgreSQL shows to every login.
     Check {
         severity: FindingSeverity::Note,
         sql: "select 'Everyone who connects to this database can read sizes and row counts of its tables (each team has its own, by a number), its activity, and the names of all logins',
@@ -177,7 +177,7 @@ const CHECKS: &[Check] = &[
                  where datallowconn and datname <> current_database() and has_database_privilege('public', oid, 'connect')
                  order by datname limit 20) as d having count(*) > 0",
     },
-    // Replicas. One that stands still reports no growing lag: its position stays,
+    // Replicas. A paused one reports no growing lag: its position stays,
     // or its reports end.
     Check {
         severity: FindingSeverity::Problem,
@@ -206,7 +206,7 @@ const CHECKS: &[Check] = &[
 ];
 
 impl Engine {
-    /// Audits the installation. It needs an administrator's login.
+    /// Audits the installation. Requires an administrator's login.
     pub fn check(&self) -> Result<Vec<InstallationFinding>, Error> {
         self.within("", async |client| {
             schema::check(client, &self.tenant, Purpose::Read).await?;
@@ -219,6 +219,8 @@ impl Engine {
             let mut found = Vec::new();
             let mut unseen = 0;
             for check in CHECKS {
+                // A check that lacks a right fails alone, and the others still
+                // run.
                 client.batch_execute("savepoint one").await?;
                 match client.query_typed(check.sql, &[]).await {
                     Ok(rows) => found.extend(rows.iter().filter_map(|row| finding(check, row))),
@@ -245,6 +247,7 @@ impl Engine {
     }
 }
 
+/// Converts a row to a finding.
 fn finding(check: &Check, row: &tokio_postgres::Row) -> Option<InstallationFinding> {
     Some(InstallationFinding {
         severity: check.severity,

@@ -1,6 +1,7 @@
-//! From an address to a connection: who may carry a password, and when a
-//! server must prove who it is. No password is ever read from a file of a
-//! repository, and none is written anywhere; the user's own `~/.pgpass` is read.
+//! Connects to a server by its address: which sources may contain a password,
+//! and when a server must prove its identity. No password is ever read from a
+//! file of a repository, and none is written; the user's own `~/.pgpass` is
+//! read.
 
 use std::future::Future;
 use std::io;
@@ -21,20 +22,20 @@ use tokio_postgres::{Client, Config};
 use super::wait::{CONNECT, WaitPolicy};
 use super::{Error, ErrorCause, HostRole, passfile};
 
-/// A dead network shows itself by these; a server that is frozen does not.
+/// Settings that detect a dead network. They do not detect a frozen server.
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(15);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
 const KEEPALIVE_RETRIES: u32 = 3;
 const UNACKNOWLEDGED: Duration = Duration::from_secs(30);
 
-/// How long to wait before a server without a free connection is tried again.
+/// Pause before a server without a free connection is tried again.
 const AGAIN: Duration = Duration::from_millis(250);
 
-/// What the user's environment says about the server, by the names that every
-/// client of PostgreSQL knows.
+/// Settings of the user's environment, by the names that every PostgreSQL
+/// client uses.
 #[derive(Debug, Clone, Default)]
 pub struct Environment {
-    /// `MEMORY_FORGE_ENGINE_URL`, which goes before the configuration.
+    /// `MEMORY_FORGE_ENGINE_URL`, which overrides the configuration.
     pub url: Option<String>,
     pub host: Option<String>,
     pub port: Option<String>,
@@ -43,18 +44,18 @@ pub struct Environment {
     pub database: Option<String>,
     pub sslmode: Option<String>,
     pub sslrootcert: Option<String>,
-    /// The user's file of passwords, which need not be there.
+    /// The user's password file, which may be missing.
     pub passfile: Option<PathBuf>,
-    /// Whom to log in as where nothing else says it.
+    /// The login, if no other setting names one.
     pub login: Option<String>,
 }
 
-/// Whether the server has to prove who it is.
+/// Whether the server must prove its identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Proof {
-    /// A certificate for its name, by an authority that is trusted.
+    /// By a certificate for its name, from a trusted authority.
     Full,
-    /// None: it is this machine, or the user said so.
+    /// Not at all: it is on this machine, or the user disabled it.
     None,
 }
 
@@ -62,31 +63,31 @@ enum Proof {
 #[derive(Debug, Clone)]
 struct HostConfig {
     config: Config,
-    /// Why the user's file of passwords was not used.
+    /// Why the user's password file was not used.
     unused: Option<String>,
-    /// `host:port/database`, to be shown.
+    /// `host:port/database`, for messages.
     shown: String,
 }
 
-/// A server that can be connected to. Where the address names several hosts,
-/// each is tried in turn with a limit of its own: one that accepts and stays
-/// silent must not keep the others from being tried.
+/// A server that can be connected to. If the address names several hosts, each
+/// is tried in turn with a limit of its own: one that accepts and stays silent
+/// must not keep the others from being tried.
 #[derive(Debug, Clone)]
 pub struct Target {
     servers: Vec<HostConfig>,
     proof: Proof,
     root: Option<String>,
-    /// All hosts, ports and the database, to be shown.
+    /// All hosts, ports and the database, for messages.
     pub shown: String,
-    /// Where it leads, and whether it may be overheard: what a user agrees to.
+    /// The address and whether it is encrypted: what a user approves.
     pub address: String,
-    /// The user's own environment named it, or it is this machine.
+    /// Whether the user's own environment named it, or it is on this machine.
     pub is_users_own: bool,
 }
 
 impl Target {
-    /// `configured` comes from a file that everyone gets, and must not hold a
-    /// password.
+    /// Reads the address from the environment or from `configured`, a file that
+    /// everyone gets and that must not contain a password.
     pub fn read(configured: &str, environment: &Environment) -> Result<Target, Error> {
         let by_user = environment.url.as_deref().filter(|it| !it.is_empty());
         let url = by_user.unwrap_or(configured);
@@ -94,6 +95,8 @@ impl Target {
         let mut config: Config = if url.is_empty() {
             Config::new()
         } else {
+            // The text of the address may contain a password, so it is not
+            // shown.
             url.parse().map_err(|error: tokio_postgres::Error| {
                 // The text of the address may hold a password: it is not shown.
                 Error::usage(
@@ -146,7 +149,8 @@ impl Target {
         config.keepalives_retries(KEEPALIVE_RETRIES);
         config.tcp_user_timeout(UNACKNOWLEDGED);
         let mode = options.mode.or_else(|| env(&environment.sslmode));
-        // An address beside the name is where it really goes.
+        // `hostaddr` is where the connection really goes, so a local name alone
+        // is not enough.
         let here = config.get_hosts().iter().all(is_here)
             && config.get_hostaddrs().iter().all(IpAddr::is_loopback);
         let proof = match mode.as_deref() {
@@ -182,7 +186,7 @@ impl Target {
         })
     }
 
-    /// Each host as a target of its own, in the address's order.
+    /// Returns each host as a target of its own, in the order of the address.
     pub fn hosts(&self) -> Vec<Target> {
         let one = |server: &HostConfig| Target {
             shown: server.shown.clone(),
@@ -192,8 +196,8 @@ impl Target {
         self.servers.iter().map(one).collect()
     }
 
-    /// Connects to the first host that will do, and returns its name as well.
-    /// While none has a free connection, they are tried again.
+    /// Connects to the first suitable host, and returns its name as well. As
+    /// long as none has a free connection, all are tried again.
     pub(super) async fn connect(
         &self,
         need: HostRole,
@@ -222,6 +226,7 @@ impl Target {
         }
     }
 
+    /// Tries each host once.
     async fn try_hosts(
         &self,
         need: HostRole,
@@ -237,8 +242,8 @@ impl Target {
                 Err(_) => errors.push(Error::silent(&server.shown, limit)),
             }
         }
-        // One that is only busy is worth another attempt, whatever the others
-        // are.
+        // A busy host is worth another attempt, whatever the errors of the
+        // others are.
         let busy = errors
             .iter()
             .position(|it| it.cause == ErrorCause::NoConnection);
@@ -254,10 +259,11 @@ impl Target {
         Err(error)
     }
 
+    /// Logs in to one host.
     async fn login(&self, server: &HostConfig, need: HostRole) -> Result<Client, Error> {
         let failed = |error| Error::connect(&server.shown, error, server.unused.as_deref());
         let mut config = server.config.clone();
-        // Of several hosts, only the server itself knows which is the primary.
+        // Only the server itself knows whether it is the primary.
         if need == HostRole::Primary && self.servers.len() > 1 {
             config.target_session_attrs(TargetSessionAttrs::ReadWrite);
         }
@@ -276,6 +282,8 @@ impl Target {
         }
     }
 
+    /// Returns the TLS settings, with the configured authority or those of the
+    /// system.
     fn tls(&self) -> Result<ClientConfig, Error> {
         let mut roots = RootCertStore::empty();
         if let Some(file) = &self.root {
@@ -308,8 +316,8 @@ impl Target {
     }
 }
 
-/// Each host with its port, and with its own line of the user's file of
-/// passwords.
+/// Splits an address into hosts, each with its port, and with its own line of
+/// the user's password file.
 fn servers(all: &Config, passfile: Option<&Path>) -> Result<Vec<HostConfig>, Error> {
     let (hosts, addresses, ports) = (all.get_hosts(), all.get_hostaddrs(), all.get_ports());
     if !addresses.is_empty() && addresses.len() != hosts.len()
@@ -333,6 +341,8 @@ fn servers(all: &Config, passfile: Option<&Path>) -> Result<Vec<HostConfig>, Err
             #[cfg(unix)]
             Host::Unix(path) => {
                 config.host_path(path);
+                // As for every PostgreSQL client, the password file has the
+                // socket as `localhost`.
                 (path.display().to_string(), "localhost")
             }
         };
@@ -347,6 +357,8 @@ fn servers(all: &Config, passfile: Option<&Path>) -> Result<Vec<HostConfig>, Err
             let wanted = passfile::Wanted {
                 host: pass_host,
                 port,
+                // As on the server, the default database is named after the
+                // login.
                 database: all.get_dbname().unwrap_or(login),
                 login,
             };
@@ -368,7 +380,7 @@ fn servers(all: &Config, passfile: Option<&Path>) -> Result<Vec<HostConfig>, Err
     Ok(servers)
 }
 
-/// A copy with everything but hosts and ports, which can only be added to.
+/// Copies settings without hosts and ports, since these can only be added to.
 fn without_hosts(all: &Config) -> Config {
     let mut config = Config::new();
     if let Some(user) = all.get_user() {
@@ -408,13 +420,14 @@ fn without_hosts(all: &Config) -> Config {
     config
 }
 
+/// TLS options of an address.
 struct TlsOptions {
     mode: Option<String>,
     root: Option<String>,
 }
 
-/// The client library knows fewer modes than everyone writes, so they are
-/// taken out of the address and decided on here.
+/// Removes the TLS options from an address. The client library supports fewer
+/// modes than users write, so this module handles them.
 fn without_tls_options(url: &str) -> (String, TlsOptions) {
     let mut options = TlsOptions {
         mode: None,
@@ -439,7 +452,7 @@ fn without_tls_options(url: &str) -> (String, TlsOptions) {
     (format!("{address}{query}"), options)
 }
 
-/// Whether nothing leaves this machine.
+/// Returns `true` if no data leaves this machine.
 fn is_here(host: &Host) -> bool {
     match host {
         Host::Tcp(name) => {
@@ -450,6 +463,7 @@ fn is_here(host: &Host) -> bool {
     }
 }
 
+/// Returns the address that a user approves.
 fn address(config: &Config, proof: Proof) -> String {
     let hosts = config.get_hosts().iter().map(|host| match host {
         Host::Tcp(name) => name.clone(),
@@ -471,11 +485,14 @@ fn address(config: &Config, proof: Proof) -> String {
     format!("postgres://{}:{ports}{open}", hosts.join(","))
 }
 
+/// The TLS settings, as the driver needs them.
 #[derive(Clone)]
 struct Tls(Arc<ClientConfig>);
 
+/// The TLS settings for one server name.
 struct Connector(Arc<ClientConfig>, ServerName<'static>);
 
+/// An encrypted connection.
 struct Stream<S>(tokio_rustls::client::TlsStream<S>);
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> MakeTlsConnect<S> for Tls {

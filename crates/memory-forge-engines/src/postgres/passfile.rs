@@ -1,16 +1,16 @@
-//! The user's own file of passwords, `~/.pgpass`, by PostgreSQL's rules:
-//! `host:port:database:login:password` a line, `*` for anything, the first
-//! line that fits. One that others may read is not used.
+//! Reads the user's own password file, `~/.pgpass`, by PostgreSQL's rules:
+//! `host:port:database:login:password` a line, `*` for anything, the first line
+//! that matches. A file that others may read is not used.
 
 use std::fs;
 use std::path::Path;
 
 use forge_store::regular::{self, Links};
 
-/// No list of passwords is longer.
+/// Bytes of the largest password file.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// Whose password is looked for.
+/// The login whose password is searched for.
 pub(super) struct Wanted<'a> {
     pub host: &'a str,
     pub port: u16,
@@ -18,8 +18,8 @@ pub(super) struct Wanted<'a> {
     pub login: &'a str,
 }
 
-/// The password, or why the file was not used. A file that is not there is no
-/// reason for anything.
+/// Returns the password, or why the file was not used. A missing file is not an
+/// error.
 pub(super) fn look_up(path: &Path, wanted: &Wanted) -> Result<Option<String>, String> {
     let Ok(about) = fs::metadata(path) else {
         return Ok(None);
@@ -31,6 +31,7 @@ pub(super) fn look_up(path: &Path, wanted: &Wanted) -> Result<Option<String>, St
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
+        // As `psql` does: a file that others may read is ignored.
         if about.permissions().mode() & 0o077 != 0 {
             return unusable("others may read it; `chmod 600` changes that");
         }
@@ -41,6 +42,7 @@ pub(super) fn look_up(path: &Path, wanted: &Wanted) -> Result<Option<String>, St
     }
 }
 
+/// Returns the password of a line that matches.
 fn of_line(line: &str, wanted: &Wanted) -> Option<String> {
     let line = line.strip_suffix('\r').unwrap_or(line);
     if line.starts_with('#') {
@@ -50,17 +52,18 @@ fn of_line(line: &str, wanted: &Wanted) -> Option<String> {
     let mut rest = line;
     for value in [wanted.host, &port, wanted.database, wanted.login] {
         let (field, after) = field(rest)?;
+        // Only a bare `*` matches anything; an escaped one is literal.
         let any = rest.starts_with("*:");
         if !any && field != value {
             return None;
         }
         rest = after;
     }
-    // Colons of the password need no escape, but may have one.
+    // Colons of a password need no escape, but may have one.
     Some(unescaped(rest)).filter(|it| !it.is_empty())
 }
 
-/// Up to the next colon that is not escaped, and what stands behind it.
+/// Splits off the field up to the next unescaped colon.
 fn field(text: &str) -> Option<(String, &str)> {
     let mut escaped = false;
     for (at, c) in text.char_indices() {
@@ -74,6 +77,7 @@ fn field(text: &str) -> Option<(String, &str)> {
     None
 }
 
+/// Removes the escapes of a field.
 fn unescaped(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut chars = text.chars();

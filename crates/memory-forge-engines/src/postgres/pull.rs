@@ -1,4 +1,4 @@
-//! Another workspace's documents, as they were pushed.
+//! Pulls another workspace's documents, as they were pushed.
 
 use tokio_postgres::Client;
 use tokio_postgres::types::Type;
@@ -6,17 +6,17 @@ use tokio_postgres::types::Type;
 use super::schema::{self, Purpose};
 use super::{Engine, Error, READ};
 
-/// A workspace as it came back.
+/// A workspace as the server has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pulled {
     pub workspace: String,
     pub generation: i64,
     pub commit: Option<String>,
-    /// Paths and texts, sorted. Whoever wrote them is not to be trusted.
+    /// Paths and texts, sorted. Their authors are not trusted.
     pub documents: Vec<(String, String)>,
 }
 
-/// Finds the one workspace of a name, or of `team/name`.
+/// Finds the only workspace of a name, or of `team/name`.
 pub(super) async fn find(
     client: &Client,
     tenant: &str,

@@ -1,6 +1,6 @@
-//! A workspace's documents into the shared index. One push is one transaction:
-//! who reads sees the state before or after it, and a push that was cut off
-//! anywhere has not happened.
+//! Pushes a workspace's documents to the shared index. One push is one
+//! transaction: readers see the state before or after it, and an interrupted
+//! push has no effect.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
@@ -16,32 +16,34 @@ use super::search::Value;
 use super::wait::{SHORT_LOCK, human, timed};
 use super::{Engine, Error, ErrorCause, READ};
 
-/// What is pushed, and in whose name.
+/// Documents to push, and on whose behalf.
 pub struct Push<'a> {
     pub workspace: &'a str,
-    /// What the workspace is known by wherever it lies; empty where nothing is.
+    /// The identity of the workspace, independent of its path; empty without
+    /// one.
     pub identity: &'a str,
     pub team: &'a str,
     pub commit: Option<&'a str>,
     pub items: &'a [Item],
     pub edges: &'a [Edge],
-    /// Whether this checkout has the commit that was pushed before.
+    /// Returns whether this checkout has the commit of an earlier push.
     pub knows: &'a dyn Fn(&str) -> bool,
-    /// Push although somebody else pushed what this checkout does not know.
+    /// Whether to replace the push of a commit that this checkout does not
+    /// have.
     pub force: bool,
 }
 
-/// Why a document could not be read.
+/// An error of reading a document.
 pub type Unread = Box<dyn std::error::Error + Send + Sync>;
 
-/// Passages that are sent together, and documents.
+/// Passages or documents of one statement.
 const BATCH: usize = 100;
 
 /// Terms that are counted before they are sent.
 const MOST_COUNTED: usize = 100_000;
 
-/// The number of a term. Two terms that share one are mistaken for each other,
-/// which one word in some ten thousand questions is.
+/// Returns the number of a term. Two terms with the same number are mistaken
+/// for each other, which affects about one word in ten thousand queries.
 pub(super) fn number(term: &str) -> i32 {
     let hash = blake3::hash(term.as_bytes());
     let bytes = hash.as_bytes();
@@ -49,7 +51,7 @@ pub(super) fn number(term: &str) -> i32 {
 }
 
 impl Engine {
-    /// The model of the vectors there.
+    /// Returns the model of the stored vectors.
     pub fn model(&self) -> Result<String, Error> {
         self.within(READ, async |client| {
             let known = schema::check(client, &self.tenant, Purpose::Write).await?;
@@ -57,7 +59,7 @@ impl Engine {
         })
     }
 
-    /// Brings the shared index to the state of the workspace.
+    /// Updates the shared index to the state of the workspace.
     pub fn push(
         &self,
         push: &Push,
@@ -65,7 +67,7 @@ impl Engine {
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<IndexPushReport, Error> {
         // The first attempt waits for a lock only briefly, so that the user
-        // learns why nothing happens.
+        // learns early why nothing happens.
         let first = self.push_once(push, Some(SHORT_LOCK), read, progress);
         match first {
             Err(error) if error.cause == ErrorCause::Locked => {
@@ -87,7 +89,7 @@ impl Engine {
         })
     }
 
-    /// The whole push as one transaction; each of its statements has a limit.
+    /// Pushes once, as one transaction; each of its statements has a limit.
     fn push_once(
         &self,
         push: &Push,
@@ -103,7 +105,8 @@ impl Engine {
         }))
     }
 
-    /// Takes a workspace out of the index; false where there is none.
+    /// Removes a workspace from the index. Returns `false` if it does not
+    /// exist.
     pub fn drop_workspace(&self, name: &str, team: &str) -> Result<bool, Error> {
         self.within("", async |client| {
             schema::check(client, &self.tenant, Purpose::Write).await?;
@@ -133,17 +136,17 @@ struct Work<'a> {
     generation: i64,
     commit: Option<String>,
     edges_hash: String,
-    /// The next number for a document or a passage of this workspace.
+    /// The next number of a document or a passage of this workspace.
     next_id: i32,
     holding: Holding,
     documents: Documents,
     passages: Passages,
-    /// Passages that hold a term and are not counted there yet. A row for each
-    /// term and document would leave as many dead ones behind.
+    /// Number of passages by term, not yet sent. They are sent together, since
+    /// a row for each term and document would leave as many dead rows.
     counted: BTreeMap<i32, (String, i64)>,
 }
 
-/// Documents ready to be sent, column by column.
+/// Documents to send, column by column.
 #[derive(Default)]
 struct Documents {
     ids: Vec<i32>,
@@ -162,7 +165,7 @@ struct Documents {
     texts: Vec<String>,
 }
 
-/// Passages ready to be sent, column by column; lists of lists are flat.
+/// Passages to send, column by column; lists of lists are flat.
 #[derive(Default)]
 struct Passages {
     ids: Vec<i32>,
@@ -177,11 +180,11 @@ struct Passages {
     dates: Vec<Option<String>>,
     headings: Vec<String>,
     texts: Vec<String>,
-    /// How many terms each passage has.
+    /// Number of terms of each passage.
     sizes: Vec<i32>,
     terms: Vec<i32>,
     freqs: Vec<i16>,
-    /// Whether it has a vector.
+    /// Whether each passage has a vector.
     vectored: Vec<bool>,
     vectors: Vec<f32>,
 }
@@ -193,6 +196,8 @@ async fn query(engine: &Engine, sql: &str, values: &[Value<'_>]) -> Result<Vec<R
 }
 
 impl<'a> Work<'a> {
+    /// Begins a push, which locks the workspace. Fails if another repository
+    /// has this name, or a commit that this checkout does not have.
     async fn begin(engine: &'a Engine, push: &Push<'a>) -> Result<Work<'a>, Error> {
         let tenant = engine.tenant.as_str();
         let rows = query(
@@ -211,7 +216,8 @@ impl<'a> Work<'a> {
             ErrorCause::NotAllowed => may_not_push(tenant, push),
             _ => error,
         })?;
-        // The workspace is locked now; what follows may wait as usual.
+        // The workspace is locked now, so later statements may wait for the
+        // usual time.
         let settings = engine.patience.settings(None);
         let set = engine.client.batch_execute(&settings);
         timed(engine.patience.left(), &engine.shown, set).await?;
@@ -259,10 +265,13 @@ impl<'a> Work<'a> {
         Ok(work)
     }
 
+    /// Runs one statement of this push.
     async fn query(&self, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, Error> {
         query(self.engine, sql, values).await
     }
 
+    /// Pushes the differences: removes old documents, sends new ones, replaces
+    /// edges.
     async fn run(
         &mut self,
         push: &Push<'_>,
@@ -334,6 +343,7 @@ impl<'a> Work<'a> {
         Ok(done)
     }
 
+    /// Ends the push and returns its generation.
     async fn end(&self, push: &Push<'_>) -> Result<i64, Error> {
         let rows = self
             .query(
@@ -351,7 +361,7 @@ impl<'a> Work<'a> {
         Ok(rows.first().map_or(self.generation, |row| row.get(0)))
     }
 
-    /// Takes documents out, and what they added to the counts of terms.
+    /// Removes documents, and their share of the counts of terms.
     async fn remove(&mut self, documents: &[i32]) -> Result<(), Error> {
         if documents.is_empty() {
             return Ok(());
@@ -368,13 +378,14 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
+    /// Returns the next number.
     fn number_next(&mut self) -> i32 {
         let id = self.next_id;
         self.next_id += 1;
         id
     }
 
-    /// Adds a document and its passages to what is sent next.
+    /// Adds a document and its passages to the next batch.
     fn document(&mut self, it: Published) {
         let doc = self.number_next();
         let put = it.put;
@@ -388,7 +399,7 @@ impl<'a> Work<'a> {
         for (ordinal, (chunk, vector)) in put.chunks.into_iter().zip(it.vectors).enumerate() {
             let headings = chunk.headings.join("\n");
             let (held, length) = self.holding.of(&names, &headings, &chunk.text);
-            // Two terms of one number are one.
+            // Two terms with the same number count as one.
             let mut freqs: BTreeMap<i32, i64> = BTreeMap::new();
             let mut seen = HashSet::new();
             for (term, held) in held {
@@ -414,6 +425,7 @@ impl<'a> Work<'a> {
             to.texts.push(chunk.text);
             to.sizes.push(freqs.len() as i32);
             to.terms.extend(freqs.keys());
+            // The server stores a frequency in two bytes.
             let most = i64::from(i16::MAX);
             to.freqs
                 .extend(freqs.values().map(|n| (*n).min(most) as i16));
@@ -437,7 +449,7 @@ impl<'a> Work<'a> {
         to.texts.push(it.text);
     }
 
-    /// Sends the documents and passages that wait.
+    /// Sends the collected documents and passages.
     async fn send(&mut self) -> Result<(), Error> {
         let it = std::mem::take(&mut self.documents);
         if !it.ids.is_empty() {
@@ -495,7 +507,7 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Adds what was counted to the counts there.
+    /// Sends the collected counts of terms.
     async fn terms(&mut self) -> Result<(), Error> {
         let counted = std::mem::take(&mut self.counted);
         let hs: Vec<i32> = counted.keys().copied().collect();
@@ -515,7 +527,7 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Puts the edges in place as a whole, if they are others than before.
+    /// Replaces all edges, if any of them changed. Returns whether it did.
     async fn edges(&mut self, edges: &[Edge]) -> Result<bool, Error> {
         let mut hasher = blake3::Hasher::new();
         for Edge { from, kind, to } in edges {
@@ -551,6 +563,7 @@ impl<'a> Work<'a> {
     }
 }
 
+/// Returns the error of a push without the right to it.
 fn may_not_push(tenant: &str, push: &Push) -> Error {
     let who = if push.team == TeamMember::EVERYONE {
         "Everybody reads the team `all`, and only its own members write it".to_owned()

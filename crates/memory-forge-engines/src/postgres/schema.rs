@@ -1,5 +1,5 @@
-//! The tables and functions of the shared index: making them, bringing them
-//! forward from an older format, and checking that this version knows them.
+//! Creates and upgrades the tables and functions of the shared index, and
+//! checks that this version supports them.
 
 use tokio_postgres::Client;
 use tokio_postgres::types::Type;
@@ -9,21 +9,21 @@ use forge_memory::wire::{InitReport, TeamMember, UpgradeReport};
 use super::admin;
 use super::{Engine, Error};
 
-/// The format that this version writes. It goes up when tables change, with a
-/// step in [`upgrade`] that brings the one before forward in place.
+/// Format version that this program writes. It increases when tables change,
+/// with a step in `upgrade` that converts the previous one in place.
 pub(super) const VERSION: u32 = 3;
 
-/// The oldest format whose programs can still read this one.
+/// Oldest format version whose programs can read this one.
 const READS: u32 = 3;
 
 const TABLES: &str = include_str!("schema.sql");
 const FUNCTIONS: &str = include_str!("functions.sql");
 const FROM_TWO: &str = include_str!("from_two.sql");
 
-/// What every function has that runs as the owner. Settings of the caller that
-/// would print plans, or change them, do not reach inside: by a plan of their
-/// choice, callers could count what they may not see. Tables that all tenants
-/// share are read by an index alone, also while they are small.
+/// Settings of every function that runs as the owner. They override settings of
+/// the caller that print or change plans: with a plan of their choice, callers
+/// could count rows that they may not see. Tables that all tenants share are
+/// read through an index only, even while they are small.
 const SAFE: &str = "security definer set search_path = pg_catalog, pg_temp \
     set client_min_messages = warning set debug_print_parse = off \
     set debug_print_rewritten = off set debug_print_plan = off \
@@ -41,34 +41,34 @@ const SAFE: &str = "security definer set search_path = pg_catalog, pg_temp \
     set cpu_tuple_cost = 0.01 set cpu_index_tuple_cost = 0.005 set cpu_operator_cost = 0.0025 \
     set effective_cache_size = '4GB' set work_mem = '64MB' set hash_mem_multiplier = 2";
 
-/// What functions have that only those call. They read tables that all tenants
-/// share, a key at a time, whatever the statistics of these tables say.
+/// Settings of functions that only those call. They read shared tables one key
+/// at a time, whatever the statistics of these tables are.
 const INTERNAL: &str = "set search_path = pg_catalog, pg_temp set enable_seqscan = off \
     set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off";
 
-/// What a search has beside that: the nearest come first although rows of other
-/// workspaces are left out on the way.
+/// Additional settings of a search: the nearest vectors come first although
+/// rows of other workspaces are filtered out on the way.
 const SEEKS: &str = "set hnsw.iterative_scan = strict_order set hnsw.ef_search = 400 \
     set hnsw.max_scan_tuples = 40000";
 
-/// What the server says of itself, and of the caller.
+/// Facts about the server and the caller.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     pub(super) version: u32,
-    /// The oldest format whose programs may read here.
+    /// The oldest format version whose programs may read here.
     reads: u32,
     pub(super) model: String,
     pub(super) teams: Vec<String>,
 }
 
-/// What somebody is about to do.
+/// Purpose of an operation, which decides the format versions that it accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
     Read,
     Write,
 }
 
-/// Refuses a format that this version does not know.
+/// Fails for a format version that this program does not support.
 pub(super) async fn check(client: &Client, tenant: &str, purpose: Purpose) -> Result<Known, Error> {
     let known = read(client, tenant).await?.ok_or_else(|| {
         Error::failure(
@@ -97,6 +97,7 @@ pub(super) async fn check(client: &Client, tenant: &str, purpose: Purpose) -> Re
     Ok(known)
 }
 
+/// Reads the facts; `None` without an index.
 async fn read(client: &Client, tenant: &str) -> Result<Option<Known>, Error> {
     let there =
         "select to_regprocedure('mf.about(text)') is not null, to_regclass('mf.meta') is not null";
@@ -124,8 +125,8 @@ async fn read(client: &Client, tenant: &str) -> Result<Option<Known>, Error> {
 }
 
 impl Engine {
-    /// Prepares the server, the tenant and its members. Nothing that is there is
-    /// dropped or changed.
+    /// Prepares the server, the tenant and its members. Existing objects are
+    /// neither dropped nor changed.
     pub fn init(
         &self,
         model: &str,
@@ -161,8 +162,8 @@ impl Engine {
         })
     }
 
-    /// Brings an index of an older format forward in place. In one transaction:
-    /// until it has ended, others see the format before.
+    /// Upgrades an older format in place, in one transaction: until it ends,
+    /// others see the previous format.
     pub fn upgrade(&self) -> Result<UpgradeReport, Error> {
         let tenant = self.tenant.clone();
         self.within("", async |client| {
@@ -207,7 +208,7 @@ impl Engine {
         })
     }
 
-    /// The tenants there, whom dropping everything would concern.
+    /// Lists the tenants that dropping everything would affect.
     pub fn everyone_there(&self) -> Result<Vec<String>, Error> {
         self.within("", async |client| {
             if read(client, &self.tenant).await?.is_none() {
@@ -221,7 +222,7 @@ impl Engine {
         })
     }
 
-    /// Takes everything away, all tenants included.
+    /// Drops everything, with all tenants.
     pub fn drop_all(&self) -> Result<(), Error> {
         self.within("", async |client| {
             if read(client, &self.tenant).await?.is_none() {
@@ -237,7 +238,7 @@ impl Engine {
     }
 }
 
-/// Fills in what the tables and functions leave open.
+/// Replaces the placeholders of the SQL templates.
 fn filled(sql: &str, vector: &str, dimensions: usize) -> String {
     sql.replace("%SAFE%", SAFE)
         .replace("%INTERNAL%", INTERNAL)
@@ -249,8 +250,8 @@ fn filled(sql: &str, vector: &str, dimensions: usize) -> String {
         .replace("%MOST_READ%", &forge_store::index::MOST_READ.to_string())
 }
 
-/// Words of all languages are stored and folded, so a database of another
-/// encoding would refuse some push later, in the middle of somebody's work.
+/// Fails unless the database is UTF-8: words of all languages are stored, and
+/// another encoding would refuse some push later.
 async fn encoding(client: &Client) -> Result<(), Error> {
     let sql = "select current_setting('server_encoding'), current_database()::text";
     let rows = client.query_typed(sql, &[]).await?;
@@ -266,6 +267,7 @@ async fn encoding(client: &Client) -> Result<(), Error> {
     ))
 }
 
+/// Creates all tables and functions.
 async fn create(client: &Client, model: &str, dimensions: usize) -> Result<(), Error> {
     encoding(client).await?;
     extension(client).await?;
@@ -282,6 +284,7 @@ async fn create(client: &Client, model: &str, dimensions: usize) -> Result<(), E
     Ok(())
 }
 
+/// Stores the format version and the model.
 async fn note(client: &Client, model: &str) -> Result<(), Error> {
     let sql =
         "insert into mf.meta (key, value) values ('schema', $1), ('reads', $2), ('model', $3)";
@@ -298,10 +301,12 @@ async fn note(client: &Client, model: &str) -> Result<(), Error> {
     Ok(())
 }
 
+/// Parses the numbers of a version.
 fn numbers(version: &str) -> Vec<u32> {
     version.split('.').map_while(|it| it.parse().ok()).collect()
 }
 
+/// Creates the extension pgvector. Fails if it is missing or too old.
 async fn extension(client: &Client) -> Result<(), Error> {
     let sql = "select coalesce(installed_version, default_version), installed_version is not null
          from pg_available_extensions where name = 'vector'";
@@ -317,7 +322,8 @@ async fn extension(client: &Client) -> Result<(), Error> {
         ));
     }
     client
-        // Where its name would be looked up by default: the path here is bare.
+        // The schema is named, because the search path of this transaction does
+        // not have `public`.
         .batch_execute("create extension if not exists vector schema public")
         .await
         .map_err(|error| match error.code() {
@@ -329,11 +335,13 @@ async fn extension(client: &Client) -> Result<(), Error> {
         })
 }
 
+/// Returns `true` if this version of pgvector has what searches need.
 pub(super) fn is_new_enough(pgvector: &str) -> bool {
     numbers(pgvector) >= vec![0, 8]
 }
 
-/// The schema that pgvector's types and operators are in.
+/// Returns the schema of pgvector's types and operators, and loads its library,
+/// which defines its settings.
 async fn vector_schema(client: &Client) -> Result<String, Error> {
     let sql =
         "select n.nspname::text from pg_extension e join pg_namespace n on n.oid = e.extnamespace
@@ -352,6 +360,7 @@ async fn vector_schema(client: &Client) -> Result<String, Error> {
     Ok(schema)
 }
 
+/// Parses the dimensions in the name of a model.
 fn dimensions_of(model: &str) -> Result<usize, Error> {
     let number = model.rsplit_once('/').and_then(|(_, it)| it.parse().ok());
     number.ok_or_else(|| {
@@ -362,8 +371,9 @@ fn dimensions_of(model: &str) -> Result<usize, Error> {
     })
 }
 
-/// Format 2 had a table for each tenant, rights on the tables, and rows that
-/// were bound to nothing: what does not fit its workspace stays behind.
+/// Upgrades from format 2, which had a table for each tenant, rights on the
+/// tables, and rows without a reference to their workspace: rows that match
+/// none are dropped.
 async fn from_two(client: &Client, model: &str, done: &mut UpgradeReport) -> Result<(), Error> {
     let dimensions = dimensions_of(model)?;
     let vector = vector_schema(client).await?;
@@ -416,10 +426,9 @@ async fn from_two(client: &Client, model: &str, done: &mut UpgradeReport) -> Res
     Ok(())
 }
 
-/// Keeps statistics and other people's logins from those who may not see the
-/// rows behind them. PostgreSQL shows both to every login, and only a superuser
-/// can change that, in one database at a time; so it is done where this database
-/// has nothing else.
+/// Hides statistics and other logins from members. PostgreSQL shows both to
+/// every login, and only a superuser can change that, for one database at a
+/// time; so it is done only if this database contains nothing else.
 async fn harden(client: &Client) -> Result<Option<String>, Error> {
     let sql = "select current_setting('is_superuser') = 'on',
          exists (select from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -493,6 +502,7 @@ begin
     execute format('grant select (%s) on pg_catalog.pg_class to public', columns);
 end $$";
 
+/// Quotes an identifier.
 pub(super) fn identifier(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\"\""))
 }

@@ -1,5 +1,5 @@
-//! A question to the shared index. Candidates of both sides come by one
-//! statement; ranking them is `recall`'s, as for any other source.
+//! Searches the shared index. Candidates by words and by vectors come from one
+//! statement; `recall` ranks them as for any other source.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -17,17 +17,17 @@ use super::push::number;
 use super::schema::{self, Purpose};
 use super::{Engine, Error, ErrorCause, READ, pull};
 
-/// Passages that rare words may bring as candidates.
+/// Passages that rare words may contribute as candidates.
 const CANDIDATES: f64 = 20_000.0;
-/// Up to this many vectors are all compared; above, the index is asked.
+/// Vectors that are compared exactly; above, the vector index is used.
 const EXACT: i64 = 20_000;
-/// Above this many passages a string that no word leads to is not looked for
-/// in every text.
+/// Passages of the largest index in which a literal string is searched in every
+/// text.
 const MOST_SCANNED: usize = 50_000;
-/// Words that a prefix stands for, at most.
+/// Words that a prefix expands to.
 const MOST_EXPANSIONS: i32 = 200;
 
-/// Which workspaces are asked.
+/// Workspaces to search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Within<'a> {
     /// All that the caller may see.
@@ -35,23 +35,24 @@ pub enum Within<'a> {
     Workspace(&'a str),
 }
 
-/// The shared index in one state, for one question.
+/// A search in one state of the shared index.
 pub struct Search<'a> {
     engine: &'a Engine,
     counts: Passages,
     model: String,
-    /// The one workspace that is asked.
+    /// The only workspace to search.
     only: Option<i64>,
-    /// Names of workspaces that two teams have, so that the team is told too.
+    /// Workspace names that two teams have, so that results name the team too.
     doubles: Vec<String>,
     seen: RefCell<Seen>,
 }
 
-/// A passage's or a document's number there: its workspace's, and its own.
+/// Number of a passage or a document on the server: its workspace's, and its
+/// own.
 type Key = (i64, i32);
 
-/// Numbers there are longer than ours, so passages and documents get short
-/// ones in the order in which they are met.
+/// Local numbers of passages and documents. Numbers on the server are longer,
+/// so these get short ones in the order of their first occurrence.
 #[derive(Default)]
 struct Seen {
     chunks: Vec<Chunk>,
@@ -64,6 +65,7 @@ struct Seen {
     average: f32,
 }
 
+/// A passage with its numbers.
 struct Chunk {
     key: Key,
     doc: u32,
@@ -71,11 +73,13 @@ struct Chunk {
 }
 
 impl Seen {
+    /// Returns the local number of a document.
     fn doc(&mut self, key: Key) -> u32 {
         let next = self.by_doc.len() as u32;
         *self.by_doc.entry(key).or_insert(next)
     }
 
+    /// Returns the local number of a passage.
     fn chunk(&mut self, (workspace, id): Key, doc: i32) -> u32 {
         let doc = self.doc((workspace, doc));
         let next = self.chunks.len() as u32;
@@ -91,6 +95,7 @@ impl Seen {
     }
 }
 
+/// Converts an error to one of the index.
 fn remote(error: Error) -> index::Error {
     index::Error::Remote(index::RemoteError {
         message: error.what,
@@ -100,11 +105,12 @@ fn remote(error: Error) -> index::Error {
 }
 
 impl Engine {
-    /// Begins to ask. While it is held, all questions see one state.
+    /// Begins a search. As long as it is held, all its queries see one state.
     pub fn search(&self, within: Within) -> Result<Search<'_>, Error> {
         self.run(async {
             self.begin(READ, None).await?;
             let begun = self.begin_asking(within).await;
+            // A server that does not answer would not answer a rollback either.
             if let Err(error) = &begun
                 && error.cause != ErrorCause::Silent
             {
@@ -114,6 +120,7 @@ impl Engine {
         })
     }
 
+    /// Reads the size of the index and the workspace to search.
     async fn begin_asking(&self, within: Within<'_>) -> Result<Search<'_>, Error> {
         let known = schema::check(&self.client, &self.tenant, Purpose::Read).await?;
         let only: Option<i64> = match within {
@@ -148,17 +155,17 @@ impl Engine {
 
 impl Drop for Search<'_> {
     fn drop(&mut self) {
-        // Nothing was written: a server that is silent now ends the transaction
-        // itself when the connection closes.
+        // Nothing was written: if the server does not answer, it ends the
+        // transaction itself when the connection closes.
         let _ = self.engine.run(self.engine.end("rollback"));
     }
 }
 
-/// A value and its type, since statements are not prepared by name: a pool of
-/// connections between here and the server may give each to somebody else.
+/// A value with its type. Statements are not prepared by name, since a
+/// connection pool may pass each one to another session.
 pub(super) type Value<'a> = (&'a (dyn ToSql + Sync), Type);
 
-/// What may answer, as the functions take it.
+/// Filters of a search, as the SQL functions take them.
 struct Filter {
     scopes: Option<Vec<String>>,
     skills: Option<Vec<bool>>,
@@ -166,13 +173,14 @@ struct Filter {
 }
 
 impl Search<'_> {
-    /// Asks one of the functions there; the tenant is their first argument.
+    /// Calls an SQL function, with the tenant as its first argument.
     async fn call(&self, sql: &str, more: &[Value<'_>]) -> Result<Vec<Row>, Error> {
         let mut values: Vec<Value> = vec![(&self.engine.tenant, Type::TEXT)];
         values.extend(more.iter().map(|(value, kind)| (*value, kind.clone())));
         Ok(self.engine.client.query_typed(sql, &values).await?)
     }
 
+    /// Builds the filters of a query.
     fn filter(&self, ask: &Ask) -> Filter {
         let scopes = ask.scopes.iter().map(|it| (*it).to_owned()).collect();
         let skills = ask.kinds.iter().map(|it| *it == Kind::Skill).collect();
@@ -183,8 +191,8 @@ impl Search<'_> {
         }
     }
 
-    /// Terms by their numbers, each with its group and weight: a prefix is one
-    /// group of all words that begin like it.
+    /// Returns the numbers of all terms, each with its group and weight: a
+    /// prefix is one group of all words that begin with it.
     async fn numbers(&self, words: &Words<'_>) -> Result<(Vec<i32>, Vec<i32>, Vec<f32>), Error> {
         let (mut hs, mut gs, mut ws) = (Vec::new(), Vec::new(), Vec::new());
         for (at, term) in words.terms.iter().enumerate() {
@@ -206,9 +214,11 @@ impl Search<'_> {
                 )
                 .await?;
             let mut terms: HashSet<String> = rows.iter().map(|row| row.get(0)).collect();
-            // Words are kept as stems, which may be shorter than the prefix.
+            // Terms are stems, which may be shorter than the prefix.
             for cut in folded.char_indices().map(|(i, _)| i).filter(|i| *i >= 3) {
                 terms.insert(folded[..cut].to_owned());
+                // A stemmer may replace the next letter by `i`, as in `happy`
+                // and `happi`.
                 terms.insert(format!("{}i", &folded[..cut]));
             }
             let mut numbers: Vec<i32> = terms.iter().map(|term| number(term)).collect();
@@ -222,7 +232,7 @@ impl Search<'_> {
         Ok((hs, gs, ws))
     }
 
-    /// Candidates of both sides, by one statement.
+    /// Fetches candidates by words and by vectors, in one statement.
     async fn both_sides(&self, ask: &Ask<'_>, wanted: &Wanted<'_>) -> Result<Candidates, Error> {
         let words = wanted.question.words();
         let (hs, gs, ws) = match wanted.mode {
@@ -256,10 +266,13 @@ impl Search<'_> {
         Ok(self.read(&rows, &words))
     }
 
-    /// The rows of the one statement as candidates.
+    /// Parses the rows of that statement.
     fn read(&self, rows: &[Row], words: &Words) -> Candidates {
         let mut seen = self.seen.borrow_mut();
         let mut found = Candidates::default();
+        // One result has rows of five kinds, by `side`: `n` the size of the
+        // index, `d` document frequencies, `t` hits by words, `v` hits by
+        // vectors, and otherwise the score of a whole file.
         let (mut passages, mut holding) = (0, HashMap::new());
         for row in rows {
             let side: &str = row.get(0);
@@ -314,9 +327,10 @@ impl Search<'_> {
         found
     }
 
-    /// Passages that hold a string, wherever it stands in a word.
+    /// Finds passages that contain a string, also within a word.
     async fn literal(&self, ask: &Ask<'_>, string: &str) -> Result<Vec<u32>, Error> {
         let needle = fold(string);
+        // The scan reads every text, which is too slow for a large index.
         if needle.trim().is_empty() || self.counts.chunks > MOST_SCANNED {
             return Ok(Vec::new());
         }
@@ -342,6 +356,7 @@ impl Search<'_> {
             .collect())
     }
 
+    /// Counts the passages without a date, which `since` excludes.
     async fn undated(&self, ask: &Ask<'_>) -> Result<usize, Error> {
         if ask.since.is_none() {
             return Ok(0);
@@ -360,7 +375,8 @@ impl Search<'_> {
         Ok(rows.first().map_or(0, |row| row.get::<_, i64>(0) as usize))
     }
 
-    /// Reads passages by their numbers, or the first ones of documents by paths.
+    /// Fetches passages by their numbers, or the first ones of documents by
+    /// paths.
     async fn fetch(
         &self,
         workspaces: &[i64],
@@ -385,8 +401,8 @@ impl Search<'_> {
     }
 }
 
-/// A document of the organisation is named by its workspace and its path, and
-/// by its team where two teams have a workspace of that name.
+/// Formats the name of a document: its workspace and path, and its team if two
+/// teams have a workspace of that name.
 fn place(team: Option<&str>, workspace: &str, path: &str) -> String {
     match team {
         Some(team) => format!("{team}/{workspace}:{path}"),
@@ -394,6 +410,7 @@ fn place(team: Option<&str>, workspace: &str, path: &str) -> String {
     }
 }
 
+/// Parses a passage.
 fn passage(row: &Row, doubles: &[String], seen: &mut Seen) -> Passage {
     let chunk = seen.chunk((row.get(0), row.get(1)), row.get(2));
     seen.chunks[chunk as usize].length = row.get::<_, i32>(21) as u16;
@@ -436,7 +453,7 @@ fn passage(row: &Row, doubles: &[String], seen: &mut Seen) -> Passage {
     }
 }
 
-/// Texts that came with the candidates.
+/// The texts of the candidates, for reading them again.
 struct OfAnswer<'a>(&'a Seen);
 
 impl Shelf for OfAnswer<'_> {

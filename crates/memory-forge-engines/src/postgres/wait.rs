@@ -1,35 +1,36 @@
-//! How long a server is waited for. Nothing here waits without a limit: a
-//! server that accepts a connection and stays silent (a frozen process, a
-//! network that swallows packets) looks like a slow one for ever.
+//! Limits how long a server is waited for. Nothing here waits without a limit:
+//! a server that accepts a connection and stays silent (a frozen process, a
+//! network that drops packets) looks like a slow one for ever.
 
 use std::future::Future;
 use std::time::{Duration, Instant};
 
 use super::Error;
 
-/// How long TCP may take to reach one address of a host.
+/// Time limit of TCP, for one address of a host.
 pub(super) const CONNECT: Duration = Duration::from_secs(1);
-/// How long one host may take from its name to a finished login, where no
-/// deadline is shorter.
+/// Time limit of one host, from its name to a finished login, unless a deadline
+/// is shorter.
 const LOGIN: Duration = Duration::from_secs(5);
-/// How long a command tries again while the server has no free connection.
+/// Time that a command tries again while the server has no free connection.
 const NO_CONNECTION: Duration = Duration::from_secs(60);
-/// How long a push waits for a lock before it reports that it waits.
+/// Time that a push waits for a lock before it reports that it waits.
 pub(super) const SHORT_LOCK: Duration = Duration::from_secs(2);
-/// The server ends a statement a little after the client stopped waiting, so
-/// that the client's message is the one that is shown.
+/// Time by which the server ends a statement after the client's limit, so that
+/// the client's message is the one that is shown.
 const SERVER_MARGIN: Duration = Duration::from_millis(500);
 
+/// Time limit of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WaitLimit {
-    /// One point in time for everything: connecting, asking and answering.
+    /// One deadline for connecting, querying and answering.
     Until { deadline: Instant, total: Duration },
-    /// As long as this for each transaction; for each statement of a push,
-    /// because a large push takes as long as it takes.
+    /// A limit for each transaction, or for each statement of a push, because a
+    /// large push takes as long as it takes.
     Each(Duration),
 }
 
-/// How long a caller waits for the server, and who hears that it waits.
+/// Time limits of a caller, and the callback that reports a wait.
 pub struct WaitPolicy {
     limit: WaitLimit,
     pub(super) no_connection: Duration,
@@ -43,8 +44,8 @@ impl Default for WaitPolicy {
 }
 
 impl WaitPolicy {
-    /// One deadline for a whole question. It does not wait for a free
-    /// connection either.
+    /// Returns a policy with one deadline. It does not wait for a free
+    /// connection.
     pub fn until(deadline: Instant) -> WaitPolicy {
         let total = deadline.saturating_duration_since(Instant::now());
         WaitPolicy {
@@ -54,7 +55,8 @@ impl WaitPolicy {
         }
     }
 
-    /// A limit for each transaction of a command, or each statement of a push.
+    /// Returns a policy with a limit for each transaction of a command, or each
+    /// statement of a push.
     pub fn of_each(limit: Duration) -> WaitPolicy {
         WaitPolicy {
             limit: WaitLimit::Each(limit),
@@ -63,23 +65,24 @@ impl WaitPolicy {
         }
     }
 
-    /// How long to try again while the server has no free connection.
+    /// Sets how long to try again while the server has no free connection.
     pub fn without_connection(mut self, limit: Duration) -> WaitPolicy {
         self.no_connection = limit;
         self
     }
 
-    /// Calls `notice` with one line when something is waited for.
+    /// Sets the callback that receives a line when something is waited for.
     pub fn with_notice(mut self, notice: impl Fn(&str) + Send + Sync + 'static) -> WaitPolicy {
         self.notice = Box::new(notice);
         self
     }
 
+    /// Reports a wait.
     pub(super) fn notify(&self, line: &str) {
         (self.notice)(line);
     }
 
-    /// What is left for the next step.
+    /// Returns the time left for the next step.
     pub(super) fn left(&self) -> Duration {
         match self.limit {
             WaitLimit::Until { deadline, .. } => deadline.saturating_duration_since(Instant::now()),
@@ -87,7 +90,7 @@ impl WaitPolicy {
         }
     }
 
-    /// The limit as the user knows it.
+    /// Returns the limit that the user set.
     pub(super) fn total(&self) -> Duration {
         match self.limit {
             WaitLimit::Until { total, .. } => total,
@@ -95,9 +98,8 @@ impl WaitPolicy {
         }
     }
 
-    /// What one of `hosts` that are still untried may take to log in. A
-    /// deadline is shared between them, so that one that is silent leaves time
-    /// for the next.
+    /// Returns the time limit of one login, with this many hosts untried. They
+    /// share a deadline, so that a silent one leaves time for the next.
     pub(super) fn login(&self, hosts: usize) -> Duration {
         match self.limit {
             WaitLimit::Until { .. } => self.left() / hosts.max(1) as u32,
@@ -105,14 +107,14 @@ impl WaitPolicy {
         }
     }
 
-    /// Settings of a transaction, so that the server stops working on what
-    /// nobody waits for any more. `set local` also holds behind a pool that
+    /// Returns settings of a transaction that end its statements on the server
+    /// after the client's limit. `set local` also works behind a pool that
     /// gives each transaction another connection.
     pub(super) fn settings(&self, lock: Option<Duration>) -> String {
         let (left, shortest) = (self.left(), Duration::from_millis(1));
         let statement = left + SERVER_MARGIN;
-        // A lock that is not granted has a message of its own, so here the
-        // server is the first to give up. Zero would mean no limit.
+        // A lock that is not granted has a message of its own, so for locks the
+        // server gives up first. Zero would mean no limit.
         let before = left.saturating_sub(SERVER_MARGIN);
         let lock = lock.unwrap_or(before).min(statement).max(shortest);
         format!(
@@ -123,7 +125,7 @@ impl WaitPolicy {
     }
 }
 
-/// Waits at most `limit`.
+/// Waits at most `limit` for an operation.
 pub(super) async fn timed<T, E: Into<Error>>(
     limit: Duration,
     shown: &str,
@@ -135,7 +137,7 @@ pub(super) async fn timed<T, E: Into<Error>>(
     }
 }
 
-/// `2 s`, `350 ms`, `10 min`.
+/// Formats a duration: `2 s`, `350 ms`, `10 min`.
 pub(super) fn human(time: Duration) -> String {
     match time.as_millis() {
         ms @ 0..1000 => format!("{ms} ms"),

@@ -1,5 +1,5 @@
-//! A graph server: whose nodes are meant, and what the files say now. The graph
-//! is built here from the workspace, so that no note crosses the pipe.
+//! Runs the operations on a graph server. The graph is built here from the
+//! workspace, so that no note crosses the pipe.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,9 @@ use forge_store::workspace::identity;
 use super::{WorkerContext, WorkerStop};
 use crate::bolt::{self, Address, Scope, Server};
 
+/// Runs one operation.
 pub(super) fn run(operation: &GraphOperation, context: &WorkerContext) -> Result<(), WorkerStop> {
+    // A query that writes is refused before anything is sent.
     if let GraphOperation::Cypher {
         query,
         write: false,
@@ -71,15 +73,15 @@ pub(super) fn run(operation: &GraphOperation, context: &WorkerContext) -> Result
     }
 }
 
-/// What a server may have of the workspace.
+/// Builds the graph that a server may have: without private notes.
 fn shared_graph(vault: &Vault, context: &WorkerContext) -> Graph {
     let workspace = context.workspace;
     let graph = graph::build(vault).with_state(vault, &Mind::open(workspace));
     graph.shared_by(&|path| workspace.is_private(path))
 }
 
-/// Fails where the server has nothing of this workspace, and says where it is
-/// behind. `memory-forge` has named the files that it could not read.
+/// Fails if the workspace was never pushed, and reports if the server is
+/// behind. `memory-forge` has already listed the files that it could not read.
 fn require_push(server: &mut Server, context: &WorkerContext) -> Result<(), WorkerStop> {
     let Some(last) = server.standing()? else {
         let message = "This workspace was never pushed to the graph server";
@@ -100,8 +102,8 @@ fn require_push(server: &mut Server, context: &WorkerContext) -> Result<(), Work
     Ok(())
 }
 
-/// Connects to the server that environment or settings name; all that follows
-/// has to be done within the operation's limit.
+/// Connects to the server in the environment or the settings, with the time
+/// limit of the operation.
 fn connect(operation: &GraphOperation, context: &WorkerContext) -> Result<Server, WorkerStop> {
     let given = &context.surroundings.graph;
     let config = &context.workspace.config().graph;
@@ -130,6 +132,8 @@ fn connect(operation: &GraphOperation, context: &WorkerContext) -> Result<Server
         authority,
     };
     address.check()?;
+    // A server from the user's environment, or on this machine, needs no
+    // approval; the project's settings may come from a stranger.
     if given.url.is_none() && !address.is_near() {
         context.require_consent(&address.place(), "MEMORY_FORGE_GRAPH_URL")?;
     }
@@ -141,6 +145,8 @@ fn connect(operation: &GraphOperation, context: &WorkerContext) -> Result<Server
     Ok(server.within(operation.limit()))
 }
 
+/// Returns the tenant and the workspace from the settings, or the workspace's
+/// identity.
 fn scope(context: &WorkerContext) -> Result<Scope, WorkerStop> {
     let config = &context.workspace.config().graph;
     let name = match config.workspace.as_str() {

@@ -1,5 +1,6 @@
-//! The index that an organisation shares: which host is asked, and what a push
-//! reads. Documents are read through memory, so that none crosses the pipe.
+//! Runs the operations on an organisation's index: which host is queried, and
+//! what a push reads. Documents are read through memory, so that none crosses
+//! the pipe.
 
 use std::time::{Duration, Instant};
 
@@ -21,9 +22,10 @@ use serde::Serialize;
 use super::{WorkerContext, WorkerStop};
 use crate::postgres::{Engine, HostRole, Push, Target, WaitPolicy, Within, read_member};
 
-/// How long to wait for another process that writes the workspace's own index.
+/// Time to wait for another process that writes the workspace's own index.
 const INDEX_WAIT: Duration = Duration::from_secs(5);
 
+/// Runs one operation.
 pub(super) fn run(
     tenant: &str,
     operation: IndexOperation,
@@ -37,7 +39,7 @@ pub(super) fn run(
     } else {
         HostRole::Any
     };
-    // What a person wrote is read before anyone is connected to.
+    // Arguments are parsed before any connection is made.
     let members = match &operation {
         IndexOperation::Init { members } => {
             let members = members.iter().map(|it| read_member(it));
@@ -108,6 +110,7 @@ pub(super) fn run(
     }
 }
 
+/// Writes a result with the name of its server.
 fn done<T: Serialize>(
     engine: &Engine,
     value: T,
@@ -128,10 +131,12 @@ fn target(url: &str, context: &WorkerContext) -> Result<Target, WorkerStop> {
     Ok(target)
 }
 
+/// Loads the model that embeds.
 fn embedder(context: &WorkerContext) -> Result<&'static dyn Embedder, WorkerStop> {
     model::of(context.workspace, context.surroundings.model.as_deref()).map_err(WorkerStop::failed)
 }
 
+/// Pushes the workspace.
 fn push(
     engine: &Engine,
     name: &str,
@@ -141,8 +146,8 @@ fn push(
     context: &WorkerContext,
 ) -> Result<IndexPushReport, WorkerStop> {
     let workspace = context.workspace;
-    // `memory-forge` has brought the index up to date and told what there was
-    // to tell; only what changed since then is read here.
+    // `memory-forge` has updated the index and reported its problems; only
+    // later changes are read here.
     let mut opening = Opening {
         now: context.now,
         wait: INDEX_WAIT,
@@ -150,6 +155,7 @@ fn push(
         progress: &mut |_, _| {},
     };
     let mut fresh = fresh::fresh(workspace, &mut opening)?;
+    // Released before the push, which may take minutes.
     fresh.lock = None;
     let (index, catalogue) = (&fresh.index, &fresh.catalogue);
     let model = embedder.map(Embedder::id);
@@ -180,9 +186,9 @@ fn push(
     })
 }
 
-/// Answers a question from the shared index.
+/// Searches the shared index.
 ///
-/// The replica's hosts are asked first, then those of `engine.url`, until one
+/// The replica's hosts are queried first, then those of `engine.url`, until one
 /// answers. All of them share `engine.timeout_ms`: each gets an equal part of
 /// what is left, so that a silent one leaves time for the next.
 fn search(
@@ -193,7 +199,7 @@ fn search(
     let workspace = context.workspace;
     let mut warnings = Vec::new();
     let config = &workspace.config().engine;
-    // Before the clock starts: lists and a model are read from the disk.
+    // Read before the clock starts, as is the model: both come from the disk.
     let forgotten = forget::forgotten(workspace)?;
     let corrections = Corrections::read(workspace)?;
     let embedder = match model::of(workspace, context.surroundings.model.as_deref()) {
@@ -216,7 +222,7 @@ fn search(
         corrections: &corrections,
         explain: question.explain,
     };
-    // The user's own address stands for all others.
+    // The user's own address replaces all configured ones.
     let has_own_url = context.surroundings.engine.url.is_some();
     let mut left = Duration::from_millis(config.timeout_ms);
     if !config.replica.is_empty() && !has_own_url {
@@ -227,6 +233,8 @@ fn search(
                 ask: &ask,
                 embedder,
                 max_lag: Some(Duration::from_secs(config.max_lag_s)),
+                // One part more than there are replicas left, for the primary
+                // after them.
                 limit: left / (hosts.len() - at + 1) as u32,
             };
             let started = Instant::now();
@@ -274,6 +282,7 @@ fn search(
     })
 }
 
+/// Writes an answer with its warnings.
 fn answered(
     answer: Answer,
     warnings: Vec<String>,
@@ -284,7 +293,7 @@ fn answered(
     context.done(FromServer { shown, value })
 }
 
-/// A question with everything that one host needs to answer it.
+/// A query with everything that one host needs.
 struct HostQuestion<'a> {
     tenant: &'a str,
     ask: &'a Ask<'a>,
@@ -296,6 +305,8 @@ struct HostQuestion<'a> {
 }
 
 impl HostQuestion<'_> {
+    /// Sends the query to one host. Fails if the host is a replica that is too
+    /// far behind.
     fn put_to(&self, host: &Target) -> Result<(Answer, String), WorkerError> {
         let of = |error: &dyn Diagnostic| WorkerError::of(error);
         let policy = WaitPolicy::until(Instant::now() + self.limit);

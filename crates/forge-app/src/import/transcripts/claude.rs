@@ -1,8 +1,9 @@
-//! Claude Code's transcripts: one record a line, each naming the one before it.
+//! Reads Claude Code's transcripts: one record a line, each naming the one
+//! before it.
 //!
-//! Records form a tree. What a person took back and said anew is still there
-//! and marked as abandoned; helpers' records (`isSidechain`) become one entry
-//! each; the summary that stands for compacted text is marked as such.
+//! Records form a tree. Prompts that the user went back on are still there and
+//! marked as abandoned; sub-agents' records (`isSidechain`) become one entry
+//! each; the summary that replaces compacted text is marked as such.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -13,15 +14,17 @@ use serde_json::Value;
 use super::super::page::{EntryId, Kind};
 use super::{Format, Session, counted, tools};
 
+/// The reader of a transcript.
 pub(super) struct Reader {
     session: Session,
     tree: Tree,
     helpers: HashMap<u32, Helper>,
-    /// The file is a helper's own, in which all records are beside the way.
+    /// Whether the file is a sub-agent's own, whose records are all side
+    /// chains.
     is_helper: bool,
 }
 
-/// A sub-agent's work, as far as it has come.
+/// The work of a sub-agent so far.
 struct Helper {
     entry: EntryId,
     task: String,
@@ -40,6 +43,7 @@ impl Reader {
         }
     }
 
+    /// Reads one record.
     pub(super) fn record(&mut self, record: &Value) {
         let session = &mut self.session;
         let kind = record["type"].as_str().unwrap_or_default();
@@ -52,11 +56,14 @@ impl Reader {
         session.learn(|session| &mut session.version, &record["version"]);
         let aside = record["isSidechain"] == true && !self.is_helper;
         let node = self.tree.add(record, aside);
+        // The newest answer marks the branch that the conversation took:
+        // clients attach their own commands anywhere in the tree.
         if kind == "assistant" && !aside {
             self.tree.answered = node.or(self.tree.answered);
         }
         if session.first.is_none() && matches!(kind, "user" | "assistant") {
-            // A record never changes, so it names a session that has no id.
+            // A record never changes, so its hash can identify a session
+            // without an id.
             session.first = Some(record.to_string());
         }
         match kind {
@@ -65,6 +72,7 @@ impl Reader {
             "assistant" => self.assistant(record, when, node),
             "attachment" => self.attachment(record, when, node),
             "summary" => session.learn(|session| &mut session.title, &record["summary"]),
+            // A title from the user replaces one from the client.
             "custom-title" => {
                 session.title = None;
                 session.learn(|session| &mut session.title, &record["customTitle"]);
@@ -73,6 +81,8 @@ impl Reader {
         }
     }
 
+    /// Completes the entries of sub-agents and the abandoned records, and
+    /// returns the session.
     pub(super) fn finish(mut self) -> Session {
         let mut helpers: Vec<Helper> = self.helpers.into_values().collect();
         helpers.sort_by_key(|helper| helper.entry);
@@ -90,6 +100,7 @@ impl Reader {
         self.session
     }
 
+    /// Reads a record of the user: results of tools, and a prompt.
     fn user(&mut self, record: &Value, when: Option<Timestamp>, node: Option<u32>) {
         let content = &record["message"]["content"];
         for block in blocks(content) {
@@ -113,7 +124,8 @@ impl Reader {
             return self.comes_from(Some(entry), node);
         }
         let entry = self.session.prompt(when, &text);
-        // Commands of the client hang where the client likes, and begin no branch.
+        // Commands of the client have arbitrary parents, so they begin no
+        // branch.
         if let (Some(_), Some(node)) = (entry, node)
             && !text.trim_start().starts_with('<')
         {
@@ -122,6 +134,7 @@ impl Reader {
         self.comes_from(entry, node);
     }
 
+    /// Reads a record of the agent: text, tool calls and thoughts.
     fn assistant(&mut self, record: &Value, when: Option<Timestamp>, node: Option<u32>) {
         let content = &record["message"]["content"];
         if let Some(text) = content.as_str() {
@@ -153,8 +166,8 @@ impl Reader {
         }
     }
 
-    /// What was typed while the agent was at work comes as an attachment; all
-    /// others were put in by the client or by hooks.
+    /// Reads an attachment. A prompt that was typed while the agent worked
+    /// comes as one; all others were added by the client or by hooks.
     fn attachment(&mut self, record: &Value, when: Option<Timestamp>, node: Option<u32>) {
         let attachment = &record["attachment"];
         let typed = attachment["type"] == "queued_command" && attachment["commandMode"] == "prompt";
@@ -169,7 +182,7 @@ impl Reader {
         }
     }
 
-    /// A record of a helper adds to the helper's one entry.
+    /// Adds a record of a sub-agent to its one entry.
     fn aside(&mut self, record: &Value, kind: &str, when: Option<Timestamp>, node: Option<u32>) {
         let root = node.map_or(0, |node| self.tree.root(node));
         let content = &record["message"]["content"];
@@ -198,6 +211,7 @@ impl Reader {
         }
     }
 
+    /// Links an entry to its record in the tree.
     fn comes_from(&mut self, entry: Option<EntryId>, node: Option<u32>) {
         if let (Some(entry), Some(node)) = (entry, node) {
             self.session.page.comes_from(entry, node);
@@ -205,11 +219,13 @@ impl Reader {
     }
 }
 
+/// Returns the blocks of a message.
 fn blocks(content: &Value) -> impl Iterator<Item = &Value> {
     content.as_array().into_iter().flatten()
 }
 
-/// The words of a message: a text, or blocks of which some are text.
+/// Returns the text of a message, which is a string or blocks of which some are
+/// text.
 fn text_of(content: &Value) -> String {
     if let Some(text) = content.as_str() {
         return text.to_owned();
@@ -224,34 +240,37 @@ fn text_of(content: &Value) -> String {
     texts.collect::<Vec<_>>().join("\n\n")
 }
 
-/// Who answers whom, with few bytes for each record.
+/// The tree of records, with few bytes for each.
 #[derive(Default)]
 struct Tree {
     hasher: RandomState,
     nodes: Vec<Node>,
     by_id: HashMap<u64, u32>,
-    /// The newest record of the person's own talk.
+    /// The newest record of the main conversation.
     last: Option<u32>,
-    /// The newest answer to the person.
+    /// The newest answer to the user.
     answered: Option<u32>,
 }
 
+/// A record in the tree.
 struct Node {
     parent: Option<u32>,
-    /// The first record of a helper, for its records; else itself.
+    /// The first record of a sub-agent, for its records; otherwise the record
+    /// itself.
     root: u32,
     prompt: bool,
 }
 
 impl Tree {
+    /// Adds a record and returns its number.
     fn add(&mut self, record: &Value, aside: bool) -> Option<u32> {
         let id = self.hash(record["uuid"].as_str()?);
         let node = u32::try_from(self.nodes.len()).ok()?;
         let parents = ["parentUuid", "logicalParentUuid"];
         let mut parents = parents.iter().filter_map(|key| record[*key].as_str());
         let known = parents.find_map(|parent| self.by_id.get(&self.hash(parent)).copied());
-        // After a compaction, or when a session goes on in another file, there
-        // is no record to name; it follows the last one nonetheless.
+        // After a compaction, or in a continued file, the named parent is
+        // missing: the record follows the last one.
         let parent = known.or(self.last.filter(|_| !aside));
         let root = match parent {
             Some(parent) if aside => self.nodes[parent as usize].root,
@@ -269,22 +288,26 @@ impl Tree {
         Some(node)
     }
 
+    /// Hashes an id to eight bytes, with a random key, so that a file cannot
+    /// provoke collisions.
     fn hash(&self, id: &str) -> u64 {
         self.hasher.hash_one(id)
     }
 
+    /// Returns the root of a record.
     fn root(&self, node: u32) -> u32 {
         self.nodes[node as usize].root
     }
 
+    /// Marks a record as a prompt.
     fn is_prompt(&mut self, node: u32) {
         self.nodes[node as usize].prompt = true;
     }
 
-    /// Records that follow from a prompt which the last answer does not come
-    /// from: the person went back and said something else. A record beside the
-    /// way without such a prompt is the result of one of several tools, and
-    /// what comes after the last answer is not settled yet.
+    /// Returns the records that follow from a prompt which is not on the path
+    /// to the last answer: the user went back and wrote something else. A side
+    /// record without such a prompt is the result of one of several tools, and
+    /// records after the last answer are undecided.
     fn abandoned(&self) -> Vec<bool> {
         let mut on_way = vec![false; self.nodes.len()];
         let mut next = self.answered;

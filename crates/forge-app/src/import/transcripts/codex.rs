@@ -1,6 +1,6 @@
-//! Codex's rollouts: `{timestamp, type, payload}` a line. `response_item` is
-//! what the model read and wrote, `event_msg` what was shown of it, so the same
-//! words come twice and are taken once.
+//! Reads Codex's rollouts: `{timestamp, type, payload}` a line. `response_item`
+//! is what the model read and wrote, `event_msg` what was shown of it, so the
+//! same text occurs twice and is imported once.
 
 use std::path::Path;
 
@@ -10,9 +10,10 @@ use serde_json::Value;
 use super::super::jsonl;
 use super::{Format, Session};
 
+/// The reader of a rollout.
 pub(super) struct Reader {
     session: Session,
-    /// The last prompt and the last answer, while nothing else came between.
+    /// The last prompt and the last answer, while no other entry follows.
     prompt: Option<String>,
     answer: Option<String>,
     started: bool,
@@ -28,6 +29,7 @@ impl Reader {
         }
     }
 
+    /// Reads one record.
     pub(super) fn record(&mut self, record: &Value) {
         let when = self.session.at(record);
         let payload = &record["payload"];
@@ -46,12 +48,15 @@ impl Reader {
         }
     }
 
+    /// Returns the session.
     pub(super) fn finish(self) -> Session {
         self.session
     }
 
+    /// Reads the metadata of the session.
     fn meta(&mut self, meta: &Value) {
-        // A fork begins with the record of what it was forked from.
+        // A fork also has the metadata of its origin; only the first record
+        // counts.
         if std::mem::replace(&mut self.started, true) {
             return;
         }
@@ -66,6 +71,7 @@ impl Reader {
         self.session.at(meta);
     }
 
+    /// Reads an item that the model read or wrote.
     fn item(&mut self, item: &Value, when: Option<Timestamp>) {
         let id = item["call_id"].as_str();
         let name = item["name"].as_str().unwrap_or_default();
@@ -91,6 +97,7 @@ impl Reader {
         }
     }
 
+    /// Reads an event that the user was shown.
     fn event(&mut self, event: &Value, when: Option<Timestamp>) {
         let text = event["message"].as_str().unwrap_or_default();
         match event["type"].as_str().unwrap_or_default() {
@@ -100,6 +107,7 @@ impl Reader {
         }
     }
 
+    /// Adds a prompt, unless it repeats the last one.
     fn prompt(&mut self, when: Option<Timestamp>, text: &str) {
         if self.prompt.as_deref() == Some(text.trim()) {
             return;
@@ -110,6 +118,7 @@ impl Reader {
         }
     }
 
+    /// Adds an answer, unless it repeats the last one.
     fn answer(&mut self, when: Option<Timestamp>, text: &str) {
         if self.answer.as_deref() == Some(text.trim()) {
             return;
@@ -120,12 +129,14 @@ impl Reader {
         }
     }
 
+    /// Adds a tool call.
     fn tool(&mut self, when: Option<Timestamp>, id: Option<&str>, name: &str, input: &Value) {
         self.session.tool(when, id, name, input);
         (self.prompt, self.answer) = (None, None);
     }
 }
 
+/// Returns the text of a message.
 fn text_of(content: &Value) -> String {
     if let Some(text) = content.as_str() {
         return text.to_owned();
@@ -139,8 +150,8 @@ fn text_of(content: &Value) -> String {
     texts.collect::<Vec<_>>().join("\n\n")
 }
 
-/// Whether a session was held in a workspace, by its first lines. Those of
-/// helpers are not counted as such.
+/// Returns `true` if a session took place in a workspace, by its first lines.
+/// Sessions of sub-agents do not count.
 pub(super) fn is_of(path: &Path, root: &Path) -> bool {
     let (mut seen, mut is) = (0, false);
     let read = jsonl::objects(path, |_, record| {

@@ -1,5 +1,5 @@
-//! Which transcripts there are: those that are named, or those that clients
-//! keep of a workspace. Looks at names and first lines, and follows no link.
+//! Finds transcripts: the named ones, or those that clients keep of a
+//! workspace. It reads names and first lines, and follows no link.
 
 use std::path::{Path, PathBuf};
 
@@ -8,13 +8,14 @@ use super::{Homes, codex};
 use crate::agents::claude::project_folders;
 use crate::workspace::Workspace;
 
+/// A transcript to import.
 pub(super) struct Found {
     pub(super) path: PathBuf,
-    /// Named as a file, and not found in a folder.
+    /// Whether the caller named the file itself, and not its folder.
     pub(super) explicit: bool,
 }
 
-/// The transcripts that are named: files, and all below folders.
+/// Finds the named transcripts: files, and all files in named folders.
 pub(super) fn named(paths: &[PathBuf], report: &mut Report) -> Result<Vec<Found>, Error> {
     let mut found = Vec::new();
     for path in paths {
@@ -32,7 +33,7 @@ pub(super) fn named(paths: &[PathBuf], report: &mut Report) -> Result<Vec<Found>
     Ok(found)
 }
 
-/// The transcripts that belong to the workspace.
+/// Finds the transcripts of the workspace.
 pub(super) fn of_workspace(
     workspace: &Workspace,
     homes: &Homes,
@@ -66,12 +67,12 @@ pub(super) fn of_workspace(
     found
 }
 
-/// Deep enough for `sessions/2026/11/15/`.
+/// Levels of folders, enough for `sessions/2026/11/15/`.
 const DEPTH: usize = 8;
 const MOST_ENTRIES: usize = 200_000;
 
-/// Every `.jsonl` below a folder but those of helpers, whose work is folded
-/// into the session that called them. Links are not followed.
+/// Finds every `.jsonl` file in a folder, without those of sub-agents, whose
+/// work is an entry of the session that called them. Links are not followed.
 fn below(folder: &Path, report: &mut Report) -> Vec<Found> {
     let mut found = Vec::new();
     let mut folders = vec![(folder.to_path_buf(), DEPTH)];
@@ -114,6 +115,7 @@ fn below(folder: &Path, report: &mut Report) -> Vec<Found> {
     found
 }
 
+/// Returns the name of a file.
 pub(super) fn name_of(path: &Path) -> String {
     path.file_name()
         .map(|name| name.to_string_lossy().into_owned())

@@ -1,9 +1,9 @@
-//! Tools in one line each: the name, what mattered of its input, and the head
-//! of what it gave. Works for tools that nobody has heard of.
+//! Formats tool calls as one line each: the name, the main argument, and the
+//! head of the result. It works for unknown tools.
 
 use serde_json::Value;
 
-/// Where the point of a call is, most telling first.
+/// Keys of the main argument, the most significant first.
 const TELLING: [&str; 18] = [
     "command",
     "cmd",
@@ -25,7 +25,7 @@ const TELLING: [&str; 18] = [
     "id",
 ];
 
-/// `Bash: cargo test`.
+/// Formats a call, such as `Bash: cargo test`.
 pub(super) fn call(name: &str, input: &Value) -> String {
     let input = match input {
         // Codex keeps arguments as JSON in a text.
@@ -49,6 +49,7 @@ pub(super) fn call(name: &str, input: &Value) -> String {
     line(name, &patched(&point).unwrap_or(point))
 }
 
+/// Formats a name and an argument.
 fn line(name: &str, point: &str) -> String {
     let name = name.trim();
     let name = if name.is_empty() { "tool" } else { name };
@@ -59,7 +60,7 @@ fn line(name: &str, point: &str) -> String {
     }
 }
 
-/// `["bash", "-lc", "ls"]` is `ls`.
+/// Joins the words of a command; `["bash", "-lc", "ls"]` is `ls`.
 fn command(words: &[Value]) -> String {
     let words: Vec<String> = words
         .iter()
@@ -74,7 +75,7 @@ fn command(words: &[Value]) -> String {
     }
 }
 
-/// The files that a patch touches.
+/// Lists the files that a patch changes.
 fn patched(text: &str) -> Option<String> {
     if !text.contains("*** Begin Patch") {
         return None;
@@ -88,17 +89,19 @@ fn patched(text: &str) -> Option<String> {
     (!files.is_empty()).then(|| files.join(", "))
 }
 
+/// Returns the first line that is not blank.
 fn first_line(text: &str) -> String {
     let line = text.lines().find(|line| !line.trim().is_empty());
     line.unwrap_or_default().to_owned()
 }
 
-/// The text of a result, whatever form it has, without colours.
+/// Returns the text of a result in any form, without colours.
 pub(super) fn result(value: &Value) -> String {
     without_colours(words(value))
 }
 
-/// Takes out `ESC [ … m` and its like, which programs write for terminals.
+/// Removes `ESC [ … m` and similar sequences, which programs write for
+/// terminals.
 fn without_colours(text: String) -> String {
     if !text.contains('\u{1b}') {
         return text;
@@ -116,6 +119,7 @@ fn without_colours(text: String) -> String {
     clean
 }
 
+/// Extracts the text of a value.
 fn words(value: &Value) -> String {
     match value {
         Value::String(text) => match serde_json::from_str::<Value>(text) {
@@ -143,7 +147,7 @@ fn words(value: &Value) -> String {
     }
 }
 
-/// The first line, and how many more there are.
+/// Returns the first line, and how many more there are.
 pub(super) fn head(text: &str) -> String {
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
     let Some(first) = lines.next() else {

@@ -1,5 +1,5 @@
-//! Reads notes and proposes an order: by the folders that are there, by words
-//! and links that notes share, and by what they say of themselves.
+//! Reads notes and proposes an order: by existing folders, by words and links
+//! that notes share, and by what notes state about themselves.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -15,39 +15,40 @@ use crate::routing::untracked::{code_folders, is_note};
 use crate::upkeep::domain::is_catch_all;
 use crate::workspace::{RelPath, Role, Workspace, slug};
 
-/// How alike a note and a domain must be, and how much more than the next one.
+/// Similarity that a note and a domain need, and its ratio to the next best
+/// domain.
 const ALIKE: f32 = 0.07;
 const CLEARLY: f32 = 1.25;
-/// What a link between them counts.
+/// Score of a link between a note and a domain.
 const LINK: f32 = 0.15;
-/// So many notes make a domain of their own.
+/// Notes that make a domain of their own.
 const ENOUGH: usize = 3;
 const MOST_LINKS: usize = 50;
-/// Words are taken from so much of a text.
+/// Bytes of a text from which words are taken.
 const OPENING: usize = 4000;
 
-/// A note that may be put in order.
+/// A note that may be sorted.
 struct Note {
     path: RelPath,
-    /// The domain's folder that it lies in, if it does.
+    /// The folder of its domain, if it is in one.
     domain: Option<String>,
     title: String,
     hash: String,
     words: HashMap<String, f32>,
-    /// Words of its name, title and headings.
+    /// Words in its name, title and headings.
     strong: HashSet<String>,
     stale: Option<String>,
     reference: Option<Kind>,
 }
 
-/// How many notes lie around in no order, by their paths alone.
+/// Counts the unsorted notes, by their paths alone.
 pub fn loose_notes(workspace: &Workspace) -> usize {
     let files = workspace.tree().files;
     let files = files.iter().filter(|it| it.role == Role::Untracked);
     files.filter(|it| is_note(&it.path)).count()
 }
 
-/// Proposes an order for the notes of a workspace. Changes nothing.
+/// Proposes an order for the notes of a workspace, without writing.
 pub fn look(workspace: &Workspace, now: Timestamp) -> Plan {
     let manifest = Manifest::read(workspace);
     let known = manifest.as_ref().map(Manifest::domains).unwrap_or_default();
@@ -59,7 +60,8 @@ pub fn look(workspace: &Workspace, now: Timestamp) -> Plan {
         .filter(|it| matches!(it.role, Role::Untracked | Role::Knowledge))
         .map(|it| &it.path)
         .filter(|path| is_note(path) && !path.starts_with("knowledge"));
-    // Files of the state are found by their names, wherever they are.
+    // State files are found by their names wherever they are, so they do not
+    // move, unless a catch-all folder has them.
     let state = layout::resolve_all(workspace, manifest.as_ref());
     let paths: Vec<&RelPath> = paths
         .filter(|path| {
@@ -110,8 +112,8 @@ pub fn look(workspace: &Workspace, now: Timestamp) -> Plan {
     plan
 }
 
-/// A folder above the file that holds whatever fits nowhere else. Inside of a
-/// domain such a folder is the domain's own affair.
+/// Returns the folder above the file that holds unsorted files. One inside a
+/// domain is the domain's own affair.
 fn catch_all_of(path: &RelPath) -> Option<String> {
     let folders: Vec<&str> = path.components().collect();
     let (_, folders) = folders.split_last()?;
@@ -119,13 +121,14 @@ fn catch_all_of(path: &RelPath) -> Option<String> {
     Some(folders[..=at].join("/"))
 }
 
+/// Returns `true` if the file is in a folder of unsorted files.
 fn in_catch_all(path: &RelPath) -> bool {
     catch_all_of(path).is_some()
 }
 
-/// Says which notes are a glossary, contacts or a quick reference, and moves
-/// the one glossary and the one list of contacts of the workspace to their
-/// usual places, unless they belong to a domain.
+/// Lists glossaries, contacts and quick references, and moves the only glossary
+/// and the only list of contacts to their usual places, unless they belong to a
+/// domain.
 fn place_references(
     workspace: &Workspace,
     manifest: Option<&Manifest>,
@@ -159,7 +162,7 @@ fn place_references(
     }
 }
 
-/// Empties the catch-all folders: what fits no domain waits in `scratch/`.
+/// Empties the catch-all folders: notes without a domain move to `scratch/`.
 fn dissolve(notes: &[Note], home: &mut BTreeMap<RelPath, String>, plan: &mut Plan) {
     for note in notes.iter().filter(|it| it.domain.is_none()) {
         let Some(folder) = catch_all_of(&note.path) else {
@@ -175,8 +178,8 @@ fn dissolve(notes: &[Note], home: &mut BTreeMap<RelPath, String>, plan: &mut Pla
     }
 }
 
-/// Folders that are a domain already, or can be one as they are. A folder that
-/// only holds folders stands for those.
+/// Returns the folders that are domains or can become one as they are. A folder
+/// that contains only folders is replaced by those.
 fn domains_of(paths: &[&RelPath], known: &[String]) -> Vec<String> {
     let mut folders: Vec<String> = known.to_vec();
     let tops: BTreeMap<&str, bool> = paths
@@ -202,6 +205,7 @@ fn domains_of(paths: &[&RelPath], known: &[String]) -> Vec<String> {
     folders
 }
 
+/// Reads a note and weighs its words.
 fn read(workspace: &Workspace, path: &RelPath, folders: &[String], now: Timestamp) -> Option<Note> {
     let text = workspace.read_text(path).ok()?;
     let hash = content_hash(&text);
@@ -212,6 +216,8 @@ fn read(workspace: &Workspace, path: &RelPath, folders: &[String], now: Timestam
     let headings = document.sections.iter().map(|it| it.title.as_str());
     for named in [path.stem(), &title].into_iter().chain(headings) {
         for word in words_of(named) {
+            // A word in a name or a heading counts half as much again as one in
+            // the text.
             *words.entry(word.clone()).or_default() += 1.5;
             strong.insert(word);
         }
@@ -235,6 +241,7 @@ fn read(workspace: &Workspace, path: &RelPath, folders: &[String], now: Timestam
     })
 }
 
+/// Returns the significant words of a text.
 fn words_of(text: &str) -> impl Iterator<Item = String> + '_ {
     const EMPTY: [&str; 60] = [
         "about", "after", "all", "also", "and", "any", "are", "been", "but", "can", "das", "der",
@@ -255,7 +262,7 @@ fn words_of(text: &str) -> impl Iterator<Item = String> + '_ {
         })
 }
 
-/// Rare words weigh more; every note has the length one.
+/// Weighs words by their rarity, and scales each note to length one.
 fn weigh(notes: &mut [Note]) {
     let mut holding: HashMap<String, f32> = HashMap::new();
     for note in notes.iter() {
@@ -275,7 +282,7 @@ fn weigh(notes: &mut [Note]) {
     }
 }
 
-/// Notes in no domain go to the one whose notes they share most with.
+/// Assigns notes without a domain to the one with the most similar notes.
 fn sort_loose(
     notes: &[Note],
     folders: &[String],
@@ -329,6 +336,8 @@ fn sort_loose(
         let Some((score, folder, words)) = scores.into_iter().next() else {
             continue;
         };
+        // A note that is similar to no domain, or about equally to two, stays
+        // where it is.
         if score < ALIKE || score < CLEARLY * next {
             continue;
         }
@@ -337,8 +346,8 @@ fn sort_loose(
     }
 }
 
-/// Notes that no domain wanted make one of their own around a word that they
-/// share in their names, titles or headings.
+/// Groups the remaining notes into domains, by words that they share in names,
+/// titles or headings.
 fn group_rest(notes: &[Note], home: &mut BTreeMap<RelPath, String>, plan: &mut Plan) {
     loop {
         let rest: Vec<&Note> = notes
@@ -351,7 +360,8 @@ fn group_rest(notes: &[Note], home: &mut BTreeMap<RelPath, String>, plan: &mut P
                 holding.entry(word).or_default().push(note);
             }
         }
-        // What all of them share tells nothing apart, unless there is nothing else.
+        // A word in all of them does not distinguish them, and is used only
+        // without another one.
         let best = holding
             .into_iter()
             .filter(|(word, of)| of.len() >= ENOUGH && !is_catch_all(word))
@@ -363,12 +373,14 @@ fn group_rest(notes: &[Note], home: &mut BTreeMap<RelPath, String>, plan: &mut P
             let why = format!("speaks of {word}");
             put(note, &folder, why, home, plan);
         }
+        // Each round must sort a note, or the loop would not end.
         if home.len() == before {
             return;
         }
     }
 }
 
+/// Adds a move to the plan.
 fn put(
     note: &Note,
     folder: &str,
@@ -384,7 +396,8 @@ fn put(
     });
 }
 
-/// Domains that the manifest does not have yet, with the titles of their notes.
+/// Adds domains that the manifest does not have, with the titles of their
+/// notes.
 fn list_domains(
     notes: &[Note],
     home: &BTreeMap<RelPath, String>,
@@ -428,7 +441,7 @@ fn list_domains(
     }
 }
 
-/// Why a note may be past its time: by its own words, or by its date.
+/// Returns why a note may be stale: its own words, or its date.
 fn stale(document: &Document, path: &RelPath, now: Timestamp) -> Option<String> {
     const WORDS: [&str; 7] = [
         "deprecated",
@@ -447,7 +460,8 @@ fn stale(document: &Document, path: &RelPath, now: Timestamp) -> Option<String> 
     if ["archived", "superseded", "deprecated", "obsolete"].contains(&status.as_str()) {
         return Some(format!("its front matter says {status}"));
     }
-    // Only what it says of itself: in its name, a heading, or its first lines.
+    // Only statements about the note itself count: in its name, a heading, or
+    // its first lines.
     let (body, _) = document.lines_of(&document.body);
     let first = (0..8).filter_map(|at| {
         let start = *document.line_starts.get(body - 1 + at)?;
@@ -471,8 +485,8 @@ fn stale(document: &Document, path: &RelPath, now: Timestamp) -> Option<String> 
     old.then(|| format!("its date is {date}"))
 }
 
-/// Notes with nearly the same name or the same title and different texts, and
-/// moves that would meet.
+/// Finds notes with nearly the same name or the same title and different texts,
+/// and moves to the same path.
 fn conflicts(notes: &[Note], moves: &[MoveTo]) -> Vec<Conflict> {
     let mut groups: BTreeMap<String, Vec<&Note>> = BTreeMap::new();
     for note in notes {
@@ -527,7 +541,7 @@ fn conflicts(notes: &[Note], moves: &[MoveTo]) -> Vec<Conflict> {
     found
 }
 
-/// A name without what people add to tell copies apart.
+/// Removes the words from a name that distinguish copies.
 fn plain_name(stem: &str) -> String {
     const COPIES: [&str; 10] = [
         "copy", "draft", "final", "new", "old", "updated", "v1", "v2", "v3", "latest",
@@ -548,7 +562,7 @@ fn plain_name(stem: &str) -> String {
     }
 }
 
-/// For each note, the notes that it links to or that link to it.
+/// Returns, for each note, the notes that it links to or that link to it.
 fn links_between(vault: &Vault) -> HashMap<&str, Vec<&str>> {
     let mut links: HashMap<&str, Vec<&str>> = HashMap::new();
     for (index, file, note) in vault.notes() {
@@ -564,8 +578,8 @@ fn links_between(vault: &Vault) -> HashMap<&str, Vec<&str>> {
     links
 }
 
-/// Notes of other domains that a note speaks of by their titles or in another
-/// spelling (pass 2). Exact names become links without being proposed.
+/// Finds notes of other domains that a note mentions by their titles or in
+/// another spelling (pass 2). Exact names become links without a proposal.
 fn laterals(
     workspace: &Workspace,
     vault: &Vault,
@@ -595,7 +609,7 @@ fn laterals(
         .collect()
 }
 
-/// The title of the README, else the name of the folder.
+/// Returns the title of the README, or the name of the folder.
 fn about(workspace: &Workspace) -> String {
     let readme = RelPath::new("README.md").ok();
     let text = readme.and_then(|it| workspace.read_text(&it).ok());

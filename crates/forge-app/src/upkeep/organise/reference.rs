@@ -1,10 +1,11 @@
-//! Notes that are not read but looked things up in: a glossary, contacts, or a
-//! quick reference. What a note holds decides; its name only where that leaves
-//! the question open.
+//! Detects notes that people look things up in: a glossary, contacts, or a
+//! quick reference. The content decides; the name counts only if that is
+//! inconclusive.
 
 use crate::document::Document;
 use crate::state_files;
 
+/// Kind of a reference note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Glossary,
@@ -13,6 +14,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
+    /// Returns the name that plans use.
     pub(super) fn name(self) -> &'static str {
         match self {
             Kind::Glossary => "glossary",
@@ -21,8 +23,8 @@ impl Kind {
         }
     }
 
-    /// Where the one of a workspace is kept; a quick reference stays with its
-    /// subject.
+    /// Returns the usual path of the workspace's own one; a quick reference
+    /// stays with its subject.
     pub(super) fn place(self) -> Option<&'static str> {
         match self {
             Kind::Glossary => Some(state_files::GLOSSARY),
@@ -32,10 +34,11 @@ impl Kind {
     }
 }
 
-/// Fewer entries make no list.
+/// Entries of the shortest list.
 const FEWEST: usize = 3;
 
-/// What kind of reference a note is; none for one that is read.
+/// Detects the kind of a reference note; `None` for a note that is read as a
+/// text.
 pub(super) fn kind(document: &Document, stem: &str) -> Option<Kind> {
     let body = document.str(&document.body);
     let lines: Vec<&str> = body
@@ -63,7 +66,7 @@ pub(super) fn kind(document: &Document, stem: &str) -> Option<Kind> {
     if share(defined) {
         return Some(Kind::Glossary);
     }
-    // A list that has only been started says what it is by its name.
+    // A list that was only started is recognised by its name.
     let named = format!("{stem} {}", document.title().unwrap_or_default()).to_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| named.contains(word));
     if total > FEWEST {
@@ -85,16 +88,17 @@ pub(super) fn kind(document: &Document, stem: &str) -> Option<Kind> {
     }
 }
 
+/// Returns `true` for a line without words, such as the rule of a table.
 fn is_rule(line: &str) -> bool {
     line.bytes().all(|it| b"|:- *_".contains(&it))
 }
 
-/// The words of an entry without the mark of a list or a table.
+/// Returns an entry without the mark of a list or a table.
 fn words(line: &str) -> &str {
     line.trim_start_matches(['-', '*', '+', '|', ' '])
 }
 
-/// Whether a line says how to reach somebody: an address or a number.
+/// Returns `true` if a line contains an e-mail address or a phone number.
 fn is_reachable(line: &str) -> bool {
     let mail = line.split_whitespace().any(|word| {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric());
@@ -104,7 +108,8 @@ fn is_reachable(line: &str) -> bool {
     mail || has_phone(line)
 }
 
-/// Seven digits and more in a row, with what people put between them.
+/// Returns `true` if a line contains a phone number: nine digits, or seven
+/// after `+`, with the usual separators between them.
 fn has_phone(line: &str) -> bool {
     let mut digits = 0;
     let mut plus = false;
@@ -124,14 +129,14 @@ fn has_phone(line: &str) -> bool {
     digits >= 9 || plus && digits >= 7
 }
 
-/// Whether an entry begins with something to type.
+/// Returns `true` if an entry begins with code.
 fn starts_with_code(line: &str) -> bool {
     let words = words(line).trim_start_matches("**");
     words.starts_with('`') && !words.starts_with("```")
 }
 
-/// `**Term**: meaning`, `Term - meaning`, or a row of a table whose first cell
-/// is a word or two.
+/// Returns `true` for `**Term**: meaning`, `Term - meaning`, or a row of a
+/// table whose first cell is a word or two.
 fn is_definition(line: &str) -> bool {
     const LONGEST_TERM: usize = 40;
     let row = line.starts_with('|');
