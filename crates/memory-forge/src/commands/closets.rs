@@ -274,7 +274,7 @@ fn check_all(
     let mut survey = Survey::of(workspace, settings.now);
     survey.check_closets(&hubs)?;
     let report = CheckView::Closets.run(&survey);
-    // As they are in the files, whatever the order of the checks.
+    // In the order of the files, whatever the order of the checks.
     let mismatches = survey.closets().unwrap_or_default();
     if args.json {
         let list: Vec<Value> = mismatches

@@ -184,7 +184,7 @@ pub(crate) fn run(
     }
 }
 
-/// What the workspace is called there.
+/// Returns the name of the workspace in the shared index.
 fn name(workspace: &Workspace) -> Result<String, CommandError> {
     let configured = &workspace.config().engine.workspace;
     if !configured.is_empty() {
@@ -229,7 +229,7 @@ struct HowToPush {
     json: bool,
 }
 
-/// Brings this workspace's own index up to date, has what is missing embedded,
+/// Publishes the workspace: refreshes its own index, embeds what is missing,
 /// and lets the worker send what differs.
 fn push(
     workspace: &Workspace,
@@ -244,7 +244,7 @@ fn push(
     let (_, remarks) = memory.refreshed(settings.now, false, &mut ui.watch())?;
     ui.remarks(&remarks);
     memory.release();
-    // It fails before anything is embedded where the server is not to be had.
+    // Fails here, before anything is embedded, if the server cannot be reached.
     let there: String = index.call(wire::IndexOperation::Model, Some(ui))?.value;
     let mut with_vectors = false;
     if let Ok(model) = model::of(workspace, settings.model.as_deref()) {
@@ -295,7 +295,7 @@ fn push(
     Ok(Exit::Success)
 }
 
-/// Says what a push would publish. It needs neither a server nor the worker.
+/// Shows what a push would publish. It needs neither a server nor the worker.
 fn push_nothing(
     workspace: &Workspace,
     how: &HowToPush,
@@ -317,7 +317,7 @@ fn dry_run(
     json: bool,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    /// Paths that are shown.
+    /// Upper bound for the paths that are shown.
     const MOST: usize = 200;
     if json {
         let paths: Vec<&str> = items.iter().map(|it| it.path.as_str()).collect();
@@ -401,7 +401,7 @@ fn pull(
     Ok(Exit::Success)
 }
 
-/// Workspaces that are listed to people.
+/// Upper bound for the workspaces that are listed to people.
 const MOST_LISTED: usize = 100;
 
 fn status(
@@ -511,7 +511,7 @@ fn drop_it(
     Ok(Exit::Success)
 }
 
-/// Names every organisation that would be gone before it asks.
+/// Names every organisation that would be lost before it asks.
 fn drop_everything(mut index: SharedIndex, yes: bool, ui: &mut Ui) -> Result<Exit, CommandError> {
     let wire::FromServer {
         shown,

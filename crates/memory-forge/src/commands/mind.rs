@@ -237,7 +237,7 @@ struct HealthArgs {
 }
 
 pub(crate) fn run(args: MindArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    // These two open the workspace themselves, once their input is read.
+    // These two open the workspace themselves, after reading their input.
     let command = match args.command {
         MindCommand::Session(args) => return session::run(args, settings, ui),
         MindCommand::Idea(args) => return idea::run(args, settings, ui),

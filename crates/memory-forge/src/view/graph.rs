@@ -1,12 +1,12 @@
-//! Notes, people, decisions and tasks and what connects them, as short rows:
-//! a page draws thousands of them.
+//! Answers with notes, people, decisions and tasks and their edges, as short
+//! rows: a page draws thousands of them.
 
 use forge_app::graph::{EdgeKind, Kind};
 use serde_json::{Value, json};
 
 use super::{Given, Refused, Told, Visit, clean};
 
-/// More are no picture any more; those with the most edges are given.
+/// Upper bounds for a readable picture; the nodes with the most edges are kept.
 const MOST_NODES: usize = 10_000;
 const MOST_EDGES: usize = 60_000;
 
