@@ -142,6 +142,8 @@ impl<'a> Shared<'a> {
             critical: config.total_critical,
         };
         let summary = self.summary(&items);
+        // Limits judge the project's own files; the user's are the same for all
+        // projects.
         let own = |item: &&Item| item.origin == Origin::Project;
         let judged: usize = items.iter().filter(own).map(|item| item.judged).sum();
         let total = total_limits.judge(judged);
@@ -177,6 +179,8 @@ impl<'a> Shared<'a> {
     fn item(&self, load: &Load) -> Item {
         let shown = self.options.tokenizer;
         let always = count_tokens(shown, &load.text);
+        // Counting is the expensive step, so equal tokenizers and equal texts
+        // are counted once.
         let judged = if shown == self.judge {
             always
         } else {
@@ -296,6 +300,7 @@ fn look_inside(loads: &[Load], findings: &mut Vec<Finding>) {
         let Place::Inside(_) = &source.place else {
             continue;
         };
+        // Several links may lead to one file.
         if !seen.insert(source.real.clone()) {
             continue;
         }

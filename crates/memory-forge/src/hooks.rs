@@ -111,6 +111,7 @@ fn answer(asked: &Asked, process: &Process, payload: &Payload) -> String {
         claude_project_dir: process.claude_project_dir(),
         places: process.client_places(),
     };
+    // The call of the settings answers; a second answer would brief twice.
     if asked.by_plugin && settings_call::answers(client, payload, &folders) {
         return "{}".to_owned();
     }

@@ -83,6 +83,8 @@ impl Server {
         settings: &Settings,
         listed: &[&'static tools::Spec],
     ) -> Result<Server, CommandError> {
+        // Unbounded, because both transports hold back requests beyond their
+        // own limits.
         let (work, waiting) = mpsc::channel::<Work>();
         let mut desk = Desk {
             settings: settings.clone(),

@@ -331,6 +331,8 @@ impl Desk {
     /// Prepares a question. Reads the settings again, since people edit them
     /// while a page is open.
     fn visit(&self) -> Result<Visit<'_>, Refused> {
+        // A page lives longer than a command, so each question has its own
+        // time.
         let mut settings = self.settings.clone();
         settings.now = settings.moment();
         Ok(Visit {

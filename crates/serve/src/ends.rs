@@ -115,6 +115,8 @@ impl Parent {
             return Err(io::Error::last_os_error());
         }
         let _ = ready.send(Ok(()));
+        // Checked before the first wait too: the parent may have died before
+        // the signal was set.
         while std::os::unix::process::parent_id() == self.number {
             signals.recv().await;
         }

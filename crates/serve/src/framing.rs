@@ -178,6 +178,7 @@ impl Framer {
     }
 
     fn whole_line(&mut self, mut line: Vec<u8>, frames: &mut Vec<Frame>) {
+        // A byte order mark is not part of the message.
         if line.starts_with(b"\xEF\xBB\xBF") {
             line.drain(..3);
         }

@@ -189,6 +189,7 @@ async fn connection<F, A>(
     F: Fn(Request<Incoming>) -> A,
     A: Future<Output = Answer>,
 {
+    // Small answers would otherwise wait for an acknowledgement.
     let _ = stream.set_nodelay(true);
     let asked = peer.clone();
     let service = service_fn(move |request| {
@@ -393,6 +394,8 @@ impl<H: ServerHandler> Door<H> {
         if let Some(at) = known {
             used.remove(at);
         } else if !may_be_new {
+            // A client can name any session; only an answer of the SDK makes
+            // one known.
             return None;
         }
         used.push_back(session);

@@ -378,6 +378,8 @@ impl Transport<RoleServer> for Wire {
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
             if !self.answers.is_empty() {
+                // Reserves first: if this future is dropped here, no answer is
+                // lost.
                 let place = self.writer.reserve().await.ok()?;
                 let answer = self.answers.pop_front().expect("it was just seen");
                 place.send(answer);
@@ -387,6 +389,7 @@ impl Transport<RoleServer> for Wire {
                 return Some(message);
             }
             if !self.unread.is_empty() {
+                // Waits before it takes the frame, for the same reason.
                 self.owed.has_room(&self.writer).await?;
                 let frame = self.unread.pop_front().expect("it was just seen");
                 if let Some(message) = self.take(frame) {
@@ -401,6 +404,8 @@ impl Transport<RoleServer> for Wire {
             match frames {
                 Some(frames) => self.unread.extend(frames),
                 None => {
+                    // Kept across calls, since this future may be dropped and
+                    // called again.
                     let give_up = *self
                         .give_up
                         .get_or_insert_with(|| Instant::now() + LAST_ANSWERS);
@@ -502,6 +507,8 @@ impl Owed {
         reached: impl Fn(&Book) -> bool,
     ) -> Option<()> {
         loop {
+            // Created before the check, so that a change in between is not
+            // missed.
             let fewer = self.fewer.notified();
             if reached(&self.lock()) {
                 return Some(());

@@ -100,6 +100,7 @@ impl<'a> Importer<'a> {
             }
             self.imported.insert(place.clone());
             if trail.contains(&place) {
+                // A file that names itself is no circle worth a finding.
                 if trail.last() != Some(&place) {
                     self.out.findings.push(say(
                         Level::Notice,

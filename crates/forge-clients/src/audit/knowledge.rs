@@ -234,6 +234,7 @@ fn one(workspace: &Workspace, file: &Found, lines: &Lines, out: &mut Vec<Look>) 
     hidden::check(path, &text, false, &mut found.findings);
     source::secrets(path, &text, &mut found.findings);
     source::orders(path, &text, false, &mut found.findings);
+    // `doctor` moved this text out of the files that it would seem to repeat.
     if !file.path.starts_with(LEGACY) {
         let own = Lines::of_text(&text, 1);
         for run in lines.runs(&own, true, |_| true) {

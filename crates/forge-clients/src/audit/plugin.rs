@@ -74,11 +74,17 @@ struct Page {
 /// Kind of a part of a plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Component {
+    /// Context file of an extension.
     Context,
+    /// A skill.
     Skill,
+    /// A command.
     Command,
+    /// An agent.
     Agent,
+    /// Tools of a server.
     Tools,
+    /// Instructions of a server.
     Instructions,
 }
 

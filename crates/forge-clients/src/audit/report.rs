@@ -30,6 +30,7 @@ impl View {
 pub enum Level {
     /// Worth knowing; nothing has to be done.
     Notice,
+    /// Should be repaired now.
     Warning,
     Critical,
 }
@@ -48,22 +49,39 @@ impl Level {
 /// Kind of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
+    /// A file is larger than its limit.
     Size,
+    /// All files together are larger than their limit.
     Total,
+    /// A text looks like a secret.
     Secret,
+    /// A file has characters that people do not see.
     Hidden,
+    /// A text gives orders to the agent.
     Order,
+    /// Several loaded files hold the same text.
     Repeated,
+    /// A loaded file repeats the knowledge.
     RepeatsKnowledge,
+    /// An import leads nowhere, in a circle or too deep.
     Import,
+    /// Front matter is malformed.
     FrontMatter,
+    /// A skill breaks the rules that clients share.
     Skill,
+    /// A client does not read the file.
     Ignored,
+    /// A client reads only a part of the file.
     Cut,
+    /// The file cannot be read.
     Unreadable,
+    /// The file is new since the last audit.
     New,
+    /// The file has changed since the last audit.
     Modified,
+    /// There is no earlier audit to compare with.
     FirstAudit,
+    /// The index lacks the file, or is older than it.
     NotIndexed,
 }
 
@@ -156,6 +174,7 @@ impl Finding {
 /// Owner of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Origin {
+    /// A file of the project.
     Project,
     /// A file in a folder above the workspace.
     Above,

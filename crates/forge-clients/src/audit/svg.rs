@@ -30,6 +30,7 @@ pub fn svg(reports: &[Report]) -> String {
     let limits = first.total_limits;
     let loaded = |report: &Report| own(report).map(|item| item.judged).sum::<usize>();
     let most = reports.iter().map(loaded).max().unwrap_or(0);
+    // Leaves room behind the longest bar and the critical limit.
     let scale = WIDTH / (most.max(limits.critical) as f64 * 1.08).max(1.0);
     let bottom = TOP + ROW * reports.len() as f64;
     let mut out = String::new();
@@ -106,6 +107,7 @@ fn bar(out: &mut String, report: &Report, y: f64, scale: f64) {
     let mut x = LEFT;
     let mut sum = 0;
     for ((path, tokens), colour) in parts.iter().zip(COLOURS) {
+        // At least half a unit wide, so that a small part stays visible.
         let width = *tokens as f64 * scale;
         let _ = writeln!(
             out,

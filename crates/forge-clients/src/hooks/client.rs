@@ -12,6 +12,7 @@ use super::payload::Payload;
 
 /// Returns the client that calls, or none where nothing is recognised.
 pub fn detect_client(payload: &Payload, in_claude: bool, in_gemini: bool) -> Option<Client> {
+    // Only Copilot calls a fresh start `new`.
     let start_by_copilot = payload.text(&["source"]) == Some("new");
     let own_name = payload.text(&["hook_event_name"]).unwrap_or_default();
     if payload.has("conversation_id") || payload.has("cursor_version") {

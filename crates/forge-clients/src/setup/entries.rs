@@ -39,6 +39,7 @@ pub fn with(
     wanted: &[Item],
 ) -> Result<Option<String>, Broken> {
     let there = current.map(ours).transpose()?.unwrap_or_default();
+    // The file stays byte for byte if its entries are right already.
     if same(&there, wanted) {
         return Ok(current.map(str::to_owned));
     }

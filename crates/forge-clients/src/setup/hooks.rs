@@ -324,6 +324,7 @@ fn handler(client: Client, event: &Event, command: &str) -> Value {
 
 fn group(event: &Event, sources: &str, handler: Value) -> Value {
     let mut group = Map::new();
+    // Other events have no sources to match.
     if event.name == "SessionStart" {
         group.insert("matcher".to_owned(), sources.into());
     }
@@ -333,6 +334,7 @@ fn group(event: &Event, sources: &str, handler: Value) -> Value {
 
 /// Returns the command for PowerShell, which has no `command -v`.
 fn powershell(command: &str) -> String {
+    // The check is for a POSIX shell; PowerShell has its own.
     let call = command.split_once("; ").map_or(command, |(_, call)| call);
     match call.strip_prefix(NAME) {
         Some(arguments) => format!(

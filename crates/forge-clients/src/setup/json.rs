@@ -358,6 +358,7 @@ fn insert(parsed: &Parsed<'_>, node: &Node<'_>, name: Option<&str>, value: &Valu
         return result;
     };
     let comma = parsed.comma_after(last.end);
+    // A comment on the same line belongs to the last item.
     let at = parsed.after_comments(comma.as_ref().map_or(last.end, |comma| comma.end));
     let mut new = if one_line {
         format!(" {}", render(&Style::OneLine))
@@ -377,6 +378,7 @@ fn insert(parsed: &Parsed<'_>, node: &Node<'_>, name: Option<&str>, value: &Valu
     if comma.is_some() {
         new.push(',');
     }
+    // The later place first, so that the earlier offset stays valid.
     result.insert_str(at, &new);
     if comma.is_none() {
         result.insert(last.end, ',');
@@ -441,6 +443,7 @@ fn cut(parsed: &Parsed<'_>, container: &Container, item: &Range<usize>) -> Strin
         .iter()
         .rfind(|other| other.end <= item.start);
     if let Some(previous) = previous {
+        // The later range first, so that the earlier offset stays valid.
         result.replace_range(before..item.end, "");
         if let Some(comma) = parsed.comma_after(previous.end) {
             result.replace_range(comma, "");

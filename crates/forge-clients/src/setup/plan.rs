@@ -177,6 +177,7 @@ pub fn uninstall(
         ..Plan::default()
     };
     for &scope in scopes {
+        // Without a home nothing can be installed there.
         if scope == Scope::User && around.places.home.is_none() {
             continue;
         }

@@ -77,6 +77,7 @@ pub(crate) fn run(args: CheckArgs, settings: &Settings, ui: &mut Ui) -> Result<E
     }
     let checking = ui.busy("Checking");
     let around = settings.surroundings(&workspace);
+    // A new survey, since a repair may have changed files.
     let survey = Survey::of(&workspace, settings.now).with_surroundings(around);
     let report = check::check_workspace(&survey, &checks);
     drop(checking);

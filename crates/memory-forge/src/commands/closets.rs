@@ -1,5 +1,6 @@
-//! `closets`: what is in each file, by field. `build` keeps `_CLOSETS.md` in
-//! step with the files, `check` only looks, `show` answers from them.
+//! Runs `closets`: the contents of each file, by field. `build` keeps
+//! `_CLOSETS.md` up to date with the files, `check` only looks, `show` answers
+//! from them.
 
 use clap::{Args, Subcommand, ValueEnum};
 use forge_app::bulk::{self, Skill};

@@ -1,5 +1,5 @@
-//! `engine`: the index that many workspaces share, on a PostgreSQL server.
-//! Markdown in git stays the truth; what is there can be dropped and pushed
+//! Runs `engine`: the index that many workspaces share, on a PostgreSQL server.
+//! Markdown in git stays the truth; the shared copy can be dropped and pushed
 //! again at any time.
 
 use clap::{Args, Subcommand};
@@ -495,6 +495,7 @@ fn drop_it(
         return drop_everything(index, yes, ui);
     }
     let name = name(workspace)?;
+    // An unreachable server is reported before the question.
     let there: wire::FromServer<()> = index.call(wire::IndexOperation::Connect, Some(ui))?;
     let question = format!("Take `{name}` out of {}?", there.shown);
     if !ui.confirm(&question, yes)? {

@@ -1,4 +1,4 @@
-//! `export`: hands memory to others. Nothing in the workspace changes, and
+//! Runs `export`: hands memory to others. Nothing in the workspace changes, and
 //! outside of it only what is shown and agreed to.
 
 use std::path::PathBuf;

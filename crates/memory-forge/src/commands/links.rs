@@ -145,6 +145,7 @@ struct RenameArgs {
 
 pub(crate) fn run(args: LinksArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
     let workspace = paths::workspace(settings, ui)?;
+    // `check` reads the vault through its survey, so that it is read once.
     let args = match args.command {
         LinksCommand::Check(args) => return check(&workspace, args, settings, ui),
         other => LinksArgs { command: other },

@@ -57,6 +57,7 @@ pub(crate) fn run(args: LintArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
     let mut changes = Vec::new();
     if args.fix {
         changes = fix(&survey, &args, settings, ui)?;
+        // A new survey, since the repair has changed files.
         survey = Survey::of(&workspace, settings.now);
     }
     let checking = ui.busy("Checking");

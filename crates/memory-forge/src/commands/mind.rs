@@ -1,5 +1,5 @@
-//! `mind`: where the work stands, as an agent or a person keeps it. Each
-//! subcommand reads or changes one of the state files and says what it did.
+//! Runs `mind`: the state of the work, as an agent or a person keeps it. Each
+//! subcommand reads or changes one of the state files and reports what it did.
 
 use clap::{Args, Subcommand, ValueEnum};
 use forge_app::mind::{Mind, NewDecision, NewSession, StateChange};

@@ -167,6 +167,7 @@ pub(crate) fn run(
     let packing = args
         .budget
         .map(|budget| fit(&args, &answer, budget as usize, &nonce));
+    // Only shown files count as used; `forget` chooses by these counts.
     if let Some(index) = memory.index() {
         index.touch(&used(&answer, packing.as_ref()), &settings.now.to_string());
     }

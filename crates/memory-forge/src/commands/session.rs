@@ -1,6 +1,6 @@
-//! `session`: what an agent is told at the start, and what it leaves at the
-//! end. What happened comes in by arguments or on standard input; what follows
-//! from it is done without further questions.
+//! Runs `session`: briefs an agent at the start, and records what it leaves at
+//! the end. Input comes by arguments or on standard input; the follow-up work
+//! is done without further questions.
 
 use std::io::Read;
 use std::path::PathBuf;

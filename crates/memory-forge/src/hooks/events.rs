@@ -67,6 +67,7 @@ static ROOT: OnceLock<PathBuf> = OnceLock::new();
 /// Records that the deadline came first.
 pub(super) fn took_too_long(event: Option<Event>, now: Timestamp) {
     let workspace = ROOT.get().and_then(|root| Workspace::open(root).ok());
+    // No time is left to wait for a lock.
     if let Some(workspace) = workspace.map(|it| it.waiting(Duration::ZERO)) {
         let event = event.map_or("A hook", Event::name);
         let what = format!("{event}: it took too long and was given up");
@@ -170,6 +171,8 @@ impl Hook<'_> {
         if let Some(problem) = &turn.problem {
             self.note(Event::Stop, &problem.to_string());
         }
+        // Text at a stop would make the client continue, or call this hook
+        // again.
         let quiet =
             self.payload.flag("stop_hook_active") || continues_after_stop_output(self.client);
         Ok(turn.reminder.filter(|_| !quiet))

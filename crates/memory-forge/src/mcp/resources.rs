@@ -179,6 +179,7 @@ fn locate(workspace: &Workspace, uri: &str) -> Option<RelPath> {
         return files.find(|path| path.file_name() == below);
     }
     let (_, folder, _) = FOLDERS.iter().find(|(name, _, _)| *name == kind)?;
+    // `..` in an address must not lead out of its folder.
     let path = RelPath::new(&format!("{folder}/{below}")).ok()?;
     (path.starts_with(folder) && documents::is_readable(workspace, &path)).then_some(path)
 }

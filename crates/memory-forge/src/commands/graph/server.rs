@@ -187,6 +187,7 @@ pub(super) fn drop_all(
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
     let mut server = server(workspace, settings);
+    // An unreachable server is reported before the question.
     let scope: wire::GraphScope = server.call(wire::GraphOperation::Connect, ui)?;
     let question = format!(
         "Take the nodes of workspace {} (tenant {}) from the server?",
@@ -214,6 +215,7 @@ pub(super) fn cypher(
 ) -> Result<Exit, CommandError> {
     let mut server = server(workspace, settings);
     if args.write {
+        // An unreachable server is reported before the question.
         server.call::<wire::GraphScope>(wire::GraphOperation::Connect, ui)?;
         if !ui.confirm("Let this query write to the server?", args.yes)? {
             return Ok(Exit::Failure);
