@@ -73,7 +73,7 @@ impl Ui {
         }
     }
 
-    /// Prints results, sanitized by [`safe`].
+    /// Prints results, made safe by [`safe`].
     pub(crate) fn print(&mut self, text: &str) -> Result<(), CommandError> {
         self.stdout
             .write_all(safe(text).as_bytes())
