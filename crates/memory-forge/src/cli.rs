@@ -210,6 +210,7 @@ Begin here:
 /// Parses the words of the command line. Help and version are returned as
 /// errors too, as clap has it.
 pub(crate) fn parse(words: &[OsString]) -> Result<Cli, clap::Error> {
+    // Only `help --all` arrives here: the other forms became flags before.
     let mut matches = if words.get(1).is_some_and(|word| word == "help") {
         listing(true).try_get_matches_from(["memory-forge", "-h"])?
     } else {

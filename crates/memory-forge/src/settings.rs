@@ -37,6 +37,7 @@ pub(crate) fn hook_arguments() -> Option<Vec<String>> {
                 rest.remove(at);
                 return Some(rest);
             }
+            // These flags have a value, which is not the command.
             "--root" | "--path" | "-p" | "--color" => at += 2,
             flag if flag.starts_with('-') => at += 1,
             _ => return None,

@@ -122,6 +122,7 @@ impl StatusView<'_> {
         let text = match &self.index {
             Ok(Some(index)) => {
                 let last = index.last.as_deref().unwrap_or("never");
+                // Date and minutes of an RFC 3339 time.
                 let last = last.get(..16).unwrap_or(last).replace('T', " ");
                 let fresh = match index.changed {
                     0 => "up to date".to_owned(),

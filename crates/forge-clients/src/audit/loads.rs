@@ -129,6 +129,7 @@ pub(super) fn cut(text: &str, units: usize) -> String {
     if utf16(text) <= units {
         return text.to_owned();
     }
+    // One unit is for the ellipsis.
     let mut used = 1;
     let fits = |c: &char| {
         used += c.len_utf16();

@@ -132,6 +132,8 @@ pub fn files(client: Client, scope: Scope) -> Vec<SkillFile> {
     };
     for skill in &SKILLS {
         let own = own_name(skill.name);
+        // Gemini and OpenCode let the model start every skill, so one for
+        // people alone becomes a command there.
         match (client, skill.policy) {
             (Client::Gemini, Policy::Explicit) => add(
                 format!("commands/memory-forge/{}.toml", skill.name),

@@ -130,6 +130,7 @@ enum FieldName {
 
 impl FieldName {
     fn field(self) -> Field {
+        // Both enums list the fields in one order.
         Field::ALL[self as usize]
     }
 }
@@ -165,6 +166,7 @@ fn build_all(
         dry_run: args.dry_run,
         draw_graph: true,
     };
+    // Only a person is asked about a recent run; a script builds again.
     if !args.force
         && !args.dry_run
         && settings.stdin_terminal

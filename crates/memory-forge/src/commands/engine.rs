@@ -139,6 +139,7 @@ pub(crate) fn run(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
+    // `engine search` is `search --scope org` under another name.
     if let EngineCommand::Search(mut search) = args.command {
         search.scope = Some(SearchScope::Org);
         return search::run(search, settings, ui);
@@ -247,6 +248,8 @@ fn push(
     // Fails here, before anything is embedded, if the server cannot be reached.
     let there: String = index.call(wire::IndexOperation::Model, Some(ui))?.value;
     let mut with_vectors = false;
+    // Vectors of two models cannot be compared, so they are sent only if the
+    // server's model is ours.
     if let Ok(model) = model::of(workspace, settings.model.as_deref()) {
         with_vectors = there == format!("{}/{}", model.id(), model.dimensions());
         if with_vectors {
@@ -258,6 +261,7 @@ fn push(
             ));
         }
     }
+    // The worker reads the index itself.
     drop(memory);
     let operation = wire::IndexOperation::Push {
         name: name.clone(),

@@ -317,6 +317,7 @@ fn written(
 
 impl SetArgs {
     fn change(self) -> Result<StateChange, CommandError> {
+        // A flag that was not given leaves its part as it is.
         let list = |values: Vec<String>| (!values.is_empty()).then_some(values);
         let change = StateChange {
             phase: self.phase,

@@ -282,6 +282,8 @@ fn show(
             .iter()
             .map(|piece| {
                 let hit = &answer.hits[piece.hit];
+                // A piece may begin inside its passage, and matches count from
+                // the passage's start.
                 let start = hit.passage.text.find(&piece.text).unwrap_or(0);
                 (hit, piece.text.clone(), start)
             })

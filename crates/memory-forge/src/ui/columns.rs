@@ -82,6 +82,7 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
         return text.to_owned();
     }
     let mut kept = String::new();
+    // One column is for the ellipsis.
     let mut used = 1;
     for c in text.chars() {
         used += c.width().unwrap_or(0);

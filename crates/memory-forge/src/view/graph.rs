@@ -21,6 +21,8 @@ pub(super) fn graph(visit: &Visit, _: &Given) -> Result<Told, Refused> {
     let mut chosen: Vec<u32> = (0..whole.nodes.len() as u32).collect();
     chosen.sort_by_key(|node| (std::cmp::Reverse(degrees[*node as usize]), *node));
     chosen.truncate(MOST_NODES);
+    // Back in the graph's own order, which does not change with the number of
+    // edges.
     chosen.sort_unstable();
     let part = whole.part(&chosen);
     let kinds = Kind::ALL;

@@ -79,6 +79,7 @@ pub(super) fn reports(visit: &Visit) -> Vec<Report> {
     let clients = Client::audited().map(View::Client);
     let request = audit::AuditRequest {
         views: std::iter::once(View::Plain).chain(clients).collect(),
+        // A copy for others holds nothing of the user's home.
         home: visit.settings.home.as_deref().filter(|_| own),
         ..audit::AuditRequest::plain(visit.now)
     };

@@ -31,6 +31,7 @@ pub(super) fn show(
             ui.print(&printable(&briefing.text))
         };
     }
+    // Shown values hold no credentials, and hidden characters are written out.
     let mind = &mind.shown();
     let wanted = |what: What| args.what == What::All || args.what == what;
     let state = if wanted(What::State) {
