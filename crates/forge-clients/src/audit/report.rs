@@ -30,8 +30,9 @@ impl View {
 pub enum Level {
     /// Worth knowing; nothing has to be done.
     Notice,
-    /// Should be repaired now.
+    /// Should be looked at.
     Warning,
+    /// Should be repaired now.
     Critical,
 }
 
