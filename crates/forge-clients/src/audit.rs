@@ -1,7 +1,8 @@
-//! What agents load at every start, what it costs, and what is wrong with it.
+//! Audits what agents load at every start, what it costs, and what is wrong
+//! with it.
 //!
-//! Each client has rules of its own for what it loads; the plain view counts
-//! every file whole, whoever loads it. The audit reads and reports: it never
+//! Each client has its own rules for what it loads; the plain view counts every
+//! file whole, whichever client loads it. The audit reads and reports: it never
 //! writes a file, and it never puts a secret that it found into a report.
 
 use std::path::Path;
@@ -41,13 +42,15 @@ pub use report::{Finding, Item, Kind, Level, Limits, Origin, Report, Summary, Vi
 pub use state::{FILE as STATE_FILE, State};
 pub use svg::svg;
 
+/// Options of one audit.
 #[derive(Clone, Copy, Debug)]
 pub struct AuditOptions<'a> {
     pub view: View,
-    /// What numbers are shown in. Limits are compared with counts by the
-    /// tokenizer of the configuration, because they were chosen for it.
+    /// Tokenizer of the numbers that are shown. Limits are compared with counts
+    /// by the tokenizer of the configuration, because they were chosen for it.
     pub tokenizer: Tokenizer,
-    /// Where a person's own instructions lie; without it none are looked for.
+    /// Home of the user, whose own instructions count too; without it none are
+    /// looked for.
     pub home: Option<&'a Path>,
     pub now: Timestamp,
 }
@@ -58,8 +61,8 @@ pub fn run(workspace: &Workspace, options: &AuditOptions) -> Report {
     shared.report(options.view)
 }
 
-/// What the files that agents load cost, in the plain view. Knowledge is not
-/// read for it.
+/// Returns the cost of the files that agents load, in the plain view, without
+/// reading the knowledge.
 pub fn autoload_cost(workspace: &Workspace, options: &AuditOptions) -> Summary {
     let shared = Shared {
         workspace,
@@ -75,13 +78,13 @@ pub fn autoload_cost(workspace: &Workspace, options: &AuditOptions) -> Summary {
     shared.summary(&items)
 }
 
-/// Audits several views; what they share is read once.
+/// Audits several views and reads what they share once.
 pub fn run_each(workspace: &Workspace, options: &AuditOptions, views: &[View]) -> Vec<Report> {
     let shared = Shared::gather(workspace, options);
     views.iter().map(|&view| shared.report(view)).collect()
 }
 
-/// What does not depend on the view.
+/// Input that all views of one audit share.
 struct Shared<'a> {
     workspace: &'a Workspace,
     options: AuditOptions<'a>,
@@ -128,7 +131,7 @@ impl<'a> Shared<'a> {
             View::Client(Client::Cursor) => Default::default(),
         };
         let mut all = self.findings.clone();
-        // What another client loads is none of this one's business.
+        // A file that only another client loads does not concern this view.
         let loaded = |file: &str| loads.iter().any(|load| load.source.shown == file);
         all.retain(|f| f.kind != Kind::RepeatsKnowledge || view == View::Plain || loaded(&f.file));
         all.extend(findings);
@@ -139,6 +142,8 @@ impl<'a> Shared<'a> {
             critical: config.total_critical,
         };
         let summary = self.summary(&items);
+        // Limits judge the project's own files; the user's are the same for all
+        // projects.
         let own = |item: &&Item| item.origin == Origin::Project;
         let judged: usize = items.iter().filter(own).map(|item| item.judged).sum();
         let total = total_limits.judge(judged);
@@ -174,6 +179,8 @@ impl<'a> Shared<'a> {
     fn item(&self, load: &Load) -> Item {
         let shown = self.options.tokenizer;
         let always = count_tokens(shown, &load.text);
+        // Counting is the expensive step, so equal tokenizers and equal texts
+        // are counted once.
         let judged = if shown == self.judge {
             always
         } else {
@@ -241,8 +248,8 @@ impl<'a> Shared<'a> {
         }
     }
 
-    /// A count as people read it, with the count that limits see where that is
-    /// another one.
+    /// Returns a count for people, followed by the count that limits are
+    /// compared with if that is another one.
     fn amount(&self, shown: usize, judged: usize) -> String {
         if self.options.tokenizer == self.judge {
             return format!("{} tokens", thousands(shown));
@@ -284,7 +291,8 @@ fn verdict(level: Level, limit: usize) -> String {
     format!("({}, threshold: {})", level.name(), thousands(limit))
 }
 
-/// Secrets, hidden characters and broken front matter in the project's files.
+/// Reports secrets, hidden characters and broken front matter in the project's
+/// files.
 fn look_inside(loads: &[Load], findings: &mut Vec<Finding>) {
     let mut seen = std::collections::HashSet::new();
     for load in loads {
@@ -292,6 +300,7 @@ fn look_inside(loads: &[Load], findings: &mut Vec<Finding>) {
         let Place::Inside(_) = &source.place else {
             continue;
         };
+        // Several links may lead to one file.
         if !seen.insert(source.real.clone()) {
             continue;
         }

@@ -1,6 +1,6 @@
-//! What the hooks of agent clients send, and the form of the answer that each
-//! takes. It decides nothing about memory and never fails: what a client sends
-//! may be anything.
+//! Reads what the hooks of agent clients send, and writes the answer in the
+//! form that each expects. It decides nothing about memory and never fails: a
+//! client may send anything.
 
 pub mod event;
 pub mod payload;

@@ -1,5 +1,5 @@
-//! Knowledge about agent clients: what each loads at its start, where it keeps
-//! its settings, and what its hooks send.
+//! Describes agent clients: what each loads at its start, where it keeps its
+//! settings, and what its hooks send.
 //!
 //! It never runs a client, never prints, and never reads the environment, the
 //! home or the clock: the caller passes those in. Modules in reading order;

@@ -1,6 +1,7 @@
-//! What `setup` writes into the files of agent clients, and how to take it
-//! back. This is the only place that knows those files; it never runs a client
-//! and writes through the two doors of the store alone: `Workspace::change` and
+//! Writes entries into the files of agent clients, and takes them out again.
+//!
+//! This is the only place that knows those files. It never runs a client and
+//! writes through the two doors of the store alone: `Workspace::change` and
 //! `change_outside`.
 
 use std::path::{Path, PathBuf};
@@ -30,10 +31,11 @@ pub use hooks::HookSet;
 pub use managed::{lines_of, propose as propose_lines};
 pub use plan::{Ask, Plan, PlannedFile, install, uninstall};
 
-/// Whether `setup` writes the server's entry unless told otherwise.
+/// Whether `setup` writes the server's entry by default.
 pub const MCP_BY_DEFAULT: bool = true;
 
-/// For everyone who works on this project, or for one person everywhere.
+/// Audience of an installation: everyone who works on this project, or one user
+/// everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
     /// Files in this project, to be committed
@@ -54,7 +56,7 @@ impl Scope {
         }
     }
 
-    /// Returns what the word stands for, for a list of possible values.
+    /// Returns the meaning, for a list of possible values.
     pub fn about(self) -> &'static str {
         match self {
             Scope::Project => "Files in this project, to be committed",
@@ -70,7 +72,7 @@ impl Scope {
     }
 }
 
-/// A file that a client reads.
+/// File that a client reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// A file of the workspace.
@@ -79,13 +81,13 @@ pub enum Place {
     User(OutsideFile),
 }
 
-/// Folders of the machine that clients keep their files in, as the process
+/// Folders of the machine in which clients keep their files, as the process
 /// found them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ClientPlaces<'a> {
     /// The person's home directory.
     pub home: Option<&'a Path>,
-    /// `CLAUDE_CONFIG_DIR`, where Claude Code was told to keep its settings.
+    /// `CLAUDE_CONFIG_DIR`, the folder of Claude Code's settings.
     pub claude_config_dir: Option<&'a Path>,
     /// `CODEX_HOME`, the same for Codex.
     pub codex_home: Option<&'a Path>,
@@ -99,7 +101,7 @@ pub struct ClientPlaces<'a> {
     pub binary: Option<&'a Path>,
 }
 
-/// Where everything is: the workspace, and the folders of clients in the home.
+/// Workspace, and the folders of clients in the home.
 #[derive(Clone, Copy)]
 pub struct Surroundings<'a> {
     /// The workspace that clients are connected to.
@@ -111,7 +113,7 @@ pub struct Surroundings<'a> {
 }
 
 impl Surroundings<'_> {
-    /// The file that a client's hooks are kept in.
+    /// Returns the file in which a client keeps its hooks.
     fn hooks_file(&self, client: Client, scope: Scope) -> Result<Place, SetupError> {
         self.place(
             client,
@@ -131,7 +133,7 @@ impl Surroundings<'_> {
         )
     }
 
-    /// The file that a client's MCP servers are kept in.
+    /// Returns the file in which a client keeps its MCP servers.
     fn server_file(&self, client: Client, scope: Scope) -> Result<Place, SetupError> {
         if let (Client::Claude, Scope::User) = (client, scope) {
             return self.claude_json();
@@ -157,7 +159,7 @@ impl Surroundings<'_> {
         self.place(client, scope, name)
     }
 
-    /// A file of a client, by its name below the project or below the
+    /// Returns a file of a client, by its name below the project or below the
     /// client's folder in the home.
     fn place(&self, client: Client, scope: Scope, name: &str) -> Result<Place, SetupError> {
         match scope {
@@ -172,8 +174,8 @@ impl Surroundings<'_> {
         }
     }
 
-    /// A client's folder, and the folder that is surely the person's own. A
-    /// folder that a variable names is taken as it is.
+    /// Returns the folder that is surely the user's own, and the client's
+    /// folder in it. A folder that a variable names is taken as it is.
     fn home_of(&self, client: Client) -> Result<(PathBuf, PathBuf), SetupError> {
         let places = self.places;
         let named = match client {
@@ -200,8 +202,8 @@ impl Surroundings<'_> {
         Ok((home.to_owned(), folder))
     }
 
-    /// Claude Code keeps a person's servers beside its folder, or in it when
-    /// the folder was moved.
+    /// Returns Claude Code's file of a user's servers, which is next to its
+    /// folder, or inside it if the folder was moved.
     fn claude_json(&self) -> Result<Place, SetupError> {
         let base = match self.places.claude_config_dir {
             Some(folder) => folder,
@@ -228,8 +230,8 @@ impl Surroundings<'_> {
         self.absolute(place).symlink_metadata().is_ok()
     }
 
-    /// The text of a file, or none. Links are refused in both scopes: what is
-    /// read here is meant to be written back.
+    /// Returns the text of a file, or `None` if it is missing. Refuses links in
+    /// both scopes: the text is going to be written back.
     fn read(&self, place: &Place) -> Result<Option<String>, SetupError> {
         let file = match place {
             Place::Project(path) => OutsideFile {

@@ -1,7 +1,7 @@
-//! Words that a person or a program chooses from: the enums of the library, by
-//! their names. A command line, a request of the page and a tool of MCP read
-//! them through this trait, since clap's own cannot be implemented here for a
-//! type of another crate.
+//! Reads words that a person or a program chooses from: the enums of the
+//! library, by their names. A command line, a request of the page and a tool of
+//! MCP read them through this trait, since clap's own cannot be implemented
+//! here for a type of another crate.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use forge_app::client::Client;
@@ -10,13 +10,16 @@ use forge_app::recall::Mode;
 use forge_app::search::SearchScope;
 use forge_clients::setup::{self, HookSet};
 
-/// An enum of the library whose values have names.
+/// Enum of the library whose values have names.
 pub(crate) trait Choice: Copy + Send + Sync + 'static {
+    /// Returns all values, in the order in which they are listed.
     fn all() -> &'static [Self];
+    /// Returns the name that a person types.
     fn name(self) -> &'static str;
+    /// Returns the meaning, for a list of possible values.
     fn about(self) -> &'static str;
 
-    /// Returns the value of this name, in any case.
+    /// Returns the value of this name, in any case, or `None`.
     fn parse(name: &str) -> Option<Self> {
         let mut all = Self::all().iter().copied();
         all.find(|it| it.name().eq_ignore_ascii_case(name))

@@ -116,8 +116,8 @@ pub(crate) enum Command {
     Preload(commands::earlier::PreloadArgs),
 }
 
-/// Commands by purpose, in the order of the help. `help` leaves the last
-/// group out; `help --all` shows it.
+/// Commands by purpose, in the order of the help. `help` omits the last group;
+/// `help --all` shows it.
 pub(crate) const GROUPS: [(&str, &[&str]); 7] = [
     ("Start", &["init", "setup", "uninstall", "status", "view"]),
     (
@@ -149,10 +149,11 @@ pub(crate) const GROUPS: [(&str, &[&str]); 7] = [
     ),
 ];
 
+/// Title of the group that only `help --all` shows.
 const PLUMBING: &str = "Plumbing";
 
 /// Commands that moved below another one, each with its parent. The old names
-/// keep working, because skills, scripts and habits use them.
+/// still work, because skills, scripts and habits use them.
 const MOVED: [(&str, &str); 8] = [
     ("session", "mind"),
     ("idea", "mind"),
@@ -190,7 +191,7 @@ fn with_parent(words: &[OsString]) -> Vec<OsString> {
     words
 }
 
-/// Where someone begins who has typed the program's name alone.
+/// Text for a user who typed the program's name alone.
 pub(crate) const BEGIN: &str = "\
 Memory for coding agents, kept as Markdown in your git repository
 
@@ -206,9 +207,10 @@ Begin here:
 `memory-forge help` lists the commands, `memory-forge help <command>` explains one.
 ";
 
-/// Reads the process's arguments. Help and version arrive as errors too, as
-/// clap has it.
+/// Parses the words of the command line. Help and version are returned as
+/// errors too, as clap has it.
 pub(crate) fn parse(words: &[OsString]) -> Result<Cli, clap::Error> {
+    // Only `help --all` arrives here: the other forms became flags before.
     let mut matches = if words.get(1).is_some_and(|word| word == "help") {
         listing(true).try_get_matches_from(["memory-forge", "-h"])?
     } else {
@@ -217,12 +219,13 @@ pub(crate) fn parse(words: &[OsString]) -> Result<Cli, clap::Error> {
     Cli::from_arg_matches_mut(&mut matches)
 }
 
-/// The whole command line as data, for completions and manual pages.
+/// Returns the whole command line as data, for completions and manual pages.
 pub(crate) fn definition() -> clap::Command {
     listing(false)
 }
 
-/// The definition with a help that lists all commands, or all but plumbing.
+/// Returns the definition with a help that lists all commands, or all but
+/// plumbing.
 fn listing(all: bool) -> clap::Command {
     let command = Cli::command();
     let commands = grouped(&command, all);
@@ -232,7 +235,7 @@ fn listing(all: bool) -> clap::Command {
     ))
 }
 
-/// The commands under the headings of their groups.
+/// Renders the commands under the headings of their groups.
 fn grouped(program: &clap::Command, all: bool) -> String {
     let heading = Style::new().bold().underline();
     let name = Style::new().bold();
@@ -256,7 +259,7 @@ fn grouped(program: &clap::Command, all: bool) -> String {
     text
 }
 
-/// The command that is meant, as far as its words are commands:
+/// Returns the command that the words name, as far as they are commands:
 /// `memory-forge mind set` for `memory-forge -q mind set --nxt x`.
 pub(crate) fn command_of(words: &[OsString]) -> String {
     let mut command = definition();

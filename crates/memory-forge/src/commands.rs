@@ -53,6 +53,7 @@ use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::Ui;
 
+/// Runs one command and flushes what it printed.
 pub(crate) fn run(command: Command, settings: &Settings) -> Result<Exit, CommandError> {
     let mut ui = Ui::new(settings);
     let result = dispatch(command, settings, &mut ui);
@@ -61,13 +62,13 @@ pub(crate) fn run(command: Command, settings: &Settings) -> Result<Exit, Command
     result.and_then(|exit| flushed.map(|()| exit))
 }
 
-/// What agrees to a second bulk run of the day where no one can be asked.
+/// Hint on how to agree to a second bulk run of the day without a terminal.
 pub(crate) const FORCE: &str = "Pass `--force` to run it again now";
-/// The same for commands that can show first what they would do.
+/// The same hint for commands that have a dry run.
 pub(crate) const FORCE_OR_LOOK: &str =
     "Pass `--force` to run it again now, or `--dry-run` to see what would happen";
 
-/// Who holds the lock of a bulk run.
+/// Returns this process as the holder of the lock of a bulk run.
 pub(crate) fn who() -> Who {
     Who {
         pid: std::process::id(),

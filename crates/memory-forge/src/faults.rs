@@ -1,5 +1,5 @@
-//! Breaking on purpose, for tests of crashes: the k-th operation on a file
-//! fails, or the process ends in front of it. It exists in builds with debug
+//! Breaks on purpose, for tests of crashes: the k-th operation on a file fails,
+//! or the process ends in front of it. It exists in builds with debug
 //! assertions alone; a release has no such switch.
 
 use std::io::{self, Write};
@@ -8,21 +8,22 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use forge_app::fault::{self, Op};
 
-/// What is to happen, as `stop:7`, `fail:7`, `full:7`, `trace` or `version:2`.
+/// Fault of a test, given as `stop:7`, `fail:7`, `full:7`, `trace` or
+/// `version:2`.
 #[derive(Clone, Copy)]
 enum Plan {
-    /// The process is gone, as after SIGKILL.
+    /// The process ends, as after SIGKILL.
     Stop(usize),
     /// This one operation fails.
     Fail(usize),
-    /// From this one on nothing can grow.
+    /// From this operation on nothing can grow.
     Full(usize),
-    /// Every operation is told on standard error.
+    /// Every operation is printed on standard error.
     Trace,
 }
 
-/// Follows the plan from here on. One that is not understood ends the process,
-/// since a test that believes in it would prove nothing.
+/// Follows a plan from here on. An invalid one ends the process, since a test
+/// that relies on it would prove nothing.
 pub(crate) fn arm(plan: &str) {
     if let Some(version) = plan.strip_prefix("version:") {
         match version.parse() {

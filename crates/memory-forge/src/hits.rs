@@ -1,5 +1,5 @@
-//! Hits of a search as every door shows them: their JSON, why they rank where
-//! they do, and which files count as used.
+//! Renders the hits of a search for every door: their JSON, the explanation of
+//! their rank, and which files count as used.
 
 use forge_app::corrections::Correction;
 use forge_app::index::Standing;
@@ -8,7 +8,7 @@ use forge_app::recall::{self, Answer, Hit, context};
 
 use crate::ui::printable;
 
-/// The files that are shown, each once: only those count as used.
+/// Returns the files that are shown, each once: only those count as used.
 pub(crate) fn used<'a>(answer: &'a Answer, packing: Option<&Packing>) -> Vec<&'a str> {
     let shown: Vec<&Hit> = match packing {
         Some(packing) => packing.pieces.iter().map(|p| &answer.hits[p.hit]).collect(),
@@ -20,6 +20,7 @@ pub(crate) fn used<'a>(answer: &'a Answer, packing: Option<&Packing>) -> Vec<&'a
     paths
 }
 
+/// Returns how an answer was found, in words.
 pub(crate) fn mode_line(answer: &Answer) -> String {
     let (embedded, all) = answer.embedded;
     match answer.mode {
@@ -33,6 +34,7 @@ pub(crate) fn mode_line(answer: &Answer) -> String {
     }
 }
 
+/// Explains the rank of a hit in one line.
 pub(crate) fn why(hit: &Hit) -> String {
     let e = &hit.evidence;
     let mut parts = vec![format!("score {:.3}", hit.score)];
@@ -89,7 +91,7 @@ pub(crate) fn why(hit: &Hit) -> String {
     parts.join("; ")
 }
 
-/// Rounded after it was made longer: `0.74` would else be written as
+/// Rounds to three digits, after widening: `0.74` would otherwise be written as
 /// `0.7400000095367432`.
 pub(crate) fn thousandths(value: f32) -> f64 {
     (f64::from(value) * 1000.0).round() / 1000.0

@@ -1,10 +1,10 @@
-//! `memory-forge hook`: what agent clients call at every start, prompt and
-//! stop. It is a hot path: no command-line parser (its errors exit with 2,
+//! Runs `memory-forge hook`, which agent clients call at every start, prompt
+//! and stop. It is a hot path: no command-line parser (its errors exit with 2,
 //! which erases the user's prompt), no vocabulary, no model, no index, no async
 //! runtime.
 //!
-//! Whatever happens, it prints one JSON object and exits with 0 within its
-//! deadline. What went wrong is noted for `doctor`.
+//! In every case it prints one JSON object and exits with 0 within its
+//! deadline. Errors are recorded for `doctor`.
 
 mod events;
 mod input;
@@ -26,15 +26,16 @@ use settings_call::SessionFolders;
 
 use crate::settings::Process;
 
-/// Nothing a hook does takes this long; a disk or a lock that hangs might.
+/// Time limit of a hook. Nothing it does takes this long; a disk or a lock that
+/// hangs might.
 const DEADLINE: Duration = Duration::from_millis(2_500);
-/// Clients give the end of a session about a second.
+/// Time limit at the end of a session, for which clients allow about a second.
 const DEADLINE_AT_END: Duration = Duration::from_millis(900);
 
-/// For the empty answer and the note after it.
+/// Time for the empty answer and the note after the deadline.
 const LAST_WORDS: Duration = Duration::from_millis(300);
 
-/// Answers one event. `arguments` are those behind `hook`.
+/// Answers one event. `arguments` are the words behind `hook`.
 pub(crate) fn run(arguments: &[String]) -> ExitCode {
     // A message on standard error would be shown to the user by some clients.
     panic::set_hook(Box::new(|_| {}));
@@ -45,8 +46,8 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
             Some(Event::SessionEnd) => DEADLINE_AT_END,
             _ => DEADLINE,
         };
-    // One thread, since starting one takes about as long as the answer: what
-    // has read the input has nothing else to do than to watch.
+    // One thread, since starting one takes about as long as the answer: the
+    // thread that has read the input is free to watch the deadline.
     let reading = Reading::start(move || watch(event, deadline));
     let answer = panic::catch_unwind(AssertUnwindSafe(|| {
         let process = Process::observe();
@@ -60,13 +61,13 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// What the command line says; everything unknown is ignored.
+/// Request of the command line; unknown words are ignored.
 #[derive(Default)]
 struct Asked {
     event: Option<Event>,
     client: Option<Client>,
     root: Option<String>,
-    /// A plugin calls, beside which the settings may call as well.
+    /// Whether a plugin calls, besides which the settings may call as well.
     by_plugin: bool,
 }
 
@@ -110,6 +111,7 @@ fn answer(asked: &Asked, process: &Process, payload: &Payload) -> String {
         claude_project_dir: process.claude_project_dir(),
         places: process.client_places(),
     };
+    // The call of the settings answers; a second answer would brief twice.
     if asked.by_plugin && settings_call::answers(client, payload, &folders) {
         return "{}".to_owned();
     }
@@ -117,10 +119,11 @@ fn answer(asked: &Asked, process: &Process, payload: &Payload) -> String {
     write_reply(client, event, payload, context.as_deref())
 }
 
-/// Held while the answer is being printed, so that it is printed once.
+/// Whether the answer was printed; locked while that happens, so that it is
+/// printed once.
 static SAID: Mutex<bool> = Mutex::new(false);
 
-/// Prints the answer, unless there is one already; says whether it did.
+/// Prints the answer unless one was printed before. Returns `true` if it did.
 fn say(text: &str) -> bool {
     let mut said = match SAID.lock() {
         Ok(said) => said,
@@ -137,19 +140,20 @@ fn say(text: &str) -> bool {
     true
 }
 
-/// Tells the user something where no client takes context: at the end of a
-/// session. Nobody may be reading.
+/// Warns the user where no client takes context: at the end of a session.
+/// Standard error may be closed.
 fn warn(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
-/// Gives an empty answer, leaves a note and ends the process when the deadline
+/// Prints an empty answer, leaves a note and ends the process when the deadline
 /// has passed.
 fn watch(event: Option<Event>, deadline: Instant) {
     std::thread::sleep(deadline.saturating_duration_since(Instant::now()));
     let (done, is_done) = mpsc::channel();
-    // Whatever hung may hang once more: a disk, or an answer under way to a
-    // reader that never comes.
+    // The cause of the delay may block this as well: a disk, or an answer on
+    // its way to a reader that never comes. So it runs on a thread that is
+    // given up.
     let last = std::thread::Builder::new().spawn(move || {
         if say("{}") {
             events::took_too_long(event, Process::observe().now());

@@ -1,5 +1,5 @@
 //! Opens the library of a workspace for a door, with the model that the user
-//! chose. What a person should know about the index is printed here alone.
+//! chose. Remarks about the index are printed here alone.
 
 use forge_app::library::Library;
 use forge_app::workspace::Workspace;

@@ -1,5 +1,5 @@
-//! The `memory-forge` binary: parse, settle, run one command, report.
-//! It holds no feature of its own; those are in `forge-app` and below.
+//! Runs the `memory-forge` binary: parse, resolve, run one command, report. It
+//! holds no feature of its own; those are in `forge-app` and below.
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
 mod choice;

@@ -1,5 +1,5 @@
-//! Finds and opens the workspace, reads paths that a command line names in it,
-//! and suggests what was most likely meant. It opens no index.
+//! Finds and opens the workspace, resolves paths of a command line in it, and
+//! suggests what was most likely meant. It opens no index.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::report::CommandError;
 use crate::settings::Settings;
 use crate::ui::Ui;
 
-/// Finds and opens the workspace, and says what is wrong with its settings.
+/// Finds and opens the workspace, and warns of problems in its settings.
 pub(crate) fn workspace(settings: &Settings, ui: &mut Ui) -> Result<Workspace, CommandError> {
     let root = discover(&RootHints {
         flag: settings.root_flag.as_deref(),
@@ -28,8 +28,8 @@ pub(crate) fn workspace(settings: &Settings, ui: &mut Ui) -> Result<Workspace, C
         root.path.display(),
         root.found_by
     ));
-    // Desktop clients start programs there. It would be read as a whole, and
-    // written to.
+    // Desktop clients start programs in the root of the file system. It would
+    // be read as a whole, and written to.
     if root.found_by == FoundBy::Cwd && root.path.parent().is_none() {
         let message = format!("`{}` is not a project", root.path.display());
         return Err(CommandError::usage(message)
@@ -42,7 +42,7 @@ pub(crate) fn workspace(settings: &Settings, ui: &mut Ui) -> Result<Workspace, C
     Ok(workspace)
 }
 
-/// Adds the folder beside it that was most likely meant.
+/// Adds the sibling folder that was most likely meant.
 fn near_folder(error: CommandError, named: &Path) -> CommandError {
     let folder = match named.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -63,7 +63,7 @@ fn near_folder(error: CommandError, named: &Path) -> CommandError {
     }
 }
 
-/// A file that was named on the command line, as the workspace names it.
+/// Resolves a file of the command line to its path in the workspace.
 pub(crate) fn path_in(
     workspace: &Workspace,
     settings: &Settings,
@@ -81,13 +81,14 @@ pub(crate) fn path_in(
     } else {
         settings.cwd()?.join(file)
     };
-    // The folder is resolved, the file itself is not: a link is named as it is.
+    // The folder is resolved and the file itself is not: a link is named as it
+    // is.
     let folder = absolute.parent().and_then(|p| p.canonicalize().ok());
     let absolute = match (folder, absolute.file_name()) {
         (Some(folder), Some(name)) => folder.join(name),
         _ => absolute,
     };
-    // Answers name files from the root, and such a name is understood wherever
+    // Answers name files from the root, and such a name is accepted wherever
     // the command runs.
     let from_root = file.is_relative()
         && absolute.symlink_metadata().is_err()
@@ -102,7 +103,7 @@ pub(crate) fn path_in(
     RelPath::new(text).map_err(|e| CommandError::usage(e.to_string()))
 }
 
-/// A document named on the command line: from here, from the root, or from
+/// Resolves a document of the command line: from here, from the root, or from
 /// `knowledge/`, whichever exists. One that exists nowhere is taken from the
 /// root.
 pub(crate) fn document_in(
@@ -128,12 +129,13 @@ pub(crate) fn document_in(
     Ok(found.or(named).unwrap_or(&from_here).clone())
 }
 
-/// The one of these that was most likely meant by a name that none of them
-/// has: by the last part of a path, without its ending.
+/// Returns the known name that was most likely meant by an unknown one,
+/// compared by the last part of a path without its ending.
 pub(crate) fn nearest<'a>(
     wanted: &str,
     known: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
+    /// Lower bound for the similarity of a suggestion.
     const NEAR: f64 = 0.86;
     let stem = |name: &str| {
         let last = name.rsplit('/').next().unwrap_or(name);
@@ -148,8 +150,8 @@ pub(crate) fn nearest<'a>(
     best.filter(|(how, _)| *how >= NEAR).map(|(_, name)| name)
 }
 
-/// Adds the document that was most likely meant to an error about one that is
-/// not there.
+/// Adds the document that was most likely meant to an error about a missing
+/// one.
 pub(crate) fn did_you_mean(
     error: CommandError,
     workspace: &Workspace,

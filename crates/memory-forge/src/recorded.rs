@@ -1,6 +1,6 @@
-//! What was written into the state files, in the words that every door has for
-//! it. Values that came from a file are prepared by the door, since an agent
-//! gets them quoted and a terminal does not.
+//! Reports what was written into the state files, in the same words for every
+//! door. Values from a file are prepared by the door, since an agent gets them
+//! quoted and a terminal does not.
 
 use forge_app::record;
 

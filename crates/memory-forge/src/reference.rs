@@ -1,7 +1,6 @@
-//! The reference in `docs/reference/`, made from the definitions that the
-//! program itself works with. Part of the tests only: a page that no longer
-//! says what the program does fails there, and `cargo xtask reference` writes
-//! it anew.
+//! Renders the reference in `docs/reference/` from the definitions that the
+//! program itself uses. It is part of the tests only: an outdated page fails
+//! there, and `cargo xtask reference` rewrites it.
 
 use std::fmt::Write;
 
@@ -11,7 +10,7 @@ use serde_json::Value;
 
 const MARK: &str = "<!-- Written by `cargo xtask reference`; what is changed here is lost. -->";
 
-/// Every page with its name and its text.
+/// Returns every page with its name and its text.
 pub(crate) fn pages() -> Vec<(&'static str, String)> {
     vec![
         ("commands.md", commands()),
@@ -179,7 +178,7 @@ fn config() -> String {
     text
 }
 
-/// As `settings.rs` reads them; a test holds the two together.
+/// Variables that `settings.rs` reads; a test compares the two.
 pub(crate) const ENVIRONMENT: [(&str, &str); 11] = [
     (
         "MEMORY_FORGE_PROJECT_ROOT",
@@ -342,8 +341,8 @@ fn exit_codes() -> String {
     text
 }
 
-/// Text for a page: what means something in Markdown or HTML is escaped but in
-/// code.
+/// Escapes text for a page: characters that mean something in Markdown or HTML,
+/// except in code.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for (index, part) in text.split('`').enumerate() {
@@ -364,7 +363,7 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// The paragraphs of a help text, which is folded in the source.
+/// Unfolds the paragraphs of a help text.
 fn paragraphs(text: &str) -> String {
     let all = text
         .split("\n\n")

@@ -1,6 +1,5 @@
-//! How the program ends: errors with hints, exit codes, closed pipes, panics.
-//! It decides what people read when something went wrong and never tries to
-//! repair anything.
+//! Ends the program: errors with hints, exit codes, closed pipes, panics. It
+//! decides what people read after an error and never tries to repair anything.
 //!
 //! Exit codes: 0 done, 1 it failed or a check found something, 2 the request
 //! itself was wrong.
@@ -22,22 +21,22 @@ use crate::cli;
 use crate::settings::{Look, Process};
 use crate::ui::{self, printable};
 
-/// Says which program this is.
+/// Prints the program's name and version.
 pub(crate) fn version() -> ExitCode {
     let line = concat!("memory-forge ", env!("CARGO_PKG_VERSION"), "\n");
-    // Whoever closed the pipe does not want to know.
+    // A closed pipe is no error: the reader does not need the rest.
     let _ = io::stdout().write_all(line.as_bytes());
     ExitCode::SUCCESS
 }
 
-/// Says where to begin. It is no answer to a request, so it goes to people and
-/// is no success.
+/// Prints the first steps. A call without a command is no success, so it goes
+/// to standard error and exits with 2.
 pub(crate) fn begin() -> ExitCode {
     let _ = io::stderr().write_all(cli::BEGIN.as_bytes());
     ExitCode::from(2)
 }
 
-/// What scripts can rely on.
+/// Exit codes that scripts can rely on.
 #[cfg(test)]
 pub(crate) const CODES: [(u8, &str); 3] = [
     (0, "done; for a check, nothing was found"),
@@ -48,11 +47,11 @@ pub(crate) const CODES: [(u8, &str); 3] = [
     (2, "the request itself was wrong; nothing was changed"),
 ];
 
-/// How a command ended that did not fail.
+/// Outcome of a command without an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     Success,
-    /// It ran as asked, and the answer is no: `audit --ci` above its limit.
+    /// It ran as requested, and the answer is no: `audit --ci` above its limit.
     Failure,
 }
 
@@ -65,29 +64,30 @@ impl Exit {
     }
 }
 
-/// Whose fault it was; the exit code hangs on it.
+/// Cause of an error, which decides the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// The request was wrong: exit code 2.
+    /// The user's request was wrong: exit code 2.
     Usage,
-    /// The request was fine and could not be carried out: exit code 1.
+    /// The request was valid and could not be carried out: exit code 1.
     Failure,
-    /// Whoever read our output has gone away, as `head` does: exit code 0,
-    /// and nothing is printed.
+    /// The reader of our output has gone away, as `head` does: exit code 0, and
+    /// nothing is printed.
     ClosedOutput,
 }
 
-/// An error as people see it: what happened, then what to do about it.
+/// Error as people see it: what happened, then what to do about it.
 #[derive(Debug)]
 pub(crate) struct CommandError {
     kind: Kind,
-    /// The stable name of a library's error, for programs.
+    /// Stable name of a library's error, for programs.
     code: Option<Cow<'static, str>>,
     message: String,
     hints: Vec<String>,
 }
 
 impl CommandError {
+    /// Returns an error of the user's request.
     pub(crate) fn usage(message: impl Into<String>) -> CommandError {
         CommandError {
             kind: Kind::Usage,
@@ -97,6 +97,7 @@ impl CommandError {
         }
     }
 
+    /// Returns an error in carrying out a valid request.
     pub(crate) fn failure(message: impl Into<String>) -> CommandError {
         CommandError {
             kind: Kind::Failure,
@@ -106,8 +107,8 @@ impl CommandError {
         }
     }
 
-    /// Returns a library's error with its code and its advice. Both may hold
-    /// text of files, so what a terminal would act on is written out.
+    /// Returns a library's error with its code and its hints. Both may hold
+    /// text of files, so characters that drive a terminal are written out.
     pub(crate) fn of_library(error: &dyn Diagnostic) -> CommandError {
         let shown = |text: &str| printable(text).into_owned();
         CommandError {
@@ -138,13 +139,13 @@ impl CommandError {
         }
     }
 
-    /// Adds advice. Hints are printed in the order in which they were given.
+    /// Adds a hint. Hints are printed in the order in which they were added.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> CommandError {
         self.hints.push(hint.into());
         self
     }
 
-    /// An error while writing results.
+    /// Returns the error for a failed write of results.
     pub(crate) fn output(error: &io::Error) -> CommandError {
         if error.kind() == io::ErrorKind::BrokenPipe {
             return CommandError {
@@ -165,7 +166,7 @@ impl CommandError {
         self.kind == Kind::Usage
     }
 
-    /// The message and the advice, each on its own line.
+    /// Returns the message and the hints, each on its own line.
     pub(crate) fn told(&self) -> String {
         let mut told = self.message.clone();
         for hint in &self.hints {
@@ -187,8 +188,8 @@ impl fmt::Display for CommandError {
 }
 
 /// Causes follow the message, separated by colons. Never by `{:?}`: with
-/// `RUST_BACKTRACE` set that resolves a backtrace, which takes longer than
-/// most commands.
+/// `RUST_BACKTRACE` set that resolves a backtrace, which takes longer than most
+/// commands.
 impl From<anyhow::Error> for CommandError {
     fn from(error: anyhow::Error) -> CommandError {
         match error.downcast::<CommandError>() {
@@ -200,7 +201,7 @@ impl From<anyhow::Error> for CommandError {
 
 impl std::error::Error for CommandError {}
 
-/// Errors of the libraries, each with its code and its advice. A macro, since
+/// Errors of the libraries, each with its code and its hints. A macro, since
 /// the compiler has no way to say "every type that implements this trait".
 macro_rules! from_library {
     ($($error:ty),* $(,)?) => {$(
@@ -235,7 +236,7 @@ from_library!(
 );
 
 impl CommandError {
-    /// Clap knows what was wrong; the words are ours.
+    /// Returns clap's error in our own words.
     fn of_parser(error: &clap::Error, words: &[OsString]) -> CommandError {
         let part = |kind| error.get(kind).map(plain).filter(|text| !text.is_empty());
         let argument = part(ContextKind::InvalidArg).unwrap_or_default();
@@ -297,7 +298,7 @@ pub(crate) fn guard(program: impl FnOnce() -> ExitCode + UnwindSafe) -> ExitCode
             .map(|place| format!(" at {}:{}", place.file(), place.line()));
         let backtrace = std::backtrace::Backtrace::capture();
         let mut stderr = io::stderr().lock();
-        // Nobody is left to tell if this fails as well.
+        // If standard error fails as well, there is no way left to report.
         let _ = writeln!(
             stderr,
             "error: Memory Forge has a defect and stopped: {}{}\n\n\
@@ -313,8 +314,8 @@ pub(crate) fn guard(program: impl FnOnce() -> ExitCode + UnwindSafe) -> ExitCode
     panic::catch_unwind(program).unwrap_or(ExitCode::from(1))
 }
 
-/// Ends a run that did not get past the command line: help or a version that
-/// was asked for, the overview where no command was given, or an error.
+/// Ends a run without a parsed command: help or a version that was requested,
+/// the overview if no command was given, or an error.
 pub(crate) fn unparsed(error: clap::Error, words: &[OsString]) -> ExitCode {
     let overview = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
     if error.use_stderr() && !overview {
@@ -328,7 +329,7 @@ pub(crate) fn unparsed(error: clap::Error, words: &[OsString]) -> ExitCode {
     }
 }
 
-/// The last step: what a command came to, as the process's exit code.
+/// Reports the outcome of a command and returns the process's exit code.
 pub(crate) fn end(result: Result<Exit, CommandError>, look: Look) -> ExitCode {
     for notice in forge_app::trust::take_notices() {
         let _ = writeln!(io::stderr(), "warning: {}", ui::printable(&notice));
@@ -340,7 +341,7 @@ pub(crate) fn end(result: Result<Exit, CommandError>, look: Look) -> ExitCode {
     }
 }
 
-/// Prints an error for people and gives its exit code.
+/// Prints an error for people and returns its exit code.
 pub(crate) fn fail(error: &CommandError, look: Look) -> ExitCode {
     let choice = if look.color {
         ColorChoice::Always
@@ -348,7 +349,7 @@ pub(crate) fn fail(error: &CommandError, look: Look) -> ExitCode {
         ColorChoice::Never
     };
     let mut stderr = AutoStream::new(io::stderr(), choice).lock();
-    // If standard error is closed there is no one to tell; the code remains.
+    // If standard error is closed, only the exit code remains.
     let text = render(error);
     let text = ui::safe(&text);
     let text = match look.fold {

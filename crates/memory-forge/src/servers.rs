@@ -1,6 +1,7 @@
-//! Who may be connected to. A server that the user's environment names is the
-//! user's own wish. One that came with a project would get what is in it, and
-//! the user's password: it is asked for, once.
+//! Decides which servers may be connected to. A server that the user's
+//! environment names is the user's own choice. One that came with a project
+//! would get the project's text and the user's password: it needs consent,
+//! once.
 //!
 //! Nothing here opens a connection: the worker does, and no hook starts it.
 
@@ -15,7 +16,7 @@ use crate::settings::Settings;
 use crate::ui::{Ui, printable};
 
 /// Asks whether the user agrees to a server, and remembers it; without a `ui`
-/// there is nobody to ask. The worker has refused to connect until then.
+/// it fails. The worker refuses to connect until then.
 fn ask_consent(
     server: &wire::UnapprovedServer,
     settings: &Settings,

@@ -1,4 +1,4 @@
-//! From flags and surroundings to one [`Settings`]. This is the only place
+//! Resolves flags and environment to one [`Settings`]. This is the only place
 //! that reads environment, home, current directory, clock and terminals; it
 //! never opens a file and never prints.
 
@@ -13,14 +13,14 @@ use jiff::Timestamp;
 use crate::cli::{ColorWhen, GlobalArgs};
 use crate::report::CommandError;
 
-/// Lines are laid out for this many columns where no terminal says otherwise.
+/// Columns for layout without a terminal.
 const DEFAULT_WIDTH: usize = 100;
 
-/// What this system appends to the names of programs.
+/// Suffix of programs on this system.
 pub(crate) const PROGRAM_SUFFIX: &str = std::env::consts::EXE_SUFFIX;
 
-/// The arguments of a `hook`, if that is the command. Global flags in front of
-/// it are handed over as well. Help is the parser's business.
+/// Returns the arguments of a `hook`, if that is the command. Global flags in
+/// front of it are included. Help is left to the parser.
 pub(crate) fn hook_arguments() -> Option<Vec<String>> {
     let all: Vec<String> = std::env::args_os()
         .skip(1)
@@ -37,6 +37,7 @@ pub(crate) fn hook_arguments() -> Option<Vec<String>> {
                 rest.remove(at);
                 return Some(rest);
             }
+            // These flags have a value, which is not the command.
             "--root" | "--path" | "-p" | "--color" => at += 2,
             flag if flag.starts_with('-') => at += 1,
             _ => return None,
@@ -45,30 +46,31 @@ pub(crate) fn hook_arguments() -> Option<Vec<String>> {
     None
 }
 
-/// The words of the command line, the program's own name first. People who
-/// know other programs type `help search`, which means `search --help`; `help --all` stays as it is.
+/// Returns the words of the command line, the program's own name first. People
+/// who know other programs type `help search`, which means `search --help`;
+/// `help --all` stays as it is.
 pub(crate) fn arguments() -> Vec<OsString> {
     let mut words: Vec<OsString> = std::env::args_os().collect();
     let all = words.len() == 3 && words[2] == "--all";
     if words.get(1).is_some_and(|word| word == "help") && !all {
         words.remove(1);
-        // Of a command everything, of the program the list.
+        // Of a command the complete help, of the program the list.
         let flag = if words.len() > 1 { "--help" } else { "-h" };
         words.push(flag.into());
     }
     words
 }
 
-/// Whether the version is all that is asked for. Scripts ask it often, and the
-/// parser takes longer to build than the answer.
+/// Returns `true` if only the version is requested. Scripts do that often, and
+/// the parser takes longer to build than the answer.
 pub(crate) fn asks_for_version() -> bool {
     let mut arguments = std::env::args_os().skip(1);
     let first = arguments.next();
     arguments.next().is_none() && first.is_some_and(|it| it == "--version" || it == "-V")
 }
 
-/// Folders of the user's that may hold the key under which derived files are
-/// marked, the preferred one first.
+/// Returns folders of the user that may hold the key under which derived files
+/// are marked, the preferred one first.
 pub(crate) fn key_folders() -> Vec<PathBuf> {
     let folder = |name: &str| {
         let value = std::env::var_os(name).map(PathBuf::from);
@@ -84,14 +86,14 @@ pub(crate) fn key_folders() -> Vec<PathBuf> {
     forge_app::trust::key_folders(state, runtime, &std::env::temp_dir())
 }
 
-/// What is to break, in tests; see [`crate::faults`].
+/// Returns the fault of a test; see [`crate::faults`].
 #[cfg(debug_assertions)]
 pub(crate) fn fault() -> Option<String> {
     std::env::var("MEMORY_FORGE_FAULT").ok()
 }
 
-/// The surroundings of the process, looked at once. A value of its own, so
-/// that tests can make one up.
+/// Surroundings of the process, observed once. A value of its own, so that
+/// tests can construct one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Process {
     project_root: Option<OsString>,
@@ -120,9 +122,10 @@ pub(crate) struct Process {
 }
 
 impl Process {
+    /// Reads environment, current directory and terminals.
     pub(crate) fn observe() -> Process {
         let var = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-        // A relative one would mean another folder in each project.
+        // A relative folder would mean another one in each project.
         let folder = |name| {
             var(name)
                 .map(PathBuf::from)
@@ -158,8 +161,8 @@ impl Process {
         }
     }
 
-    /// The moment of the start, or `MEMORY_FORGE_NOW`. Hooks have nobody to
-    /// tell that the latter is no time.
+    /// Returns the moment of the start, or `MEMORY_FORGE_NOW`. A hook ignores
+    /// an invalid value, since it cannot report one.
     pub(crate) fn now(&self) -> Timestamp {
         now(self.now_override.as_ref()).unwrap_or_else(|_| Timestamp::now())
     }
@@ -172,7 +175,7 @@ impl Process {
         self.home.as_deref()
     }
 
-    /// The folders that clients keep their files in.
+    /// Returns the folders in which clients keep their files.
     pub(crate) fn client_places(&self) -> ClientPlaces<'_> {
         ClientPlaces {
             home: self.home.as_deref(),
@@ -197,7 +200,7 @@ impl Process {
         self.claude_project_dir.as_deref().map(Path::new)
     }
 
-    /// Whether Claude Code, or something started from it, started us.
+    /// Returns `true` if Claude Code, or a program that it started, started us.
     pub(crate) fn in_claude(&self) -> bool {
         self.in_claude
     }
@@ -206,7 +209,7 @@ impl Process {
         self.in_gemini
     }
 
-    /// For messages that come before any flag could be read.
+    /// Returns the style of messages that come before any flag was parsed.
     pub(crate) fn look(&self) -> Look {
         Look {
             color: self.color(ColorWhen::Auto, self.stderr_terminal),
@@ -225,11 +228,11 @@ impl Process {
     }
 }
 
-/// How a message for people is written to standard error.
+/// Style of messages for people on standard error.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Look {
     pub(crate) color: bool,
-    /// The columns at which lines are folded.
+    /// Columns at which lines are folded.
     pub(crate) fold: Option<usize>,
 }
 
@@ -244,7 +247,7 @@ pub(crate) struct Settings {
     pub(crate) claude_project_dir: Option<PathBuf>,
     pub(crate) home: Option<PathBuf>,
     /// `CLAUDE_CONFIG_DIR`, `CODEX_HOME`, `COPILOT_HOME`, `XDG_CONFIG_HOME`:
-    /// where clients were told to keep their settings.
+    /// folders of the clients' settings.
     pub(crate) claude_config_dir: Option<PathBuf>,
     /// `CLAUDE_PLUGIN_DATA`, the folder that Claude Code gives a plugin.
     pub(crate) claude_plugin_data: Option<PathBuf>,
@@ -320,7 +323,7 @@ impl Settings {
         }
     }
 
-    /// This very moment, for what runs longer than a command.
+    /// Returns the current time, for work that runs longer than a command.
     pub(crate) fn moment(&self) -> Timestamp {
         if self.now_is_fixed {
             self.now
@@ -329,12 +332,13 @@ impl Settings {
         }
     }
 
-    /// What nobody who wrote a file could have known, new with each call.
+    /// Returns a mark that no author of a file could have known, new with each
+    /// call.
     pub(crate) fn nonce(&self) -> String {
         nonce()
     }
 
-    /// Where clients keep their files, for connecting them to a workspace.
+    /// Returns the folders of clients, for connecting them to a workspace.
     pub(crate) fn surroundings<'a>(&'a self, workspace: &'a Workspace) -> Surroundings<'a> {
         Surroundings {
             workspace,
@@ -351,7 +355,7 @@ impl Settings {
         }
     }
 
-    /// The current directory. It fails where the directory was deleted under
+    /// Returns the current directory. Fails if the directory was deleted under
     /// the process, and only for commands that need one.
     pub(crate) fn cwd(&self) -> Result<&Path, CommandError> {
         self.cwd.as_deref().ok_or_else(|| {
@@ -361,15 +365,17 @@ impl Settings {
     }
 }
 
-/// Chance for the marks around quoted text. It is the seed of hash maps, which
-/// the system gives; a mark must be unknown beforehand, not secret for ever.
+/// Returns a random mark for quoted text. It comes from the seed of hash maps,
+/// which the system gives; a mark must be unknown beforehand, not secret for
+/// ever.
 pub(crate) fn nonce() -> String {
     use std::hash::{BuildHasher, Hasher, RandomState};
     format!("{:016x}", RandomState::new().build_hasher().finish())
 }
 
-/// `Timestamp::now`, never `Zoned::now`: the latter loads time zone data and
-/// costs more than the rest of the start.
+/// Returns the given time, or the current one by `Timestamp::now`, never
+/// `Zoned::now`: the latter loads time zone data and costs more than the rest
+/// of the start.
 fn now(given: Option<&OsString>) -> Result<Timestamp, CommandError> {
     let Some(given) = given else {
         return Ok(Timestamp::now());

@@ -1,5 +1,5 @@
-//! The status of a workspace as a screen for people and as JSON. It gathers
-//! nothing.
+//! Renders the status of a workspace as a screen for people and as JSON. It
+//! gathers nothing.
 
 use std::ops::Deref;
 
@@ -12,12 +12,13 @@ use serde_json::{Value, json};
 
 use crate::ui::{self, printable, style};
 
-/// Lines longer than this are hard to read, however wide a terminal is.
+/// Upper bound for columns; longer lines are hard to read, however wide a
+/// terminal is.
 pub(crate) const MAX_WIDTH: usize = 120;
-/// Labels stand in a column of their own.
+/// Columns of the labels.
 const LABEL: usize = 11;
 
-/// A status as a screen and as JSON.
+/// Status as a screen and as JSON.
 pub(crate) struct StatusView<'a>(pub(crate) &'a status::WorkspaceStatus);
 
 impl Deref for StatusView<'_> {
@@ -29,6 +30,7 @@ impl Deref for StatusView<'_> {
 }
 
 impl StatusView<'_> {
+    /// Renders the status for a terminal of this width.
     pub(crate) fn screen(&self, width: usize) -> String {
         let mut screen = Screen {
             text: String::new(),
@@ -120,6 +122,7 @@ impl StatusView<'_> {
         let text = match &self.index {
             Ok(Some(index)) => {
                 let last = index.last.as_deref().unwrap_or("never");
+                // Date and minutes of an RFC 3339 time.
                 let last = last.get(..16).unwrap_or(last).replace('T', " ");
                 let fresh = match index.changed {
                     0 => "up to date".to_owned(),
@@ -256,13 +259,13 @@ impl StatusView<'_> {
     }
 }
 
-/// Other memories at work, as `setup` and `status` report them.
+/// Renders other memory tools as JSON, for `setup` and `status`.
 pub(crate) fn others_json(others: &[status::Other]) -> Value {
     let one = |it: &status::Other| json!({ "system": it.system, "evidence": it.evidence, "note": it.note });
     others.iter().map(one).collect()
 }
 
-/// Lines of at most so many columns, each with a label before it.
+/// Lines of at most `width` columns, each with a label before it.
 struct Screen {
     text: String,
     width: usize,
@@ -289,11 +292,11 @@ impl Screen {
     }
 }
 
-/// Lines that one thing may take.
+/// Upper bound for the lines of one item.
 const MOST_LINES: usize = 3;
 
-/// The first line of a text, folded to so many columns; what does not fit is
-/// cut off.
+/// Folds the first line of a text to so many columns, and truncates what does
+/// not fit.
 fn parts(text: &str, columns: usize) -> Vec<String> {
     let line = printable(text.lines().next().unwrap_or_default());
     let mut parts = vec![String::new()];
@@ -322,7 +325,7 @@ fn parts(text: &str, columns: usize) -> Vec<String> {
     parts
 }
 
-/// The first line of a text, shortened to so many columns.
+/// Truncates the first line of a text to so many columns.
 fn cut(text: &str, most: usize) -> String {
     ui::cut(&printable(text.lines().next().unwrap_or_default()), most)
 }

@@ -1,6 +1,6 @@
-//! What people and programs see. Results go to standard output, everything
-//! said to a person (progress, notes, questions) to standard error, so that a
-//! pipe carries data alone. It never decides what to say.
+//! Prints what people and programs see. Results go to standard output,
+//! everything for a person (progress, notes, questions) to standard error, so
+//! that a pipe carries data alone. It never decides what to print.
 
 mod columns;
 
@@ -22,7 +22,7 @@ use forge_app::library::Remark;
 
 pub(crate) use columns::{columns_of, cut, folded};
 
-/// The styles in use, by what they mean. Text must read as well without them.
+/// Styles in use, by their meaning. Text must be readable without them.
 pub(crate) mod style {
     use super::{AnsiColor, Style};
 
@@ -37,8 +37,8 @@ pub(crate) mod style {
     pub(crate) const REMOVED: Style = AnsiColor::Red.on_default();
 }
 
-/// Commands write styled text without asking; the streams take the styles off
-/// where they are not wanted.
+/// Streams of a command. Commands write styled text unconditionally; the
+/// streams remove the styles where they are not wanted.
 pub(crate) struct Ui {
     stdout: BufWriter<AutoStream<Stdout>>,
     stderr: AutoStream<Stderr>,
@@ -73,15 +73,15 @@ impl Ui {
         }
     }
 
-    /// Results as given, as far as they may be shown: see [`safe`].
+    /// Prints results, made safe by [`safe`].
     pub(crate) fn print(&mut self, text: &str) -> Result<(), CommandError> {
         self.stdout
             .write_all(safe(text).as_bytes())
             .map_err(|error| CommandError::output(&error))
     }
 
-    /// Results, with a line end. On a terminal long lines are folded between
-    /// words.
+    /// Prints results with a line end. On a terminal long lines are folded
+    /// between words.
     pub(crate) fn line(&mut self, text: &str) -> Result<(), CommandError> {
         match self.fold_stdout {
             Some(columns) => self.print(&folded(text, columns))?,
@@ -90,13 +90,14 @@ impl Ui {
         self.print("\n")
     }
 
-    /// Results of several lines, each as [`line`](Self::line) prints it.
+    /// Prints results of several lines, each as [`line`](Self::line) does.
     pub(crate) fn lines(&mut self, text: &str) -> Result<(), CommandError> {
         text.lines().try_for_each(|line| self.line(line))
     }
 
-    /// One JSON value, indented as the spec's files are, with a line end. What
-    /// its texts hide is written out, since agents read it.
+    /// Prints one JSON value, indented as the spec's files are, with a line
+    /// end. Hidden characters of its texts are written out, since agents read
+    /// it.
     pub(crate) fn json(&mut self, value: &impl serde::Serialize) -> Result<(), CommandError> {
         let text = serde_json::to_string_pretty(value)
             .map_err(|error| CommandError::failure(format!("Cannot write JSON: {error}")))?;
@@ -104,26 +105,27 @@ impl Ui {
         self.print("\n")
     }
 
-    /// A remark for people. Silent under `--quiet`.
+    /// Prints a remark for people. Silent under `--quiet`.
     pub(crate) fn note(&mut self, text: &str) {
         if !self.quiet {
             self.say(text);
         }
     }
 
-    /// A remark for the curious, shown under `--verbose` only.
+    /// Prints a remark under `--verbose` only.
     pub(crate) fn detail(&mut self, text: &str) {
         if self.verbose {
             self.say(text);
         }
     }
 
-    /// Something is wrong and the work goes on. `--quiet` does not hide it.
+    /// Prints a warning; the command continues. `--quiet` does not hide it.
     pub(crate) fn warn(&mut self, text: &str) {
         let style = style::WARNING;
         self.say(&format!("{style}warning:{style:#} {text}"));
     }
 
+    /// Prints remarks of the library.
     pub(crate) fn remarks(&mut self, remarks: &[Remark]) {
         for remark in remarks {
             match remark {
@@ -133,20 +135,20 @@ impl Ui {
         }
     }
 
-    /// Whether somebody could answer a question.
+    /// Returns `true` if a user can answer a question.
     pub(crate) fn can_ask(&self) -> bool {
         self.can_ask
     }
 
     /// Asks before something is changed. `yes` is the command's `--yes`.
-    /// Where nobody can answer, the safe answer is to refuse and say so.
+    /// Without a terminal it fails, since no answer is no consent.
     pub(crate) fn confirm(&mut self, question: &str, yes: bool) -> Result<bool, CommandError> {
         let otherwise = "Pass `--yes` to agree beforehand, or `--dry-run` to see what would happen";
         self.confirm_or(question, yes, otherwise)
     }
 
-    /// The same for commands with other options; `otherwise` names the one
-    /// that agrees where no one can be asked.
+    /// Asks as above, for commands with other options; `otherwise` names the
+    /// one that agrees without a terminal.
     pub(crate) fn confirm_or(
         &mut self,
         question: &str,
@@ -172,7 +174,7 @@ impl Ui {
         Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
     }
 
-    /// Asks for a line of text. None where nobody can answer, or where the
+    /// Asks for a line of text. Returns `None` without a terminal, or if the
     /// input ended instead.
     pub(crate) fn ask(&mut self, question: &str) -> Result<Option<String>, CommandError> {
         if !self.can_ask {
@@ -189,12 +191,12 @@ impl Ui {
         Ok((read > 0).then(|| answer.trim().to_owned()))
     }
 
-    /// A progress bar on standard error, shown on a terminal only.
+    /// Shows a progress bar on standard error, on a terminal only.
     pub(crate) fn progress(&self, what: &str, total: u64) -> Progress {
         Progress::begin(what, total, self.live)
     }
 
-    /// Progress of work in several stages, each with a bar of its own.
+    /// Shows progress of work in several stages, each with a bar of its own.
     pub(crate) fn watch(&self) -> impl FnMut(&'static str, usize, usize) + use<> {
         let live = self.live;
         let mut stage: Option<(&'static str, Progress)> = None;
@@ -211,25 +213,26 @@ impl Ui {
         }
     }
 
-    /// Says what is being done until the value is dropped, where that takes
-    /// longer than a moment and nobody can count how far it is.
+    /// Shows what is being done until the value is dropped, for work that takes
+    /// longer than a moment and cannot be counted.
     pub(crate) fn busy(&self, what: &'static str) -> Busy {
         Busy::begin(what, self.live)
     }
 
-    /// Shows on standard output what would change in a file.
+    /// Prints what would change in a file.
     pub(crate) fn diff(&mut self, path: &str, old: &str, new: &str) -> Result<(), CommandError> {
         let text = unified_diff(path, old, new);
         self.print(&text)
     }
 
-    /// Hands over what is still buffered. Only here does a closed or full
-    /// standard output surely show.
+    /// Writes what is still buffered. Only here does a closed or full standard
+    /// output surely show.
     pub(crate) fn finish(mut self) -> Result<(), CommandError> {
         self.flush()
     }
 
-    /// For what runs on after its first result.
+    /// Writes what is buffered so far, for commands that continue after their
+    /// first result.
     pub(crate) fn flush(&mut self) -> Result<(), CommandError> {
         self.stdout
             .flush()
@@ -247,10 +250,10 @@ impl Ui {
     }
 }
 
-/// Work that is done by then needs no progress.
+/// Delay of progress; work that is done by then needs none.
 const SOON: Duration = Duration::from_millis(400);
 
-/// A bar that disappears when the work is done or abandoned.
+/// Progress bar that disappears when the work is done or abandoned.
 pub(crate) struct Progress {
     bar: ProgressBar,
     live: bool,
@@ -286,8 +289,8 @@ impl Drop for Progress {
     }
 }
 
-/// A line with the seconds that it has taken so far, drawn by a thread of its
-/// own, which disappears with the value.
+/// Line with the elapsed seconds, drawn by a thread of its own, which
+/// disappears when the value is dropped.
 pub(crate) struct Busy {
     working: Option<(Sender<()>, JoinHandle<()>)>,
 }
@@ -323,14 +326,14 @@ impl Drop for Busy {
     fn drop(&mut self) {
         if let Some((done, working)) = self.working.take() {
             drop(done);
-            // A thread that failed to draw has nothing to say.
+            // A thread that failed to draw has nothing to report.
             let _ = working.join();
         }
     }
 }
 
-/// A unified diff with styles; empty when nothing differs. The text comes from
-/// files, so control characters are made visible.
+/// Renders a unified diff with styles; empty if nothing differs. The text comes
+/// from files, so control characters are written out.
 pub(crate) fn unified_diff(path: &str, old: &str, new: &str) -> String {
     let diff = TextDiff::from_lines(old, new);
     let mut text = String::new();
@@ -359,8 +362,8 @@ pub(crate) fn unified_diff(path: &str, old: &str, new: &str) -> String {
     text
 }
 
-/// The hunks of a unified diff without styles: ` `, `-`, `+`, `@` or `\\` and
-/// the line.
+/// Renders the hunks of a unified diff without styles: ` `, `-`, `+`, `@` or
+/// `\\` and the line.
 pub(crate) fn plain_diff(old: &str, new: &str) -> String {
     let diff = TextDiff::from_lines(old, new);
     let mut text = String::new();
@@ -379,16 +382,18 @@ pub(crate) fn plain_diff(old: &str, new: &str) -> String {
     text
 }
 
-/// Text that is not ours, without styles: control characters other than tab and
-/// line feed, and all that nobody sees, are written out.
+/// Writes out control characters, other than tab and line feed, and all
+/// invisible characters of a text that is not ours, without styles.
 pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     hidden::shown(text)
 }
 
-/// The last step before a stream, which nothing gets around: of escape
-/// sequences only those of our own styles pass, and everything else that drives
-/// a terminal or hides from its reader is written out. A text that was meant to
-/// be passed through [`printable`] and was not can change colours at most.
+/// Sanitizes text as the last step before a stream, which nothing bypasses.
+///
+/// Of escape sequences only those of our own styles pass, and everything else
+/// that drives a terminal or hides from its reader is written out. A text that
+/// should have passed through [`printable`] and did not can change colours at
+/// most.
 pub(crate) fn safe(text: &str) -> Cow<'_, str> {
     if !text.contains('\u{1b}') {
         return hidden::shown(text);
@@ -409,7 +414,7 @@ pub(crate) fn safe(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// The sequences of which [`style`] consists.
+/// Escape sequences of which [`style`] consists.
 const OWN: [&str; 8] = [
     "\u{1b}[0m",
     "\u{1b}[1m",

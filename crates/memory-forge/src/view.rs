@@ -1,6 +1,7 @@
-//! What the pages of `view` show: one table of questions, each answered by the
-//! functions that commands use. It knows no sockets; text of files leaves here
-//! cleaned and capped, and everything that was left out is counted.
+//! Answers the questions of the pages of `view`: one table, each entry answered
+//! by the functions that commands use. It knows no sockets; text of files
+//! leaves here cleaned and limited, and everything that was left out is
+//! counted.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
@@ -42,7 +43,7 @@ macro_rules! asset {
     };
 }
 
-/// The page itself, in the order in which its scripts run.
+/// Files of the page, in the order in which its scripts run.
 pub(crate) const ASSETS: &[Asset] = &[
     asset!("index.html", "text/html"),
     asset!("page.css", "text/css"),
@@ -65,7 +66,7 @@ pub(crate) const ASSETS: &[Asset] = &[
     },
 ];
 
-/// Everything that can be asked.
+/// All questions that a page can send.
 const QUESTIONS: &[Question] = &[
     get("overview", overview::overview),
     get("trend", overview::trend),
@@ -87,6 +88,7 @@ const QUESTIONS: &[Question] = &[
     post("repair", audit::repair),
 ];
 
+/// Question of a page, with the function that answers it.
 struct Question {
     method: Method,
     name: &'static str,
@@ -109,6 +111,7 @@ const fn post(name: &'static str, answer: fn(&Visit, &Given) -> Result<Told, Ref
     }
 }
 
+/// Answer to a question.
 enum Told {
     Json(Value),
     Bytes(&'static str, Vec<u8>),
@@ -120,11 +123,11 @@ impl From<Value> for Told {
     }
 }
 
-/// Why a question is not answered.
+/// Refusal of a question, with its HTTP status.
 #[derive(Debug)]
 struct Refused {
     status: u16,
-    /// The stable name of a library's error.
+    /// Stable name of a library's error.
     code: Option<String>,
     why: String,
 }
@@ -138,7 +141,7 @@ impl Refused {
         }
     }
 
-    /// Returns a refusal with the advice and the code of a library's error.
+    /// Returns a refusal with the hints and the code of a library's error.
     fn of_library(status: u16, error: &dyn Diagnostic) -> Refused {
         let mut sentences = vec![error.to_string()];
         sentences.extend(error.hints());
@@ -216,7 +219,7 @@ impl From<forge_app::mind::Error> for Refused {
     }
 }
 
-/// What somebody asks with.
+/// Query and body of a question.
 struct Given {
     query: Vec<(String, String)>,
     body: Value,
@@ -252,7 +255,7 @@ impl Given {
     }
 }
 
-/// Where questions are answered; shared by those that come at one time.
+/// Server of all questions; shared by those that arrive at one time.
 pub(crate) struct Desk {
     settings: Settings,
     root: PathBuf,
@@ -315,7 +318,8 @@ impl Desk {
         let given = Given::of(&asked.query, body);
         let answer = AssertUnwindSafe(|| (question.answer)(&self.visit()?, &given));
         panic::catch_unwind(answer).unwrap_or_else(|_| {
-            // What was half done is not looked at again.
+            // After a panic the memory may be in any state, so it is opened
+            // again.
             if let Ok(workspace) = Workspace::open(&self.root) {
                 *locked(&self.memory) = crate::library::open(workspace, &self.settings);
             }
@@ -324,8 +328,11 @@ impl Desk {
         })
     }
 
-    /// The settings are read anew, since people edit them while a page is open.
+    /// Prepares a question. Reads the settings again, since people edit them
+    /// while a page is open.
     fn visit(&self) -> Result<Visit<'_>, Refused> {
+        // A page lives longer than a command, so each question has its own
+        // time.
         let mut settings = self.settings.clone();
         settings.now = settings.moment();
         Ok(Visit {
@@ -338,8 +345,8 @@ impl Desk {
 }
 
 impl Visit<'_> {
-    /// Every document and what leads to what, read anew where a file changed;
-    /// a copy is of one moment.
+    /// Returns every document and all links, read again if a file changed; an
+    /// exported copy is of one moment.
     fn known(&self) -> Arc<KnownDocuments> {
         let mut kept = locked(&self.desk.known);
         if let (Audience::Others, Some((_, known))) = (self.desk.audience, &*kept) {
@@ -358,7 +365,7 @@ impl Visit<'_> {
     }
 }
 
-/// A panic with it locked left it as it was: it is replaced as a whole.
+/// Locks, also after a panic: the value is only ever replaced as a whole.
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -372,7 +379,7 @@ fn reply(status: u16, value: &Value) -> Reply {
     }
 }
 
-/// One line of a text of others, as it may be shown.
+/// Cleans a line of text that is not ours for display.
 fn clean(text: &str) -> String {
     quote::clean(text).into_owned()
 }

@@ -1,21 +1,22 @@
-//! When to stop: a signal, or the death of whoever started us. Both are waited
-//! for on a thread of their own, so that a handler at work delays neither.
+//! Waits for the end: a signal, or the death of the process that started this
+//! one. Both are awaited on a thread of their own, so that a busy handler
+//! delays neither.
 
 use std::io;
 use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-/// How long answers under way may take after that. Then the process ends as it
-/// is: all files are written so that this is safe.
+/// Time that pending answers may still take. Then the process ends as it is:
+/// all files are written so that this is safe.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Resolves when it is time to stop. `with_parent` also watches the process
 /// that started this one.
 ///
-/// On Linux the kernel tells of the parent's death by a signal. Elsewhere the
-/// parent's number is looked at every two seconds; on Windows only the end of
-/// input tells, which a dying parent leaves behind in nearly all cases.
+/// On Linux the kernel signals the parent's death. Elsewhere the parent's
+/// number is checked every two seconds; on Windows only the end of input shows
+/// it, which a dying parent leaves behind in nearly all cases.
 pub(crate) fn watch(with_parent: bool) -> io::Result<oneshot::Receiver<()>> {
     let parent = with_parent.then(Parent::of_this_process);
     let (tell, told) = oneshot::channel();
@@ -31,7 +32,8 @@ pub(crate) fn watch(with_parent: bool) -> io::Result<oneshot::Receiver<()>> {
                 Err(error) => Err(error),
             };
             match waited {
-                // Nobody listens any more where the server ended by itself.
+                // The receiver is gone if the server has ended without a
+                // signal.
                 Ok(()) => {
                     if tell.send(()).is_ok() {
                         std::thread::sleep(GRACE);
@@ -43,7 +45,7 @@ pub(crate) fn watch(with_parent: bool) -> io::Result<oneshot::Receiver<()>> {
                 }
             }
         })?;
-    // The handlers stand before the first message is read.
+    // The handlers are installed before the first message is read.
     is_ready
         .recv()
         .unwrap_or_else(|_| Err(io::Error::other("the watching thread ended")))?;
@@ -97,9 +99,11 @@ impl Parent {
         }
     }
 
+    /// Resolves when the parent is gone.
+    ///
     /// The signal comes whenever the *thread* that started us ends, which a
-    /// client with a pool of threads does all the time; so the parent's number
-    /// decides.
+    /// client with a pool of threads causes all the time; so the parent's
+    /// number decides.
     #[cfg(target_os = "linux")]
     async fn gone(self, ready: &Ready) -> io::Result<()> {
         use tokio::signal::unix::{SignalKind, signal};
@@ -111,12 +115,15 @@ impl Parent {
             return Err(io::Error::last_os_error());
         }
         let _ = ready.send(Ok(()));
+        // Checked before the first wait too: the parent may have died before
+        // the signal was set.
         while std::os::unix::process::parent_id() == self.number {
             signals.recv().await;
         }
         Ok(())
     }
 
+    /// Resolves when the parent is gone, which is checked every two seconds.
     #[cfg(all(unix, not(target_os = "linux")))]
     async fn gone(self, ready: &Ready) -> io::Result<()> {
         let _ = ready.send(Ok(()));

@@ -1,7 +1,7 @@
-//! Bytes to messages, and back: JSON on lines of its own, as MCP has it, or
-//! behind `Content-Length` headers, as older clients of memory servers send it.
-//! Which of the two is seen anew at every message. No input makes it fail, and
-//! none makes it keep more than one message of the limit's length.
+//! Splits bytes into messages, and wraps messages: JSON on lines of its own, as
+//! MCP has it, or behind `Content-Length` headers, as older clients of memory
+//! servers send it. The form is detected at every message. No input makes it
+//! fail, and none makes it keep more than one message of the limit's length.
 
 use std::mem;
 
@@ -9,12 +9,14 @@ use rmcp::model::RequestId;
 
 use super::scan::IdScan;
 
-/// All lines of one block of headers together.
+/// Upper bound for all lines of one block of headers together.
 const HEADER_LIMIT: usize = 8_192;
 
-/// A buffer above this is given back after its message.
+/// Upper bound for a buffer that is kept after its message; a larger one is
+/// freed.
 const KEPT_CAPACITY: usize = 64 * 1024;
 
+/// Form of a message on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Framing {
     Lines,
@@ -22,7 +24,8 @@ pub(crate) enum Framing {
 }
 
 impl Framing {
-    /// The bytes on the wire. JSON that a serializer wrote has no line break.
+    /// Wraps a message for the wire. JSON that a serializer wrote has no line
+    /// break, so that it is one line.
     pub(crate) fn wrap(self, mut json: Vec<u8>) -> Vec<u8> {
         match self {
             Self::Lines => {
@@ -38,39 +41,41 @@ impl Framing {
     }
 }
 
+/// Part of the input.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Frame {
-    /// One message, of which nothing is known but its end.
+    /// One message, of which only the end is known.
     Message { text: Vec<u8>, framing: Framing },
-    /// A message over the limit, left out.
+    /// A message over the limit, skipped.
     TooLong {
         id: Option<RequestId>,
         framing: Framing,
     },
-    /// Headers that tell no length, left out.
+    /// Headers without a length, skipped.
     BadHeader,
 }
 
-/// Takes bytes in pieces of any size.
+/// Reader that takes bytes in pieces of any size.
 #[derive(Debug)]
 pub(crate) struct Framer {
     limit: usize,
     state: State,
-    /// What has come of the line or the body under way.
+    /// Bytes of the line or body so far.
     buffer: Vec<u8>,
 }
 
+/// Position of the reader in the input.
 #[derive(Debug)]
 enum State {
     Line,
-    /// The rest of a line over the limit.
+    /// In the rest of a line over the limit.
     SkipLine(IdScan),
-    /// Header lines after the first one.
+    /// In header lines after the first one.
     Header {
         length: Option<usize>,
         seen: usize,
     },
-    /// The rest of a header line over the limit.
+    /// In the rest of a header line over the limit.
     SkipHeader,
     Body {
         left: usize,
@@ -90,6 +95,7 @@ impl Framer {
         }
     }
 
+    /// Takes a piece of input and adds the frames that end in it.
     pub(crate) fn feed(&mut self, mut bytes: &[u8], frames: &mut Vec<Frame>) {
         while !bytes.is_empty() {
             let taken = match self.state {
@@ -109,8 +115,8 @@ impl Framer {
         }
     }
 
-    /// The input is over. A last line may lack its line break; a body that was
-    /// cut off is no message.
+    /// Takes the end of input. A last line may lack its line break; a truncated
+    /// body is no message.
     pub(crate) fn finish(&mut self, frames: &mut Vec<Frame>) {
         match &self.state {
             State::Line | State::SkipLine(_) => self.line(b"", true, frames),
@@ -121,7 +127,7 @@ impl Framer {
         self.buffer = Vec::new();
     }
 
-    /// A piece of a line, and whether the line ends with it.
+    /// Takes a piece of a line, and whether the line ends with it.
     fn line(&mut self, piece: &[u8], ends: bool, frames: &mut Vec<Frame>) {
         match &mut self.state {
             State::Line => {
@@ -172,6 +178,7 @@ impl Framer {
     }
 
     fn whole_line(&mut self, mut line: Vec<u8>, frames: &mut Vec<Frame>) {
+        // A byte order mark is not part of the message.
         if line.starts_with(b"\xEF\xBB\xBF") {
             line.drain(..3);
         }
@@ -215,7 +222,8 @@ impl Framer {
             };
             return;
         }
-        // Whoever sends a message where a header should be did not mean headers.
+        // A client that sends a message where a header should be did not mean
+        // headers.
         if text.starts_with(b"{") || text.starts_with(b"[") {
             frames.push(Frame::BadHeader);
             self.state = State::Line;
@@ -253,6 +261,7 @@ impl Framer {
         }
     }
 
+    /// Takes the buffer, whose memory is reused unless it is large.
     fn take_buffer(&mut self) -> Vec<u8> {
         if self.buffer.capacity() > KEPT_CAPACITY {
             return mem::take(&mut self.buffer);
@@ -263,7 +272,7 @@ impl Framer {
     }
 }
 
-/// No JSON begins like this.
+/// Returns `true` if a line is a header; no JSON begins like one.
 fn starts_headers(line: &[u8]) -> bool {
     ["content-length", "content-type"]
         .iter()

@@ -1,6 +1,7 @@
-//! A handler on loopback HTTP, for clients that cannot start a process. Every
-//! request shows the token; names that are not the loopback's are refused, so
-//! that no page in a browser reaches it. It listens on 127.0.0.1 alone.
+//! Serves a handler on loopback HTTP, for clients that cannot start a process.
+//! Every request shows the token; names that are not the loopback's are
+//! refused, so that no page in a browser reaches it. It listens on 127.0.0.1
+//! alone.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -29,47 +30,49 @@ use tokio::task::JoinSet;
 
 use crate::{Error, MAX_MESSAGE, log};
 
-/// Sessions of the eras before 2026-07-28. One more, and the one that was used
-/// the longest ago is closed.
+/// Upper bound for sessions of the eras before 2026-07-28. A new one closes the
+/// session that was used the longest ago.
 const SESSIONS: usize = 64;
 
-/// A session without a word for this long is closed.
+/// Time without a message after which a session is closed.
 const SESSION_IDLE: Duration = Duration::from_secs(300);
 
-/// Connections at one time. For one more, the one that has been idle longest is
-/// closed; where all of them work, it waits.
+/// Upper bound for connections at one time. A new one closes the one that has
+/// been idle longest, or waits if all of them work.
 const CONNECTIONS: usize = 128;
 
-/// Between two looks for a connection that has become idle.
+/// Interval at which a waiting connection looks for an idle one.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
-/// From a connection's start to the end of its headers.
+/// Time limit from a connection's start to the end of its headers.
 const HEADERS_IN: Duration = Duration::from_secs(10);
 
-/// Headers of a request, and their bytes: a client of the protocol sends a
-/// dozen.
+/// Upper bounds for the headers of a request and their bytes: a client of the
+/// protocol sends a dozen.
 const HEADERS: usize = 64;
 const HEADER_BYTES: usize = 32 * 1024;
 
-/// What answers under way may still take when the server ends.
+/// Time that pending answers may still take when the server ends.
 const LAST_ANSWERS: Duration = Duration::from_millis(1_500);
 
+/// Port and token of a server.
 pub struct HttpOptions {
-    /// 0 takes any that is free.
+    /// The port; 0 takes any free one.
     pub port: u16,
-    /// What clients show as `Authorization: Bearer …`; see [`crate::new_token`].
+    /// The token that clients show as `Authorization: Bearer …`; see
+    /// [`crate::new_token`].
     pub token: String,
 }
 
 pub(crate) type Answer = Response<BoxBody<Bytes, Infallible>>;
 
-/// Serves `/mcp` on 127.0.0.1 until a signal comes. `make` gives a handler for
-/// each session, and for each request of the era without sessions; `ready` is
-/// told the address once connections are taken.
+/// Serves `/mcp` on 127.0.0.1 until a signal comes. `make` returns a handler
+/// for each session, and for each request of the era without sessions; `ready`
+/// is called with the address once connections are taken.
 ///
 /// # Errors
 ///
-/// Where the port is taken, the token is empty, or the runtime cannot be had.
+/// Fails if the port is taken, the token is empty, or no runtime can be built.
 pub fn http<H, F>(
     make: F,
     options: HttpOptions,
@@ -93,8 +96,8 @@ where
     })
 }
 
-/// Takes the port, tells `ready` the address, and has `serving` do the rest
-/// until its last argument says so.
+/// Takes the port, passes the address to `ready`, and runs `serving` until its
+/// last argument resolves.
 pub(crate) fn on_loopback(
     port: u16,
     token: &str,
@@ -118,8 +121,8 @@ pub(crate) fn on_loopback(
     served
 }
 
-/// Takes connections and has their requests answered, until `stop`; then `end`
-/// is waited for, and for a while what is still under way.
+/// Accepts connections and answers their requests until `stop`; then waits for
+/// `end`, and a limited time for pending answers.
 pub(crate) async fn serve<F, A>(
     listener: TcpListener,
     answer: F,
@@ -141,7 +144,7 @@ pub(crate) async fn serve<F, A>(
                 if places.available_permits() == 0 {
                     peers.close_idle();
                 }
-                // Where none was idle, one may be by then.
+                // If none was idle, one may be after this wait.
                 let place = places.clone().acquire_owned();
                 if let Ok(place) = tokio::time::timeout(LOOK_AGAIN, place).await {
                     break place;
@@ -163,7 +166,8 @@ pub(crate) async fn serve<F, A>(
                 });
                 while connections.try_join_next().is_some() {}
             }
-            // Too many open files and the like pass; a busy loop would not help.
+            // Too many open files and the like pass; a busy loop would not
+            // help.
             Err(error) => {
                 log(format_args!("Cannot accept a connection: {error}"));
                 tokio::time::sleep(Duration::from_millis(100)).await;
@@ -185,6 +189,7 @@ async fn connection<F, A>(
     F: Fn(Request<Incoming>) -> A,
     A: Future<Output = Answer>,
 {
+    // Small answers would otherwise wait for an acknowledgement.
     let _ = stream.set_nodelay(true);
     let asked = peer.clone();
     let service = service_fn(move |request| {
@@ -201,7 +206,7 @@ async fn connection<F, A>(
             .serve_connection(TokioIo::new(stream), service)
     );
     tokio::select! {
-        // What a client does wrong on its connection is its own matter.
+        // Protocol errors of a client concern its own connection alone.
         _ = connection.as_mut() => return,
         () = peer.close.notified() => return,
         _ = ended.wait_for(|ended| *ended) => connection.as_mut().graceful_shutdown(),
@@ -209,15 +214,16 @@ async fn connection<F, A>(
     let _ = connection.await;
 }
 
-/// The open connections, the oldest first. Anybody on this machine can open
-/// connections and say nothing; without a way to close them, they would keep a
-/// person waiting until their headers are overdue.
+/// Open connections, the oldest first.
+///
+/// Any program on this machine can open connections and send nothing; without a
+/// way to close them, they would block users until their headers are overdue.
 #[derive(Default)]
 struct Peers {
     all: Vec<std::sync::Weak<Peer>>,
 }
 
-/// A connection, as seen from outside of it.
+/// Connection, as seen from outside of it.
 #[derive(Default)]
 struct Peer {
     state: Mutex<PeerState>,
@@ -228,7 +234,7 @@ struct Peer {
 struct PeerState {
     /// Requests whose answers are not yet sent.
     working: usize,
-    /// When the last answer was sent; none before the first.
+    /// Moment at which the last answer was sent; `None` before the first.
     idle_since: Option<std::time::Instant>,
     closing: bool,
 }
@@ -241,8 +247,8 @@ impl Peers {
         peer
     }
 
-    /// Closes the connection that is missed least: the oldest that never asked
-    /// anything, else the one whose last answer is the oldest.
+    /// Closes the least useful connection: the oldest that never sent a
+    /// request, else the one whose last answer is the oldest.
     fn close_idle(&self) {
         let open: Vec<Arc<Peer>> = self.all.iter().filter_map(|it| it.upgrade()).collect();
         let idle = |peer: &&Arc<Peer>| {
@@ -266,7 +272,7 @@ impl Peer {
     }
 }
 
-/// A request from its headers to the last byte of its answer.
+/// Guard of a request, from its headers to the last byte of its answer.
 struct Work(Arc<Peer>);
 
 impl Work {
@@ -288,7 +294,7 @@ impl Drop for Work {
     }
 }
 
-/// The body of an answer; its connection counts as working until it is sent.
+/// Body of an answer; its connection counts as working until it is sent.
 struct Sending {
     body: BoxBody<Bytes, Infallible>,
     _work: Work,
@@ -314,12 +320,12 @@ impl hyper::body::Body for Sending {
     }
 }
 
-/// All that is checked before the SDK sees a request.
+/// Checks in front of the SDK, which sees no request that fails one.
 struct Door<H> {
     token: String,
     service: StreamableHttpService<H, LocalSessionManager>,
     sessions: Arc<LocalSessionManager>,
-    /// The last one was used last.
+    /// Sessions by use, the latest last.
     used: Mutex<VecDeque<SessionId>>,
 }
 
@@ -356,7 +362,7 @@ impl<H: ServerHandler> Door<H> {
         answer
     }
 
-    /// The answer to a request that goes no further.
+    /// Returns the answer to a request that fails a check.
     fn refused<B>(&self, request: &Request<B>) -> Option<Answer> {
         let headers = request.headers();
         if let Some(refused) = not_loopback(request.uri(), headers) {
@@ -380,13 +386,16 @@ impl<H: ServerHandler> Door<H> {
         announced_too_long(headers, MAX_MESSAGE)
     }
 
-    /// Notes the use of a session. Gives the one that has to go for it.
+    /// Notes the use of a session. Returns the one that has to be closed for
+    /// it.
     fn touch(&self, session: SessionId, may_be_new: bool) -> Option<SessionId> {
         let mut used = self.used.lock().expect("nothing panics with it locked");
         let known = used.iter().position(|other| *other == session);
         if let Some(at) = known {
             used.remove(at);
         } else if !may_be_new {
+            // A client can name any session; only an answer of the SDK makes
+            // one known.
             return None;
         }
         used.push_back(session);
@@ -397,7 +406,8 @@ impl<H: ServerHandler> Door<H> {
         }
     }
 
-    /// Streams that wait for news would keep their connections open.
+    /// Closes all sessions, since streams that wait for news would keep their
+    /// connections open.
     async fn end(&self) {
         let open: Vec<SessionId> = self
             .sessions
@@ -418,13 +428,15 @@ fn session(headers: &HeaderMap) -> Option<SessionId> {
     Some(id.into())
 }
 
-/// The answer to a request that called us by another name.
+/// Returns a refusal for a request that called us by another name. Without this
+/// check, a page whose name resolves to 127.0.0.1 could reach the server.
 pub(crate) fn not_loopback(uri: &Uri, headers: &HeaderMap) -> Option<Answer> {
     let why = "Host is not a loopback name";
     (!host_is_loopback(uri, headers)).then(|| refusal(StatusCode::FORBIDDEN, why))
 }
 
-/// Nobody waits for what would be refused in the end.
+/// Returns a refusal for a request that announces too long a body, before it is
+/// read.
 pub(crate) fn announced_too_long(headers: &HeaderMap, most: usize) -> Option<Answer> {
     let length = headers.get(CONTENT_LENGTH).and_then(|it| it.to_str().ok());
     let length = length.and_then(|it| it.trim().parse::<u128>().ok())?;
@@ -439,7 +451,8 @@ pub(crate) fn refusal(status: StatusCode, why: &'static str) -> Answer {
     answer
 }
 
-/// The name a client used for us, by the one `Host` header or by the address.
+/// Returns `true` if the client used a loopback name for us, in the one `Host`
+/// header and in the address.
 fn host_is_loopback(uri: &Uri, headers: &HeaderMap) -> bool {
     let mut hosts = headers.get_all(HOST).iter();
     let (Some(host), None) = (hosts.next(), hosts.next()) else {
@@ -449,7 +462,8 @@ fn host_is_loopback(uri: &Uri, headers: &HeaderMap) -> bool {
     host.to_str().is_ok_and(authority_is_loopback) && by_uri.is_none_or(authority_is_loopback)
 }
 
-/// Browsers always send it with what pages ask for; programs rarely do.
+/// Returns `true` unless a page of another origin sent the request. Browsers
+/// always send the header with requests of pages; programs rarely do.
 fn origin_is_loopback(headers: &HeaderMap) -> bool {
     headers.get_all(ORIGIN).iter().all(|origin| {
         let authority = origin.to_str().ok().and_then(|origin| {
@@ -478,6 +492,7 @@ fn authority_is_loopback(authority: &str) -> bool {
     name_fits && port.is_some_and(|port| port.parse::<u16>().is_ok())
 }
 
+/// Returns `true` if the one `Authorization` header has the token.
 pub(crate) fn shows(headers: &HeaderMap, token: &str) -> bool {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let (Some(value), None) = (values.next(), values.next()) else {
@@ -492,7 +507,8 @@ pub(crate) fn shows(headers: &HeaderMap, token: &str) -> bool {
     }
 }
 
-/// Takes as long for a near miss as for a far one. The length is no secret.
+/// Compares in the same time for a near miss and a far one. The length is no
+/// secret.
 fn same(shown: &[u8], token: &[u8]) -> bool {
     let mut differ = u8::from(shown.len() != token.len());
     for (at, byte) in token.iter().enumerate() {

@@ -1,6 +1,7 @@
-//! An MCP handler on standard input and output, or on loopback HTTP, and a page
-//! for a person's browser. It knows wires and nothing of memory; standard output carries protocol
-//! alone, and no address but the loopback's is ever used.
+//! Serves an MCP handler on standard input and output or on loopback HTTP, and
+//! a page for a person's browser. It knows wires and nothing of memory;
+//! standard output carries protocol alone, and no address but the loopback's is
+//! ever used.
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
 use rmcp::model::{ErrorCode, ErrorData, RequestMetaObject};
@@ -16,42 +17,47 @@ pub use http::{HttpOptions, http};
 pub use page::{Asked, Asset, Method, PageOptions, Reply, page};
 pub use stdio::stdio;
 
-/// The longest message that is taken, on either wire.
+/// Upper bound for one message, on either wire.
 pub const MAX_MESSAGE: usize = 10_000_000;
 
-/// Why a server could not run. How it ended is no error: the end of input, a
-/// signal, a closed pipe and the parent's death are all ways to finish.
+/// Reason why a server could not run. The end of input, a signal, a closed pipe
+/// and the parent's death are regular ways to finish and no errors.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
+    /// The operating system refused a thread, a signal handler or a runtime.
     #[error("Cannot start the server: {0}")]
     Start(#[source] std::io::Error),
+    /// The port is taken or not allowed; the user has to choose another one.
     #[error("Cannot listen on 127.0.0.1:{port}: {source}")]
     Bind {
         port: u16,
         #[source]
         source: std::io::Error,
     },
+    /// The caller passed an empty token, which is a defect of the caller.
     #[error("An HTTP server needs a token that is not empty")]
     NoToken,
+    /// The connection could not be set up: the client broke the protocol, or a
+    /// task of the SDK failed.
     #[error("The connection could not be set up: {0}")]
     Handshake(String),
 }
 
-/// A secret for [`HttpOptions`]: 256 bits from the operating system, as
+/// Returns a secret for [`HttpOptions`]: 256 bits from the operating system, as
 /// hexadecimal digits.
 ///
 /// # Panics
 ///
-/// Where the operating system has no randomness to give.
+/// Panics if the operating system has no randomness to give.
 pub fn new_token() -> String {
     let mut bytes = [0_u8; 32];
     getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Methods of the protocol whose parameters the SDK reads. It hands a request
-/// on as one of a foreign method when it cannot read them.
+/// Methods of the protocol whose parameters the SDK reads. If it cannot read
+/// them, it passes the request on like one with a foreign method.
 const METHODS: [&str; 18] = [
     "initialize",
     "ping",
@@ -73,7 +79,7 @@ const METHODS: [&str; 18] = [
     "tasks/cancel",
 ];
 
-/// Those that revision 2026-07-28 took out. Its requests name their revision
+/// Methods that revision 2026-07-28 removed. Its requests name their revision
 /// in their metadata.
 const REMOVED: [&str; 4] = [
     "initialize",
@@ -95,7 +101,7 @@ pub fn unhandled(method: &str, meta: &RequestMetaObject) -> ErrorData {
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, why, None)
 }
 
-/// Everything happens on the caller's thread, as nothing here needs a second.
+/// Builds a runtime on the caller's thread, as nothing here needs a second one.
 fn runtime() -> Result<tokio::runtime::Runtime, Error> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -103,8 +109,8 @@ fn runtime() -> Result<tokio::runtime::Runtime, Error> {
         .map_err(Error::Start)
 }
 
-/// For people, on standard error, which clients keep as the server's log. A
-/// closed standard error is no reason to stop.
+/// Writes a line for people to standard error, which clients keep as the
+/// server's log. A closed standard error does not stop the server.
 fn log(line: std::fmt::Arguments) {
     use std::io::Write;
     let _ = writeln!(std::io::stderr(), "memory-forge: {line}");

@@ -1,7 +1,7 @@
-//! A page for a person's browser on the loopback, and the data behind it. What
-//! is compiled in is given to anybody who calls us by our own name, data only
-//! to whoever shows the token; no cookie is set, since browsers show cookies of
-//! one port to all others.
+//! Serves a page for a person's browser on the loopback, and the data behind
+//! it. Compiled files are sent to everyone who calls us by our own name, data
+//! only to those who show the token; no cookie is set, since browsers send
+//! cookies of one port to all others.
 
 use std::borrow::Cow;
 use std::net::SocketAddr;
@@ -16,17 +16,17 @@ use tokio::sync::Semaphore;
 use crate::Error;
 use crate::http::{Answer, announced_too_long, not_loopback, on_loopback, refusal, serve, shows};
 
-/// The longest text that a page may send: a document, as JSON.
+/// Upper bound for the body of a request: a document, as JSON.
 const MAX_BODY: usize = 8_000_000;
 
-/// Questions that are worked on at one time; more wait.
+/// Upper bound for questions that are answered at one time; more wait.
 const AT_ONCE: usize = 4;
 
-/// Below this path is what needs the token.
+/// Prefix of the paths that need the token.
 const DATA: &str = "/api/";
 
-/// With every answer. A page may run our scripts and ask us, and nothing else;
-/// text becomes HTML in the one place that has the policy `rendered`.
+/// Headers of every answer. A page may run our scripts and ask us, and nothing
+/// else; text becomes HTML in the one place that has the policy `rendered`.
 const HEADERS: [(&str, &str); 8] = [
     (
         "content-security-policy",
@@ -46,14 +46,16 @@ const HEADERS: [(&str, &str); 8] = [
     ),
 ];
 
+/// Port and token of a page.
 pub struct PageOptions {
-    /// 0 takes any that is free.
+    /// The port; 0 takes any free one.
     pub port: u16,
-    /// What the page shows as `Authorization: Bearer …`; see [`crate::new_token`].
+    /// The token that the page shows as `Authorization: Bearer …`; see
+    /// [`crate::new_token`].
     pub token: String,
 }
 
-/// A file that is compiled in, under the path by which it is asked for.
+/// File that is compiled in, with the path under which it is served.
 #[derive(Debug, Clone, Copy)]
 pub struct Asset {
     pub path: &'static str,
@@ -61,23 +63,25 @@ pub struct Asset {
     pub bytes: &'static [u8],
 }
 
+/// Method of a request for data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
     Get,
     Post,
 }
 
-/// A question for data.
+/// Request for data.
 #[derive(Debug)]
 pub struct Asked {
     pub method: Method,
-    /// What stands behind `/api/`.
+    /// The part of the path behind `/api/`.
     pub name: String,
-    /// As it was sent, without the question mark.
+    /// The query as it was sent, without the question mark.
     pub query: String,
     pub body: Vec<u8>,
 }
 
+/// Answer to a request for data.
 #[derive(Debug)]
 pub struct Reply {
     pub status: u16,
@@ -85,12 +89,12 @@ pub struct Reply {
     pub body: Cow<'static, [u8]>,
 }
 
-/// Serves the page on 127.0.0.1 until a signal comes. `answer` may take its
-/// time; `ready` is told the address once connections are taken.
+/// Serves the page on 127.0.0.1 until a signal comes. `answer` may block;
+/// `ready` is called with the address once connections are taken.
 ///
 /// # Errors
 ///
-/// Where the port is taken, the token is empty, or the runtime cannot be had.
+/// Fails if the port is taken, the token is empty, or no runtime can be built.
 pub fn page<F>(
     assets: &'static [Asset],
     answer: F,
@@ -140,7 +144,7 @@ impl<F: Fn(Asked) -> Reply + Send + Sync + 'static> Door<F> {
         answer
     }
 
-    /// The answer to a request that goes no further.
+    /// Returns the answer to a request that fails a check.
     fn refused<B>(&self, request: &Request<B>) -> Option<Answer> {
         let headers = request.headers();
         if let Some(refused) = not_loopback(request.uri(), headers) {
@@ -184,7 +188,7 @@ impl<F: Fn(Asked) -> Reply + Send + Sync + 'static> Door<F> {
             return refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, why);
         }
         let query = request.uri().query().unwrap_or_default().to_owned();
-        // One that did not announce its length is cut off here.
+        // A body without an announced length is cut off here.
         let Ok(body) = Limited::new(request.into_body(), MAX_BODY).collect().await else {
             return refusal(StatusCode::PAYLOAD_TOO_LARGE, "The message is too long");
         };
@@ -231,17 +235,20 @@ fn said(reply: Reply) -> Answer {
     answer
 }
 
-/// Browsers say which page asks: ours, or none where a person typed the
-/// address. Other servers on the loopback have pages too.
+/// Returns `true` if our own page sent the request, or no page at all because a
+/// person typed the address. Other servers on the loopback have pages too.
 fn from_our_page(headers: &HeaderMap, port: u16) -> bool {
     let ours = ["127.0.0.1", "localhost"].map(|name| format!("http://{name}:{port}"));
     let origin = |origin: &HeaderValue| ours.iter().any(|it| it.as_bytes() == origin.as_bytes());
     let site = |site: &HeaderValue| matches!(site.as_bytes(), b"same-origin" | b"none");
+    // A missing header passes: older browsers do not send it, and data needs
+    // the token anyway.
     headers.get_all(ORIGIN).iter().all(origin)
         && (headers.get_all("sec-fetch-site").iter().all(site) || navigates(headers))
 }
 
-/// A person who follows a link to the page gets it: it holds nothing.
+/// Returns `true` for a person who follows a link to the page, which holds no
+/// data itself.
 fn navigates(headers: &HeaderMap) -> bool {
     let is = |name: &str, value: &[u8]| headers.get(name).is_some_and(|it| it == value);
     is("sec-fetch-mode", b"navigate") && is("sec-fetch-dest", b"document")

@@ -1,22 +1,22 @@
-//! The `id` of a JSON object that is too long to be kept: read byte by byte,
-//! with a few hundred bytes of memory, whatever the object holds.
+//! Finds the `id` of a JSON object that is too long to be kept: it reads byte
+//! by byte, with a few hundred bytes of memory, whatever the object holds.
 
 use rmcp::model::RequestId;
 
-/// An id longer than this is not told.
+/// Upper bound for an id that is returned.
 const ID_LIMIT: usize = 256;
 
-/// Watches the top level of one object for its `id`.
+/// Scanner for the `id` on the top level of one object.
 #[derive(Debug, Default)]
 pub(crate) struct IdScan {
     depth: usize,
     in_string: bool,
     escaped: bool,
-    /// The key or the value under way on the top level.
+    /// The key or value so far, on the top level.
     token: Vec<u8>,
-    /// What is under way is too long, or not a plain value.
+    /// Whether the key or value is too long, or not a plain value.
     spoilt: bool,
-    /// The value under way belongs to the key `id`.
+    /// Whether the value belongs to the key `id`.
     of_id: bool,
     id: Option<RequestId>,
 }

@@ -1,6 +1,6 @@
-//! A handler on standard input and output. The SDK's own transport for them
-//! has one framing, is silent about what it cannot read, and gives up when the
-//! first message is not the one it expects; this one answers and goes on.
+//! Serves a handler on standard input and output. The SDK's own transport for
+//! them has one framing, is silent about what it cannot read, and gives up if
+//! the first message is not the one it expects; this one answers and continues.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, Read, Write};
@@ -22,21 +22,21 @@ use tokio::time::Instant;
 use crate::framing::{Frame, Framer, Framing};
 use crate::{Error, MAX_MESSAGE, log};
 
-/// Requests under way at one time; more wait in the pipe.
+/// Upper bound for pending requests; more wait in the pipe.
 const IN_FLIGHT: usize = 64;
 
-/// Elements of one batch.
+/// Upper bound for the elements of one batch.
 const BATCH: usize = IN_FLIGHT;
 
-/// How long answers may take that are still owed when the input is over.
+/// Time that pending answers may take after the end of input.
 const LAST_ANSWERS: Duration = Duration::from_secs(60);
 
 /// Serves until the input ends, a signal comes, the parent dies or the output
-/// is closed. What was asked before the end of input is answered first.
+/// is closed. Requests from before the end of input are answered first.
 ///
 /// # Errors
 ///
-/// Where threads, signals or the runtime cannot be had.
+/// Fails if no thread, signal handler or runtime can be had.
 pub fn stdio<H: ServerHandler>(handler: H) -> Result<(), Error> {
     let stop = crate::ends::watch(true).map_err(Error::Start)?;
     let runtime = crate::runtime()?;
@@ -51,7 +51,7 @@ pub fn stdio<H: ServerHandler>(handler: H) -> Result<(), Error> {
     served
 }
 
-/// As [`stdio`], on any two pipes.
+/// Serves on any two pipes, as [`stdio`] does.
 pub(crate) async fn serve<H: ServerHandler>(
     handler: H,
     input: impl Read + Send + 'static,
@@ -69,7 +69,7 @@ pub(crate) async fn serve<H: ServerHandler>(
                 Ok(_) => Ok(()),
                 Err(error) => Err(Error::Handshake(error.to_string())),
             },
-            // Both are ends of a connection on which little was said.
+            // Both end a connection on which little was sent.
             Err(
                 ServerInitializeError::ConnectionClosed(_)
                 | ServerInitializeError::TransportError { .. },
@@ -85,8 +85,8 @@ pub(crate) async fn serve<H: ServerHandler>(
     }
 }
 
-/// Reads on a thread, as a read of a pipe cannot be made to wait politely on
-/// every system. The channel is short, so that a flood stays in the pipe.
+/// Reads frames on a thread, as not every system can wait for a pipe without
+/// blocking. The channel is short, so that a flood stays in the pipe.
 fn read_frames(
     mut input: impl Read + Send + 'static,
     limit: usize,
@@ -120,8 +120,8 @@ fn read_frames(
     Ok(receiver)
 }
 
-/// Writes on a thread, so that a client that does not read stops nothing but
-/// its own answers.
+/// Writes frames on a thread, so that a client that does not read stops nothing
+/// but its own answers.
 fn write_frames(
     mut output: impl Write + Send + 'static,
     owed: Arc<Owed>,
@@ -142,22 +142,23 @@ fn write_frames(
     Ok(sender)
 }
 
+/// Transport of the SDK over frames.
 struct Wire {
     frames: mpsc::Receiver<Vec<Frame>>,
     unread: VecDeque<Frame>,
-    /// Messages of a batch that are still to be handed on.
+    /// Messages of a batch that the SDK has not received yet.
     messages: VecDeque<ClientJsonRpcMessage>,
-    /// Our own answers, to what is no message.
+    /// Our own answers, to input that is no message.
     answers: VecDeque<Vec<u8>>,
     writer: mpsc::Sender<Vec<u8>>,
     owed: Arc<Owed>,
-    /// The SDK has taken up one of the two lives of a connection. Before, a
-    /// notification would end it.
+    /// Whether the SDK has taken up one of the two lives of a connection.
+    /// Before that, a notification would end it.
     started: bool,
     versions: Vec<ProtocolVersion>,
-    /// When to give up on what is still owed, once the input is over.
+    /// Moment at which to give up on pending answers, once the input is over.
     give_up: Option<Instant>,
-    /// Told when the input is over and everything is answered.
+    /// Signal that the input is over and everything is answered.
     over: Option<oneshot::Sender<()>>,
 }
 
@@ -183,7 +184,7 @@ impl Wire {
         }
     }
 
-    /// What the SDK shall see of a frame, if anything.
+    /// Returns the message that the SDK receives for a frame, if any.
     fn take(&mut self, frame: Frame) -> Option<ClientJsonRpcMessage> {
         match frame {
             Frame::Message { text, framing } => {
@@ -207,7 +208,8 @@ impl Wire {
         }
     }
 
-    /// What is no single message: a batch, or nothing that can be understood.
+    /// Handles input that is no single message: a batch, or text that cannot be
+    /// understood.
     fn odd(&mut self, text: &[u8]) -> Option<ClientJsonRpcMessage> {
         match serde_json::from_slice::<Value>(text) {
             Ok(Value::Array(elements)) => {
@@ -226,6 +228,7 @@ impl Wire {
         }
     }
 
+    /// Takes the elements of a batch, up to the limit of pending requests.
     fn batch(&mut self, elements: Vec<Value>) {
         let refused = match elements.len() {
             0 => Some("A batch needs an element".to_owned()),
@@ -313,7 +316,7 @@ impl Wire {
                 self.refuse(error, Some(id), batch);
                 return None;
             }
-            // It stays open until somebody ends it.
+            // A subscription stays open until the client ends it.
             ClientRequest::SubscriptionsListenRequest(_) => {
                 answered = false;
                 self.started |= complete && served;
@@ -369,11 +372,14 @@ impl Transport<RoleServer> for Wire {
         }
     }
 
-    /// Dropped and called again whenever something else happens first, so it
-    /// keeps everything in `self` and awaits only what loses nothing by that.
+    /// Receives the next message. The SDK drops this future and calls again
+    /// whenever something else happens first, so it keeps everything in `self`
+    /// and awaits only what can be dropped without loss.
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
             if !self.answers.is_empty() {
+                // Reserves first: if this future is dropped here, no answer is
+                // lost.
                 let place = self.writer.reserve().await.ok()?;
                 let answer = self.answers.pop_front().expect("it was just seen");
                 place.send(answer);
@@ -383,6 +389,7 @@ impl Transport<RoleServer> for Wire {
                 return Some(message);
             }
             if !self.unread.is_empty() {
+                // Waits before it takes the frame, for the same reason.
                 self.owed.has_room(&self.writer).await?;
                 let frame = self.unread.pop_front().expect("it was just seen");
                 if let Some(message) = self.take(frame) {
@@ -397,6 +404,8 @@ impl Transport<RoleServer> for Wire {
             match frames {
                 Some(frames) => self.unread.extend(frames),
                 None => {
+                    // Kept across calls, since this future may be dropped and
+                    // called again.
                     let give_up = *self
                         .give_up
                         .get_or_insert_with(|| Instant::now() + LAST_ANSWERS);
@@ -416,7 +425,7 @@ impl Transport<RoleServer> for Wire {
     }
 }
 
-/// What was asked and not answered yet.
+/// Requests without an answer so far.
 #[derive(Default)]
 struct Owed {
     book: Mutex<Book>,
@@ -427,9 +436,9 @@ struct Book {
     requests: HashMap<RequestId, Option<u64>>,
     batches: HashMap<u64, Batch>,
     next_batch: u64,
-    /// Answers on their way to the output.
+    /// Answers that are not written yet.
     unwritten: usize,
-    /// As the client's last message came.
+    /// The framing of the client's last message.
     framing: Framing,
 }
 
@@ -456,8 +465,8 @@ impl Owed {
         self.book.lock().expect("nothing panics with the book open")
     }
 
-    /// Crosses a request off. Gives the bytes that can be written with that:
-    /// none for an answer that has to wait for others of its batch.
+    /// Removes a request. Returns the bytes that can be written then: none for
+    /// an answer that has to wait for others of its batch.
     fn settle(&self, id: &RequestId, answer: Option<&ServerJsonRpcMessage>) -> Option<Vec<u8>> {
         let mut book = self.lock();
         let bytes = match book.requests.remove(id) {
@@ -474,8 +483,8 @@ impl Owed {
         self.fewer.notify_waiters();
     }
 
-    /// Waits until another request can be taken. Answers that nobody reads
-    /// count like requests: they would pile up without bound.
+    /// Waits until another request can be taken. Unread answers count like
+    /// requests: they would pile up without bound.
     async fn has_room(&self, writer: &mpsc::Sender<Vec<u8>>) -> Option<()> {
         self.until(writer, |book| {
             book.requests.len() + book.unwritten < IN_FLIGHT
@@ -490,13 +499,16 @@ impl Owed {
         .await
     }
 
-    /// Nothing where the output has closed.
+    /// Waits until the condition holds. Returns `None` if the output has
+    /// closed.
     async fn until(
         &self,
         writer: &mpsc::Sender<Vec<u8>>,
         reached: impl Fn(&Book) -> bool,
     ) -> Option<()> {
         loop {
+            // Created before the check, so that a change in between is not
+            // missed.
             let fewer = self.fewer.notified();
             if reached(&self.lock()) {
                 return Some(());
@@ -510,14 +522,14 @@ impl Owed {
 }
 
 impl Book {
-    /// The bytes of what is to be written, which it counts.
+    /// Encodes a message for the output, and counts it as unwritten.
     fn encode(&mut self, message: &impl Serialize) -> Vec<u8> {
         self.unwritten += 1;
         let json = serde_json::to_vec(message).expect("messages are JSON");
         self.framing.wrap(json)
     }
 
-    /// Whether the id was free.
+    /// Adds a request. Returns `true` if its id was free.
     fn add(&mut self, id: RequestId, batch: Option<u64>) -> bool {
         if self.requests.contains_key(&id) {
             return false;
@@ -544,7 +556,7 @@ impl Book {
         self.leave_batch(batch, Some(answer))
     }
 
-    /// One element less is waited for; with the last one come all answers.
+    /// Takes one element off a batch. Returns all answers with the last one.
     fn leave_batch(
         &mut self,
         batch: u64,

@@ -1,4 +1,4 @@
-//! Claude Code: what it puts into the context at start.
+//! Lists what Claude Code puts into the context at start.
 //!
 //! - `CLAUDE.md`, `.claude/CLAUDE.md` and `CLAUDE.local.md` of the folder and
 //!   of every folder above: the body without front matter and block comments.
@@ -107,11 +107,12 @@ pub(super) fn loads(reader: &Reader) -> Loads {
             skills::check(&load.source, &mut out.findings);
         }
     }
+    // Stable, so that files keep the order in which the client loads them.
     out.loads.sort_by_key(|load| load.origin);
     out
 }
 
-/// An instruction file as it arrives in the context.
+/// Returns the load of an instruction file as it arrives in the context.
 pub(super) fn instructions(source: &Rc<Source>, origin: Origin, why: &str) -> Load {
     if source.text().len() > MOST_BYTES {
         let part = "nothing: larger than 4 MiB";
@@ -120,8 +121,8 @@ pub(super) fn instructions(source: &Rc<Source>, origin: Origin, why: &str) -> Lo
     Load::body(source, origin, why)
 }
 
-/// Says that a client does not see a file because of another one, unless both
-/// hold the same.
+/// Returns a finding if a client does not see a file because of another one,
+/// unless both hold the same text.
 pub(super) fn ignored_beside(source: &Source, named: &[Rc<Source>]) -> Option<Finding> {
     let same = |other: &Rc<Source>| other.real == source.real || other.text() == source.text();
     if named.iter().any(same) {
@@ -148,8 +149,8 @@ fn too_large(source: &Source) -> Finding {
         .advice("Move most of it to knowledge/")
 }
 
-/// The files whose presence makes Claude Code pass over `AGENTS.md`, from the
-/// outermost folder to the root.
+/// Returns the files whose presence makes Claude Code skip `AGENTS.md`, from
+/// the outermost folder to the root.
 pub(super) fn claude_files(reader: &Reader) -> Vec<Rc<Source>> {
     const NAMES: [&str; 3] = ["CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"];
     from_above(reader, &reader.above(), &NAMES)
@@ -159,8 +160,8 @@ pub(super) fn agents_files(reader: &Reader) -> Vec<Rc<Source>> {
     from_above(reader, &reader.above(), &["AGENTS.md"])
 }
 
-/// Files of these names in the folders above and at the root. A person's own
-/// `~/.claude/CLAUDE.md` is not a file of the folder above.
+/// Reads files of these names in the folders above and at the root. A user's
+/// own `~/.claude/CLAUDE.md` is not a file of the folder above.
 pub(super) fn from_above(reader: &Reader, above: &[PathBuf], names: &[&str]) -> Vec<Rc<Source>> {
     let mut found = Vec::new();
     for folder in above
@@ -177,7 +178,7 @@ pub(super) fn from_above(reader: &Reader, above: &[PathBuf], names: &[&str]) -> 
     found
 }
 
-/// The project's files below a folder at the root.
+/// Returns the project's Markdown files below a folder at the root.
 fn below(reader: &Reader, folder: &str) -> Vec<Rc<Source>> {
     let files = reader.files().iter();
     let mine =
@@ -186,7 +187,8 @@ fn below(reader: &Reader, folder: &str) -> Vec<Rc<Source>> {
         .collect()
 }
 
-/// `.claude/commands/a/b.md` is `/a:b`, listed like a skill.
+/// Returns the load of a command: `.claude/commands/a/b.md` is `/a:b` and
+/// listed like a skill.
 fn command(source: &Rc<Source>) -> Load {
     let name = source.shown.trim_start_matches(".claude/commands/");
     let name = name.trim_end_matches(".md").replace('/', ":");
@@ -211,7 +213,7 @@ fn command(source: &Rc<Source>) -> Load {
     }
 }
 
-/// `- name: description (Tools: …)`.
+/// Returns the load of an agent, listed as `- name: description (Tools: …)`.
 fn agent(source: &Rc<Source>) -> Load {
     let stem = source.shown.rsplit('/').next().unwrap_or("");
     let skill = Skill::of(&source.document, stem.trim_end_matches(".md"));
@@ -229,7 +231,7 @@ fn agent(source: &Rc<Source>) -> Load {
     }
 }
 
-/// The tools of an agent as they are listed.
+/// Returns the tools of an agent as they are listed.
 pub(super) fn tools_of(document: &Document) -> String {
     let front = document.front_matter.as_ref();
     match front.and_then(|front| front.get("tools")) {
@@ -242,7 +244,8 @@ pub(super) fn tools_of(document: &Document) -> String {
     }
 }
 
-/// Instructions and skills of folders below, which wait.
+/// Returns instructions and skills of folders below, which are loaded on
+/// demand.
 fn nested(reader: &Reader) -> Vec<Load> {
     let mut loads = Vec::new();
     for file in reader.files() {
@@ -263,7 +266,8 @@ fn nested(reader: &Reader) -> Vec<Load> {
     loads
 }
 
-/// The memory that Claude Code keeps for the project, which lies below home.
+/// Returns the load of the memory that Claude Code keeps for the project below
+/// the home.
 fn memory(reader: &Reader) -> Option<Load> {
     let slug = project_folders(reader.workspace().root()).memory;
     let source = reader.home(&format!(".claude/projects/{slug}/memory/MEMORY.md"))?;
@@ -277,7 +281,7 @@ fn memory(reader: &Reader) -> Option<Load> {
     })
 }
 
-/// Files that the settings keep out of the context.
+/// Reads the patterns of files that the settings keep out of the context.
 fn excluded(reader: &Reader) -> Vec<String> {
     let mut patterns = Vec::new();
     for file in [

@@ -1,4 +1,4 @@
-//! Codex: what it puts into the context at start.
+//! Lists what Codex puts into the context at start.
 //!
 //! - One file per folder from the repository's root down: `AGENTS.override.md`,
 //!   else `AGENTS.md`, else a name that its configuration adds. Whole, without
@@ -58,7 +58,7 @@ pub(super) fn loads(reader: &Reader) -> Loads {
     out
 }
 
-/// The one file of a folder, as far as the budget reaches.
+/// Adds the one instruction file of a folder, as far as the budget reaches.
 fn instructions(
     reader: &Reader,
     folder: &Path,
@@ -66,6 +66,7 @@ fn instructions(
     left: &mut usize,
     out: &mut Loads,
 ) {
+    // Codex takes the first name that exists and ignores the other ones.
     let read = |name: &String| reader.read(&reader.place(&folder.join(name))?);
     let Some(source) = settings.names.iter().find_map(read) else {
         return;
@@ -95,7 +96,8 @@ fn instructions(
     out.loads.push(load);
 }
 
-/// Folders below count when Codex is started in them.
+/// Adds instruction files of folders below, which count when Codex is started
+/// there.
 fn nested(reader: &Reader, out: &mut Loads) {
     for file in reader.files() {
         if matches!(file.path.file_name(), "AGENTS.md" | "AGENTS.override.md")
@@ -118,7 +120,8 @@ struct Settings {
 }
 
 impl Settings {
-    /// The project's settings go over the person's.
+    /// Reads the settings of the user and the project; those of the project
+    /// win.
     fn read(reader: &Reader) -> Settings {
         let mut settings = Settings {
             names: vec!["AGENTS.override.md".to_owned(), "AGENTS.md".to_owned()],

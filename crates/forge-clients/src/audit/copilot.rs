@@ -1,4 +1,4 @@
-//! Copilot CLI: what it puts into the context at start.
+//! Lists what Copilot CLI puts into the context at start.
 //!
 //! - `.github/copilot-instructions.md`, `AGENTS.md`, `CLAUDE.md` and
 //!   `GEMINI.md`, all of them together and whole: the same text in several is
@@ -15,7 +15,7 @@ use super::loads::{Load, Loads};
 use super::skills::{self, Listing};
 use super::source::{Place, Reader};
 
-/// What is loaded together.
+/// Instruction files that Copilot loads all together.
 pub(super) const TOGETHER: [&str; 4] = [
     ".github/copilot-instructions.md",
     "AGENTS.md",

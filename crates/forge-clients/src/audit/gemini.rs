@@ -1,4 +1,4 @@
-//! Gemini CLI: what it puts into the context at start.
+//! Lists what Gemini CLI puts into the context at start.
 //!
 //! - `GEMINI.md`, or the names that `context.fileName` of its settings gives
 //!   instead, of the folder and of those above it in the repository.
@@ -77,8 +77,8 @@ pub(super) fn loads(reader: &Reader) -> Loads {
     out
 }
 
-/// The names of instruction files; the project's settings go over the
-/// person's.
+/// Returns the names of instruction files; the project's settings win over the
+/// user's.
 fn names(reader: &Reader) -> Vec<String> {
     for file in [".gemini/settings.json", "~/.gemini/settings.json"] {
         let settings = reader

@@ -1,7 +1,7 @@
-//! Patterns of file names as clients write them: `*`, `**`, `?` and `{a,b}`.
-//! It compares text and never looks at a disk.
+//! Matches patterns of file names as clients write them: `*`, `**`, `?` and
+//! `{a,b}`. It compares text and never looks at a disk.
 
-/// Whether a pattern matches a whole path with `/` between its names.
+/// Returns `true` if a pattern matches a whole path with `/` between its names.
 pub(super) fn matches(pattern: &str, path: &str) -> bool {
     alternatives(pattern).iter().any(|one| {
         let pattern: Vec<&str> = one.split('/').collect();
@@ -10,10 +10,11 @@ pub(super) fn matches(pattern: &str, path: &str) -> bool {
     })
 }
 
-/// More than these braces in one pattern are not meant for people.
+/// Upper bound for the alternatives of one pattern: their number grows
+/// exponentially with the braces, and no pattern that people write has more.
 const MOST: usize = 1000;
 
-/// `a{b,c}` as `ab` and `ac`.
+/// Expands braces: `a{b,c}` becomes `ab` and `ac`.
 fn alternatives(pattern: &str) -> Vec<String> {
     let mut done = Vec::new();
     let mut open = vec![pattern.to_owned()];
@@ -32,9 +33,11 @@ fn alternatives(pattern: &str) -> Vec<String> {
     done
 }
 
-/// `**` stands for any number of names, none included. Where a later `**`
-/// fails, an earlier one need not be tried again, so the time is bounded by
-/// the product of both lengths.
+/// Returns `true` if pattern and path match name by name; `**` matches any
+/// number of names, including none.
+///
+/// If a later `**` fails, an earlier one need not be tried again, so the time
+/// is bounded by the product of both lengths.
 fn parts(pattern: &[&str], path: &[&str]) -> bool {
     let (mut p, mut t) = (0, 0);
     let mut back = None;
@@ -56,6 +59,7 @@ fn parts(pattern: &[&str], path: &[&str]) -> bool {
     pattern[p..].iter().all(|part| *part == "**")
 }
 
+/// Returns `true` if one name matches a pattern of `*` and `?`.
 fn name(pattern: &str, text: &str) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();
     let text: Vec<char> = text.chars().collect();

@@ -1,11 +1,11 @@
-//! Findings about characters that people do not see and agents read.
+//! Reports characters that people do not see and agents read.
 
 use std::collections::BTreeMap;
 
 use super::{Finding, Kind, Level};
 use crate::quote::hidden::{Class, each, name};
 
-/// Looks through a text. In files that agents load at once, text that steers
+/// Checks a text. In files that agents load at every start, text that steers
 /// them unseen is critical; elsewhere it is a warning.
 pub(super) fn check(shown: &str, text: &str, at_start: bool, findings: &mut Vec<Finding>) {
     let mut found: BTreeMap<Class, Seen> = BTreeMap::new();
@@ -57,6 +57,7 @@ fn advice(class: Class) -> &'static str {
     }
 }
 
+/// Occurrences of one class of characters in a file, at the line of the first.
 struct Seen {
     line: usize,
     count: usize,

@@ -1,5 +1,5 @@
-//! `@path` in an instruction file: what it brings in, how deep, and where it
-//! leads nowhere. It follows paths and never judges what they hold.
+//! Follows `@path` in an instruction file: what it brings in, how deep, and
+//! which targets are missing. It follows paths and never judges what they hold.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -9,10 +9,10 @@ use super::source::{Place, Reader, Source};
 use super::{Finding, Kind, Level, Origin};
 use crate::document::{Link, LinkKind};
 
-/// Makes the load of an instruction file.
+/// Constructor of the load of an instruction file.
 type Taking = fn(&Rc<Source>, Origin, &str) -> Load;
 
-/// Takes instruction files with all that they import, each file once.
+/// Collector of instruction files with all that they import, each file once.
 pub(super) struct Importer<'a> {
     reader: &'a Reader<'a>,
     take: Taking,
@@ -34,8 +34,8 @@ impl<'a> Importer<'a> {
         }
     }
 
-    /// Takes a file and what it imports. A file that was taken is not taken
-    /// again, whichever way leads to it.
+    /// Adds a file and what it imports. A file that was added before is not
+    /// added again, whichever import leads to it.
     pub(super) fn file(&mut self, source: &Rc<Source>, why: &str) {
         if self.taken.insert(source.place.clone()) {
             let load = (self.take)(source, self.reader.origin(&source.place), why);
@@ -44,7 +44,7 @@ impl<'a> Importer<'a> {
         }
     }
 
-    /// Takes a file in which `@path` means nothing.
+    /// Adds a file in which `@path` means nothing.
     pub(super) fn file_alone(&mut self, source: &Rc<Source>, why: &str) {
         if self.taken.insert(source.place.clone()) {
             let load = (self.take)(source, self.reader.origin(&source.place), why);
@@ -52,11 +52,12 @@ impl<'a> Importer<'a> {
         }
     }
 
+    /// Returns `true` if the file was added.
     pub(super) fn has(&self, place: &Place) -> bool {
         self.taken.contains(place)
     }
 
-    /// Whether some file that was taken imports this one.
+    /// Returns `true` if some added file imports this one.
     pub(super) fn imported(&self, place: &Place) -> bool {
         self.imported.contains(place)
     }
@@ -65,7 +66,8 @@ impl<'a> Importer<'a> {
         self.out
     }
 
-    /// `trail` leads from the first file to this one.
+    /// Adds the imports of a file. `trail` leads from the first file to this
+    /// one.
     fn follow(&mut self, source: &Rc<Source>, trail: &mut Vec<Place>) {
         for link in &source.document.links {
             if link.kind != LinkKind::Import {
@@ -80,6 +82,7 @@ impl<'a> Importer<'a> {
             let Some(place) = self.reader.resolve(&source.place, &link.target) else {
                 continue;
             };
+            // Images and archives are not read as instructions.
             if is_binary(&link.target) {
                 continue;
             }
@@ -97,6 +100,7 @@ impl<'a> Importer<'a> {
             }
             self.imported.insert(place.clone());
             if trail.contains(&place) {
+                // A file that names itself is no circle worth a finding.
                 if trail.last() != Some(&place) {
                     self.out.findings.push(say(
                         Level::Notice,
@@ -106,6 +110,7 @@ impl<'a> Importer<'a> {
                 }
                 continue;
             }
+            // Loaded by another path already; clients read each file once.
             if self.taken.contains(&place) {
                 continue;
             }
@@ -139,16 +144,16 @@ impl<'a> Importer<'a> {
     }
 }
 
-/// A mark that ends a clause and touches the path. Clients read up to the next
-/// space and then find no such file.
+/// Returns a punctuation mark that touches the end of the path. Clients read up
+/// to the next space and then find no such file.
 fn mark_behind(source: &Source, link: &Link) -> Option<char> {
     let next = source.text()[link.span.end..].chars().next()?;
     let marks = ['.', ',', ';', ':', '!', '?', ')', ']', '}', '\'', '"', '…'];
     marks.contains(&next).then_some(next)
 }
 
-/// Whether a missing target was surely meant as a file: `@types/node` and
-/// `@/components` are not, `@docs/guide.md` is.
+/// Returns `true` if a missing target was surely meant as a file:
+/// `@docs/guide.md` is, `@types/node` and `@/components` are not.
 fn names_a_text(target: &str) -> bool {
     let extension = target.rsplit_once('.').map_or("", |(_, e)| e);
     matches!(extension, "md" | "mdc" | "markdown" | "txt")

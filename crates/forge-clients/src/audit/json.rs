@@ -1,5 +1,5 @@
-//! An audit for programs. Keys are added, never renamed or removed, as long as
-//! `version` stays the same.
+//! Renders an audit for programs. Keys are added, never renamed or removed, as
+//! long as `version` stays the same.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -9,10 +9,12 @@ use serde_json::{Value, json};
 
 use super::{Finding, Item, Level, Report, View};
 
-/// A finding, and in which views it was made where that is not in all.
+/// Finding with the views in which it was made, where that is not in all of
+/// them.
 pub struct MergedFinding<'a> {
     pub finding: &'a Finding,
     views: Vec<View>,
+    /// Whether every view has the finding.
     pub is_everywhere: bool,
 }
 
@@ -28,7 +30,7 @@ impl MergedFinding<'_> {
     }
 }
 
-/// Returns the findings of several views, each once, the gravest first.
+/// Returns the findings of several views, each once, the most severe first.
 pub fn merge_findings(reports: &[Report]) -> Vec<MergedFinding<'_>> {
     let mut all: Vec<MergedFinding> = Vec::new();
     let mut known = HashMap::new();
@@ -49,12 +51,12 @@ pub fn merge_findings(reports: &[Report]) -> Vec<MergedFinding<'_>> {
     for one in &mut all {
         one.is_everywhere = one.views.len() == reports.len();
     }
-    // Each report is sorted; together they are once more.
+    // Each report is sorted; the merged list has to be sorted again.
     all.sort_by_key(|one| Reverse(one.finding.level));
     all
 }
 
-/// Returns an audit as programs read it, of one view or of several.
+/// Returns an audit of one view or of several as JSON.
 pub fn to_json(reports: &[Report]) -> Value {
     let findings = merge_findings(reports);
     match reports {

@@ -1,5 +1,6 @@
-//! Knowledge as the audit sees it: what the index does not hold, what agents
-//! load although it could be searched for, and what should stand nowhere.
+//! Checks knowledge for the audit: files that the index lacks, files that
+//! agents load although a search could find them, and text that belongs
+//! nowhere.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,12 +16,12 @@ use crate::mind::Mind;
 use crate::tokens::{Tokenizer, count_tokens, thousands};
 use crate::workspace::{Found, RelPath, Role, Scan, Workspace};
 
-/// Where `doctor` keeps what it took out of files that agents load.
+/// Folder in which `doctor` keeps what it took out of files that agents load.
 const LEGACY: &str = "knowledge/legacy";
-/// The list of forgotten files is no knowledge of its own.
+/// Path of the list of forgotten files, which is not knowledge itself.
 const FORGOTTEN: &str = "knowledge/_FORGOTTEN.md";
 
-/// Looks at every file of `knowledge/` and of the manifest's domains, and gives
+/// Checks every file of `knowledge/` and of the manifest's domains, and returns
 /// their number.
 pub(super) fn check(
     workspace: &Workspace,
@@ -49,8 +50,8 @@ pub(super) fn check(
     files.len()
 }
 
-/// What is told to agents although nobody searches for it: where the work
-/// stands, what agents remember, the maps.
+/// Checks files that agents are shown although no search covers them: the
+/// state, what agents remember, the maps.
 fn beside(workspace: &Workspace, scan: &Scan, files: &[&Found], findings: &mut Vec<Finding>) {
     let others = scan.files.iter().map(|it| &it.path);
     let mut all: Vec<RelPath> = others.cloned().chain(Mind::all_files(workspace)).collect();
@@ -66,7 +67,8 @@ fn beside(workspace: &Workspace, scan: &Scan, files: &[&Found], findings: &mut V
     }
 }
 
-/// What a search would have to read first, and what it never finds.
+/// Reports files that a search would have to read first, and files that it can
+/// never find.
 fn not_indexed(workspace: &Workspace, scan: &Scan, files: usize, findings: &mut Vec<Finding>) {
     let advice = "Run `memory-forge index`; a search does it by itself";
     let mut say = |level, file: &str, what: &str, advice: &str| {
@@ -130,7 +132,7 @@ fn not_indexed(workspace: &Workspace, scan: &Scan, files: usize, findings: &mut 
     }
 }
 
-/// Reads all files on all cores; findings come in the order of the files.
+/// Reads all files on all cores and reports in the order of the files.
 fn read(
     workspace: &Workspace,
     files: &[&Found],
@@ -170,6 +172,8 @@ fn read(
     let threads = std::thread::available_parallelism()
         .map_or(2, |n| n.get())
         .clamp(1, 8);
+    // Each thread takes the next file when it is done, so that one long file
+    // does not hold up the others.
     let mut found: Vec<Look> = std::thread::scope(|scope| {
         let workers: Vec<_> = (1..threads.min(files.len()))
             .map(|_| scope.spawn(work))
@@ -206,16 +210,18 @@ fn read(
     }
 }
 
-/// What one file of knowledge has to show.
+/// Result of checking one file of knowledge.
 struct Look {
     path: String,
     findings: Vec<Finding>,
-    /// Which loaded file repeats it, on which of its lines, and the line here.
+    /// Index of the loaded file that repeats it, the lines there, and the line
+    /// here.
     repeated: Vec<(usize, (usize, usize), usize)>,
 }
 
 fn one(workspace: &Workspace, file: &Found, lines: &Lines, out: &mut Vec<Look>) {
-    // What cannot be read is named by the index, which cannot read it either.
+    // Unreadable files are reported with the index, which cannot read them
+    // either.
     let Ok(text) = workspace.read_text(&file.path) else {
         return;
     };
@@ -228,6 +234,7 @@ fn one(workspace: &Workspace, file: &Found, lines: &Lines, out: &mut Vec<Look>) 
     hidden::check(path, &text, false, &mut found.findings);
     source::secrets(path, &text, &mut found.findings);
     source::orders(path, &text, false, &mut found.findings);
+    // `doctor` moved this text out of the files that it would seem to repeat.
     if !file.path.starts_with(LEGACY) {
         let own = Lines::of_text(&text, 1);
         for run in lines.runs(&own, true, |_| true) {

@@ -1,5 +1,6 @@
-//! What a client takes from a file, and the text that arrives in its context.
-//! Pure functions over documents; which files there are is decided elsewhere.
+//! Computes what a client takes from a file, and the text that arrives in its
+//! context. Pure functions over documents; which files exist is decided
+//! elsewhere.
 
 use std::rc::Rc;
 
@@ -7,7 +8,8 @@ use super::source::{Place, Source};
 use super::{Finding, Origin};
 use crate::document::Document;
 
-/// All that a client loads or could load, with what its rules found wrong.
+/// Everything that a client loads or could load, with the findings of its
+/// rules.
 #[derive(Default)]
 pub(super) struct Loads {
     pub(super) loads: Vec<Load>,
@@ -21,28 +23,32 @@ pub(super) struct Load {
     pub(super) origin: Origin,
     pub(super) why: String,
     pub(super) part: String,
-    /// What is in the context at every start; empty for what waits.
+    /// Text that is in the context at every start; empty for a file that is
+    /// loaded on demand.
     pub(super) text: String,
-    /// What is added when it is used.
+    /// Text that is added when it is used.
     pub(super) invoke: Option<String>,
     pub(super) nested: bool,
-    /// Whether the limits of `CLAUDE.md` apply, or those of a skill.
+    /// Whether the limits of `CLAUDE.md` apply, instead of those of a skill.
     pub(super) is_instructions: bool,
 }
 
 impl Load {
-    /// The whole file at every start.
+    /// Returns the load of a whole file at every start.
     pub(super) fn whole(source: &Rc<Source>, origin: Origin, why: &str) -> Load {
         let text = source.text().trim_start_matches('\u{feff}').to_owned();
         Load::part(source, origin, why, "whole file", text)
     }
 
-    /// The body at every start: what Claude Code keeps of its instructions.
+    /// Returns the load of the body at every start: what Claude Code keeps of
+    /// its instructions.
     pub(super) fn body(source: &Rc<Source>, origin: Origin, why: &str) -> Load {
         let (text, what) = without_comments(&source.document);
         Load::part(source, origin, why, what, text)
     }
 
+    /// Returns the load of some text of a file, with words for which part that
+    /// is.
     pub(super) fn part(
         source: &Rc<Source>,
         origin: Origin,
@@ -62,7 +68,7 @@ impl Load {
         }
     }
 
-    /// Nothing at start, the body when it is needed.
+    /// Returns a load that is empty at start and adds the body on demand.
     pub(super) fn waiting(source: &Rc<Source>, origin: Origin, why: &str) -> Load {
         let (text, _) = without_comments(&source.document);
         Load {
@@ -72,9 +78,9 @@ impl Load {
     }
 }
 
-/// The body without front matter and without the comments that stand as
-/// blocks of their own; comments in a line or in code are kept. With it, what
-/// was done.
+/// Returns the body without front matter and without comments that are blocks
+/// of their own, and words for what was removed. Comments within a line or in
+/// code stay.
 pub(super) fn without_comments(document: &Document) -> (String, &'static str) {
     let body = &document.text[document.body.clone()];
     if document.comments.is_empty() {
@@ -103,8 +109,8 @@ pub(super) fn without_comments(document: &Document) -> (String, &'static str) {
     (text, "body, without front matter and comments")
 }
 
-/// The first `lines` lines, and of these no more than `units` UTF-16 units,
-/// cut at a line end. `None` when the text fits.
+/// Returns the first `lines` lines, and of these at most `units` UTF-16 units,
+/// cut at a line end. Returns `None` if the text fits.
 pub(super) fn head(text: &str, lines: usize, units: usize) -> Option<&str> {
     let mut end = 0;
     let mut used = 0;
@@ -118,11 +124,12 @@ pub(super) fn head(text: &str, lines: usize, units: usize) -> Option<&str> {
     None
 }
 
-/// At most `units` UTF-16 units; a text that is cut ends in `…`.
+/// Truncates a text to `units` UTF-16 units; a truncated text ends in `…`.
 pub(super) fn cut(text: &str, units: usize) -> String {
     if utf16(text) <= units {
         return text.to_owned();
     }
+    // One unit is for the ellipsis.
     let mut used = 1;
     let fits = |c: &char| {
         used += c.len_utf16();
@@ -133,16 +140,17 @@ pub(super) fn cut(text: &str, units: usize) -> String {
     kept
 }
 
-/// As many whole characters as fit into `bytes` bytes.
+/// Returns as many whole characters as fit into `bytes` bytes.
 pub(super) fn first_bytes(text: &str, bytes: usize) -> &str {
     &text[..text.floor_char_boundary(bytes)]
 }
 
+/// Returns the length in UTF-16 units, in which clients count characters.
 pub(super) fn utf16(text: &str) -> usize {
     text.chars().map(char::len_utf16).sum()
 }
 
-/// Folders at whose files some client looks by itself.
+/// Folders in which clients look for files of their own.
 pub(super) const SPECIAL: [&str; 7] = [
     ".agents",
     ".claude",
@@ -153,7 +161,7 @@ pub(super) const SPECIAL: [&str; 7] = [
     ".opencode",
 ];
 
-/// Names under which instructions are found in any folder.
+/// Names of instruction files, which clients read in any folder.
 const NAMED: [&str; 5] = [
     "AGENTS.md",
     "AGENTS.override.md",
@@ -162,8 +170,9 @@ const NAMED: [&str; 5] = [
     "GEMINI.md",
 ];
 
-/// Files that clients read as instructions, as opposed to the many small files
-/// of a special folder. What these import counts as instructions too.
+/// Returns `true` for files that clients read as instructions, as opposed to
+/// the many small files of a client's folder. Files that instructions import
+/// count as instructions too.
 fn is_instructions(place: &Place) -> bool {
     let Place::Inside(path) = place else {
         return true;
@@ -177,8 +186,9 @@ fn is_nested(place: &Place) -> bool {
     !owner(place).is_empty()
 }
 
-/// The folder whose instructions a file belongs to: for `a/CLAUDE.md` and for
-/// `a/.claude/rules/b.md` it is `a`, and the root for all that is imported.
+/// Returns the folder whose instructions a file belongs to: `a` for
+/// `a/CLAUDE.md` and for `a/.claude/rules/b.md`, and the root for everything
+/// that is imported.
 pub(super) fn owner(place: &Place) -> &str {
     let Place::Inside(path) = place else {
         return "";

@@ -1,4 +1,4 @@
-//! OpenCode: what it puts into the context at start.
+//! Lists what OpenCode puts into the context at start.
 //!
 //! - `AGENTS.md` of the folder and of those above it in the repository; where
 //!   there is none, `CLAUDE.md` of the same folders. Whole, without imports.
@@ -71,7 +71,7 @@ pub(super) fn loads(reader: &Reader) -> Loads {
     out
 }
 
-/// What `instructions` names, each file once.
+/// Adds the files that `instructions` names, each once.
 fn named_in_settings(reader: &Reader, out: &mut Loads) {
     for file in SETTINGS {
         let Some(text) = reader.settings(file) else {
@@ -118,8 +118,8 @@ fn named_in_settings(reader: &Reader, out: &mut Loads) {
     }
 }
 
-/// Files of the workspace that a pattern names. Only the folder before the
-/// first wildcard is walked.
+/// Returns the files of the workspace that a pattern names. Only the folder
+/// before the first wildcard is walked.
 fn matching(reader: &Reader, pattern: &str) -> BTreeSet<String> {
     let pattern = pattern.trim_start_matches("./");
     let fixed = pattern.find(['*', '?', '{']).unwrap_or(pattern.len());
@@ -131,6 +131,8 @@ fn matching(reader: &Reader, pattern: &str) -> BTreeSet<String> {
         Err(_) if folder.is_empty() => reader.workspace().root().to_path_buf(),
         Err(_) => return BTreeSet::new(),
     };
+    // Without `**` a pattern names files of one depth only; eight levels bound
+    // the walk otherwise.
     let depth = if pattern.contains("**") {
         8
     } else {
@@ -147,8 +149,8 @@ fn matching(reader: &Reader, pattern: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// JSON with `//` and `/* */` taken out, and with commas before a closing
-/// bracket, as editors allow in settings.
+/// Removes `//` and `/* */` from JSON, and commas before a closing bracket,
+/// which editors allow in settings.
 fn without_json_comments(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();

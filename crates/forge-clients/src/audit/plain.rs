@@ -1,6 +1,6 @@
-//! The plain view: every file that any client loads by itself, counted whole,
-//! nested ones and imports included. It knows no client's rules, so its sum is
-//! what a project could cost at most.
+//! Computes the plain view: every file that any client loads at start, counted
+//! whole, nested ones and imports included. It knows no client's rules, so its
+//! sum is the most that a project could cost.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -48,7 +48,7 @@ pub(super) fn loads(reader: &Reader) -> Loads {
     for source in &unread {
         out.findings.extend(claude::ignored_beside(source, &named));
     }
-    // Imports beyond the workspace are a person's own.
+    // Imports from outside the workspace belong to the user.
     out.loads.retain(|load| load.origin == Origin::Project);
     out.loads
         .sort_by(|a, b| a.source.place.cmp(&b.source.place));
@@ -58,7 +58,7 @@ pub(super) fn loads(reader: &Reader) -> Loads {
     out
 }
 
-/// The files by path, each once however many links lead to it.
+/// Reads the files by path, each once however many links lead to it.
 fn sources(reader: &Reader) -> Vec<Rc<Source>> {
     let files = reader.files();
     let listed: HashSet<_> = files.iter().map(|f| &f.path).collect();
@@ -85,9 +85,9 @@ fn follows_imports(source: &Source) -> bool {
     ) || source.shown.contains(".claude/rules/")
 }
 
-/// Whether it is what a skill points to: a file below `references/` beside
-/// `SKILL.md`. No client loads it at start, and a skill is kept short by
-/// putting text there.
+/// Returns `true` for a file that a skill points to: one below `references/` in
+/// the folder of its `SKILL.md`. No client loads it at start, and a skill is
+/// kept short by putting text there.
 fn is_reference(source: &Source) -> bool {
     let mut parts = source.shown.split('/');
     parts.any(|part| matches!(part, "skills" | "skill")) && parts.nth(1) == Some("references")

@@ -1,5 +1,5 @@
-//! What a plugin costs the model: at every start, and when a part of it is
-//! used. Any plugin's folder can be judged, as each client loads it.
+//! Computes what a plugin costs the model: at every start, and when a part of
+//! it is used. Any plugin's folder can be judged, as each client loads it.
 //!
 //! - Claude Code: a line for each skill, command and agent; of an MCP server
 //!   the names of its tools and its instructions.
@@ -12,8 +12,8 @@
 //! - Skills that only people start cost nothing before: `disable-model-invocation`,
 //!   in Codex `agents/openai.yaml`.
 //!
-//! Hooks cost what they print, which no folder tells. No server is started:
-//! what it offers is known to the caller or not at all.
+//! Hooks cost what they print, which no folder shows. No server is started: the
+//! caller knows what it offers, or it stays unknown.
 
 use std::path::{Path, PathBuf};
 
@@ -27,12 +27,12 @@ use crate::document::{self, Document};
 use crate::tokens::{Tokenizer, count_tokens};
 use crate::workspace::{list_beyond, read_beyond};
 
-/// No manifest, skill or agent is this long.
+/// Upper bound for a manifest, skill or agent; a longer file is not read.
 const MOST_BYTES: u64 = 1 << 20;
-/// Claude Code takes so much of a server's instructions.
+/// Upper bound up to which Claude Code takes a server's instructions.
 const MOST_INSTRUCTIONS: usize = 2048;
 
-/// A plugin's folder, read once.
+/// Plugin or extension, read once from its folder.
 pub struct Plugin {
     pub name: String,
     pub version: Option<String>,
@@ -42,12 +42,12 @@ pub struct Plugin {
     skills: Vec<Page>,
     commands: Vec<Page>,
     agents: Vec<Page>,
-    /// The events at which it runs something, with what it runs.
+    /// Events at which the plugin runs something, each with the command.
     pub hooks: Vec<(String, String)>,
     pub servers: Vec<Server>,
 }
 
-/// How a server of the plugin is started.
+/// Command that starts a server of the plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
     pub name: String,
@@ -55,7 +55,7 @@ pub struct Server {
     pub arguments: Vec<String>,
 }
 
-/// What a server tells its clients.
+/// Instructions and tools that a server sends to its clients.
 #[derive(Clone, Debug, Default)]
 pub struct Offer {
     pub instructions: String,
@@ -63,24 +63,33 @@ pub struct Offer {
     pub tools: Vec<Json>,
 }
 
+/// Skill, command or agent of the plugin.
 struct Page {
     name: String,
     document: Document,
-    /// Codex is told so in a file of its own.
+    /// Whether a file for Codex hides it from the model.
     hidden_in_codex: bool,
 }
 
+/// Kind of a part of a plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Component {
+    /// Context file of an extension.
     Context,
+    /// A skill.
     Skill,
+    /// A command.
     Command,
+    /// An agent.
     Agent,
+    /// Tools of a server.
     Tools,
+    /// Instructions of a server.
     Instructions,
 }
 
 impl Component {
+    /// Returns the name for programs.
     pub fn id(self) -> &'static str {
         match self {
             Component::Context => "context",
@@ -93,7 +102,7 @@ impl Component {
     }
 }
 
-/// One part of a plugin with its price.
+/// Part of a plugin with its price.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cost {
     pub component: Component,
@@ -106,28 +115,30 @@ pub struct Cost {
     pub explicit: bool,
 }
 
-/// What a plugin costs in one client.
+/// Price of a plugin in one client, part by part.
 #[derive(Clone, Debug)]
 pub struct Bill {
     pub client: Client,
     pub costs: Vec<Cost>,
-    /// Servers that nobody could tell about.
+    /// Servers whose tools the caller did not know.
     pub unknown: Vec<Server>,
 }
 
 impl Bill {
+    /// Returns the tokens of all parts at every start.
     pub fn always(&self) -> usize {
         self.costs.iter().map(|cost| cost.always).sum()
     }
 
+    /// Returns the tokens of all parts when they are used.
     pub fn on_invoke(&self) -> usize {
         self.costs.iter().filter_map(|cost| cost.on_invoke).sum()
     }
 }
 
 impl Plugin {
-    /// Reads a folder with a manifest of a plugin or an extension; nothing
-    /// where there is none.
+    /// Reads a folder with the manifest of a plugin or an extension. Returns
+    /// `None` if there is none.
     pub fn read(folder: &Path) -> Option<Plugin> {
         const MANIFESTS: [&str; 4] = [
             ".claude-plugin/plugin.json",
@@ -162,7 +173,7 @@ impl Plugin {
         })
     }
 
-    /// The clients that can install it.
+    /// Returns the clients that can install it.
     pub fn clients(&self) -> &'static [Client] {
         if self.is_extension {
             &[Client::Gemini]
@@ -171,8 +182,8 @@ impl Plugin {
         }
     }
 
-    /// What it costs in a client. `offer` tells what a server offers, if that
-    /// is known.
+    /// Computes what it costs in a client. `offer` returns what a server
+    /// offers, if that is known.
     pub fn bill(
         &self,
         client: Client,
@@ -249,7 +260,8 @@ impl Plugin {
                 continue;
             };
             let told = self.server_lines(client, server, &offer);
-            // They are looked up one by one there; all of them is the most.
+            // Claude Code loads schemas one by one on demand; all of them is
+            // the upper bound.
             let schemas = (client == Client::Claude).then(|| self.listing(client, server, &offer));
             let schemas = schemas.as_deref();
             let tools = format!("{} ({})", server.name, offer.tools.len());
@@ -310,7 +322,7 @@ impl Plugin {
                 tools: self.listing(client, server, offer),
                 instructions: heading(""),
             },
-            // Not seen in its requests.
+            // No request of Copilot CLI was seen to carry them.
             Client::Copilot => Told {
                 tools: self.listing(client, server, offer),
                 instructions: String::new(),
@@ -322,7 +334,7 @@ impl Plugin {
         }
     }
 
-    /// Whole tools, each in the shape in which the client sends it.
+    /// Returns whole tools, each in the shape in which the client sends it.
     fn listing(&self, client: Client, server: &Server, offer: &Offer) -> String {
         let tools = offer.tools.iter().map(|tool| {
             let name = tool["name"].as_str().unwrap_or_default();
@@ -360,7 +372,8 @@ impl Plugin {
         lines.join("\n")
     }
 
-    /// What an extension of Gemini CLI always loads.
+    /// Returns name and text of the file that an extension of Gemini CLI always
+    /// loads.
     fn context(&self) -> Option<(String, String)> {
         let name = self.manifest["contextFileName"].as_str();
         let name = name.unwrap_or("GEMINI.md").to_owned();
@@ -369,6 +382,7 @@ impl Plugin {
     }
 }
 
+/// Text that a client takes from a server at every start.
 struct Told {
     tools: String,
     instructions: String,
@@ -421,7 +435,8 @@ fn read_json(path: &Path) -> Option<Json> {
     serde_json::from_str(&read_beyond(path, MOST_BYTES)?).ok()
 }
 
-/// Servers of a manifest or an `.mcp.json`, which may leave out the key.
+/// Parses the servers of a manifest or an `.mcp.json`, which may lack the outer
+/// key.
 fn servers(value: &Json) -> Vec<Server> {
     let named = value.get("mcpServers").unwrap_or(value).as_object();
     let server = |(name, server): (&String, &Json)| {

@@ -1,6 +1,6 @@
-//! The same text in several files. Lines are compared by a hash of their
+//! Finds the same text in several files. Lines are compared by a hash of their
 //! words, so that time grows with the length of the files alone; runs of equal
-//! lines count when they are long enough to be worth a sentence.
+//! lines count if they are long enough to be worth a finding.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -13,17 +13,18 @@ use crate::document::Document;
 use crate::tokens::{Tokenizer, count_tokens, estimate, thousands};
 use crate::workspace::RelPath;
 
-/// Shorter repetitions are chance or custom.
+/// Lower bound for a repetition; shorter ones are chance or custom.
 pub(super) const LEAST_TOKENS: usize = 40;
-/// Lines with fewer words than this begin no run: too many files share them.
+/// Lower bound for the first line of a run: too many files share shorter ones.
 const LEAST_WORDS: usize = 4;
-/// A line that stands in more places than this is boilerplate.
+/// Upper bound for places of one line; a line in more places is boilerplate. It
+/// also bounds the comparisons for each line.
 const MOST_PLACES: usize = 16;
 
-/// First and last line.
+/// First and last line number.
 type Span = (usize, usize);
 
-/// A line that is not blank.
+/// Line with at least one word.
 #[derive(Clone, Copy)]
 pub(super) struct Line {
     number: usize,
@@ -40,7 +41,7 @@ pub(super) struct Run {
     mine: (usize, usize),
 }
 
-/// The lines of some files, to be looked up.
+/// Lines of some files, to be looked up by their hash.
 #[derive(Default)]
 pub(super) struct Lines {
     files: Vec<Vec<Line>>,
@@ -48,8 +49,9 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// The lines of a body, with their numbers in the file.
-    /// Our own lines between their marks are the same in every file by design.
+    /// Hashes the lines of a body, with their numbers in the file. Our own
+    /// lines between their markers are the same in every file by design and are
+    /// left out.
     pub(super) fn of(document: &Document) -> Vec<Line> {
         let first = document.line_of(document.body.start);
         let mut lines = Lines::of_text(document.str(&document.body), first);
@@ -72,7 +74,8 @@ impl Lines {
                 lines.push(Line {
                     number,
                     hash: hasher.finish(),
-                    // The estimate adds five for a text of its own.
+                    // The estimate adds five for each text, which a line is
+                    // not.
                     tokens: estimate(line).saturating_sub(5),
                     begins: count >= LEAST_WORDS,
                 });
@@ -92,9 +95,9 @@ impl Lines {
         self.files.push(lines);
     }
 
-    /// The runs of lines that these files hold as well, without overlaps. Of
-    /// several places that hold the same, all come or only the first. Only
-    /// files that `meets` accepts are looked at.
+    /// Finds the runs of lines that these files hold as well, without overlaps.
+    /// If several places hold the same run, returns all or only the first.
+    /// Skips files that `meets` refuses.
     pub(super) fn runs(
         &self,
         lines: &[Line],
@@ -136,6 +139,8 @@ impl Lines {
         runs
     }
 
+    /// Extends a pair of equal lines in both directions; the lines before it
+    /// may be too short to begin a run of their own.
     fn extend(&self, file: usize, place: usize, lines: &[Line], at: usize, free: usize) -> Run {
         let theirs = &self.files[file];
         let same = |(a, b): &(&Line, &Line)| a.hash == b.hash;
@@ -153,14 +158,14 @@ impl Lines {
         }
     }
 
-    /// First and last line of a run, in the file looked up.
+    /// Returns first and last line of a run, in the indexed file.
     pub(super) fn numbers(&self, run: &Run) -> Span {
         let lines = &self.files[run.file];
         (lines[run.theirs.0].number, lines[run.theirs.1 - 1].number)
     }
 }
 
-/// The marks around the lines that `setup` and `doctor` write.
+/// Markers around the lines that `setup` and `doctor` write.
 const MARKS: [(&str, &str); 2] = [
     ("<!-- memory-forge:begin -->", "<!-- memory-forge:end -->"),
     (
@@ -169,7 +174,7 @@ const MARKS: [(&str, &str); 2] = [
     ),
 ];
 
-/// First and last line of each block of ours that is closed.
+/// Returns first and last line of each closed block of ours.
 fn own_blocks(document: &Document) -> Vec<Span> {
     let mut blocks = Vec::new();
     let mut open: Option<(usize, &str)> = None;
@@ -190,19 +195,19 @@ fn own_blocks(document: &Document) -> Vec<Span> {
     blocks
 }
 
-/// First and last line of a run, in the file that was compared.
+/// Returns first and last line of a run, in the compared file.
 pub(super) fn numbers(lines: &[Line], run: &Run) -> Span {
     (lines[run.mine.0].number, lines[run.mine.1 - 1].number)
 }
 
-/// The text of some lines of a file.
+/// Returns the text of some lines of a file.
 pub(super) fn text_of(document: &Document, (first, last): Span) -> &str {
     let start = document.line_starts[first - 1];
     let end = document.line_starts.get(last).copied();
     &document.text[start..end.unwrap_or(document.text.len())]
 }
 
-/// Text that several files of a view hold.
+/// Reports text that several files of a view hold.
 pub(super) fn across(loads: &[Load], view: View, judge: Tokenizer, findings: &mut Vec<Finding>) {
     let mut mirrored = HashSet::new();
     let mut files: Vec<&Load> = loads
@@ -214,15 +219,16 @@ pub(super) fn across(loads: &[Load], view: View, judge: Tokenizer, findings: &mu
             None => true,
         })
         .collect();
-    // The root's come first, as they meet all others.
+    // Files of the root come first, as they are loaded together with all
+    // others.
     files.sort_by_key(|load| owner(&load.source.place).len());
     let mut lines = Lines::default();
-    // For a run of lines in one file, the others that hold it.
+    // Each run of lines in one file, with the other files that hold it.
     let mut shared: BTreeMap<(usize, Span), Vec<(usize, usize)>> = BTreeMap::new();
     for (number, load) in files.iter().enumerate() {
         let own = Lines::of(&load.source.document);
         let folder = owner(&load.source.place);
-        // Instructions of two folders side by side are never loaded together.
+        // Clients never load the instructions of two sibling folders together.
         let meets = |other: usize| {
             let other = owner(&files[other].source.place);
             is_within(other, folder) || is_within(folder, other)
@@ -248,7 +254,7 @@ pub(super) fn across(loads: &[Load], view: View, judge: Tokenizer, findings: &mu
     }
 }
 
-/// Whether a folder is another one or lies in it; empty is the root.
+/// Returns `true` if a folder is another one or inside it; empty is the root.
 fn is_within(folder: &str, other: &str) -> bool {
     other.is_empty()
         || folder == other
@@ -315,9 +321,11 @@ fn listed(names: &[&str]) -> String {
     }
 }
 
-/// What a skill or command is called in whichever client's folder it lies.
-/// Clients look in different folders, so copies under the same name are the
-/// way to serve several of them, and no client loads more than one.
+/// Returns the name that copies of a skill or command in several clients'
+/// folders share.
+///
+/// Clients look in different folders, so copies under one name are the way to
+/// serve several of them, and no client loads more than one.
 fn mirror(place: &Place) -> Option<String> {
     let Place::Inside(path) = place else {
         return None;

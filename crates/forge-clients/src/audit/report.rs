@@ -1,12 +1,11 @@
-//! What an audit answers: files with their costs, and findings. These are
-//! values alone; how they come about and how they are shown is decided
-//! elsewhere.
+//! Defines what an audit returns: files with their costs, and findings. These
+//! are values alone; how they are computed and shown is decided elsewhere.
 
 use super::state::State;
 use crate::client::Client;
 use crate::tokens::Tokenizer;
 
-/// Through whose eyes the files are counted.
+/// View that decides which files count, and how.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum View {
     /// Every file that any client loads, counted whole.
@@ -17,6 +16,7 @@ pub enum View {
 }
 
 impl View {
+    /// Returns the name for programs.
     pub fn id(self) -> &'static str {
         match self {
             View::Plain => "plain",
@@ -25,16 +25,19 @@ impl View {
     }
 }
 
-/// How much something matters, the least first.
+/// Severity of a finding, the lowest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
     /// Worth knowing; nothing has to be done.
     Notice,
+    /// Should be looked at.
     Warning,
+    /// Should be repaired now.
     Critical,
 }
 
 impl Level {
+    /// Returns the name in capitals, as it is shown.
     pub fn name(self) -> &'static str {
         match self {
             Level::Notice => "NOTICE",
@@ -44,29 +47,47 @@ impl Level {
     }
 }
 
-/// What a finding is about.
+/// Kind of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
+    /// A file is larger than its limit.
     Size,
+    /// All files together are larger than their limit.
     Total,
+    /// A text looks like a secret.
     Secret,
+    /// A file has characters that people do not see.
     Hidden,
+    /// A text gives orders to the agent.
     Order,
+    /// Several loaded files hold the same text.
     Repeated,
+    /// A loaded file repeats the knowledge.
     RepeatsKnowledge,
+    /// An import leads nowhere, in a circle or too deep.
     Import,
+    /// Front matter is malformed.
     FrontMatter,
+    /// A skill breaks the rules that clients share.
     Skill,
+    /// A client does not read the file.
     Ignored,
+    /// A client reads only a part of the file.
     Cut,
+    /// The file cannot be read.
     Unreadable,
+    /// The file is new since the last audit.
     New,
+    /// The file has changed since the last audit.
     Modified,
+    /// There is no earlier audit to compare with.
     FirstAudit,
+    /// The index lacks the file, or is older than it.
     NotIndexed,
 }
 
 impl Kind {
+    /// All kinds, in the order in which they are declared.
     pub const ALL: [Kind; 17] = [
         Kind::Size,
         Kind::Total,
@@ -87,6 +108,7 @@ impl Kind {
         Kind::NotIndexed,
     ];
 
+    /// Returns the name for programs.
     pub fn id(self) -> &'static str {
         match self {
             Kind::Size => "size",
@@ -110,19 +132,19 @@ impl Kind {
     }
 }
 
-/// Something to know or to do.
+/// Problem or remark about a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     pub level: Level,
     pub kind: Kind,
-    /// Relative to the root; `TOTAL` for the sum.
+    /// Path relative to the root; `TOTAL` for the sum.
     pub file: String,
     pub line: Option<usize>,
-    /// By the tokenizer of the limits.
+    /// Tokens by the tokenizer of the limits.
     pub tokens: Option<usize>,
-    /// A sentence that names the file.
+    /// Sentence that names the file.
     pub message: String,
-    /// What to do about it.
+    /// Advice on what to do.
     pub advice: Option<String>,
 }
 
@@ -150,17 +172,19 @@ impl Finding {
     }
 }
 
-/// Whose file it is.
+/// Owner of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Origin {
+    /// A file of the project.
     Project,
-    /// In a folder above the workspace.
+    /// A file in a folder above the workspace.
     Above,
-    /// The person's own, the same for all projects; never judged.
+    /// A file of the user for all projects; never judged.
     User,
 }
 
 impl Origin {
+    /// Returns the name for programs.
     pub fn id(self) -> &'static str {
         match self {
             Origin::Project => "project",
@@ -170,31 +194,32 @@ impl Origin {
     }
 }
 
-/// One file that is loaded, or would be when asked for.
+/// File that is loaded, or would be on demand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// Relative to the root; beyond it absolute, or with `~` for home.
+    /// Path relative to the root; outside of it absolute, or with `~` for home.
     pub path: String,
     pub origin: Origin,
-    /// Why it is loaded, or when.
+    /// Reason or occasion of loading it.
     pub why: String,
-    /// Which part of it is loaded at start.
+    /// Part of it that is loaded at start.
     pub part: String,
     /// Tokens at every start.
     pub always: usize,
     /// Tokens of the whole file.
     pub whole: usize,
-    /// Tokens that come on top when it is used; `None` when nothing can.
+    /// Tokens that are added when it is used; `None` if nothing can be.
     pub on_invoke: Option<usize>,
-    /// In a folder below the root: loaded when work happens there.
+    /// Whether it is in a folder below the root, and loaded when work happens
+    /// there.
     pub nested: bool,
-    /// As `always`, by the tokenizer of the limits.
+    /// The same as `always`, by the tokenizer of the limits.
     pub judged: usize,
     pub limits: Option<Limits>,
     pub level: Option<Level>,
 }
 
-/// Counts above these are found too large; equal ones are not.
+/// Limits that a count may reach; only counts above them are findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     pub warn: usize,
@@ -202,7 +227,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The level that a count reaches, with the limit that it is above.
+    /// Returns the level that a count reaches, with the limit that it exceeds.
     pub fn judge(self, tokens: usize) -> Option<(Level, usize)> {
         if tokens > self.critical {
             Some((Level::Critical, self.critical))
@@ -214,45 +239,49 @@ impl Limits {
     }
 }
 
+/// Sums of an audit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// What the project costs at every start.
+    /// Tokens of the project at every start.
     pub autoload_tokens: usize,
     pub autoload_files: usize,
-    /// Of these, in folders below the root.
+    /// Share of these in folders below the root.
     pub nested_tokens: usize,
     pub nested_files: usize,
-    /// What the person's own files and those above the workspace add.
+    /// Tokens of the user's own files and of those above the workspace.
     pub beyond_tokens: usize,
     pub beyond_files: usize,
-    /// What all skills, rules and the like would add if all were used.
+    /// Tokens that all skills, rules and the like would add if all were used.
     pub on_invoke_tokens: usize,
     pub knowledge_files: usize,
 }
 
+/// Result of auditing one view.
 #[derive(Clone, Debug)]
 pub struct Report {
     pub view: View,
     pub tokenizer: Tokenizer,
-    /// What limits are compared in.
+    /// Tokenizer that limits are compared with.
     pub judge: Tokenizer,
-    /// The project's own first, each in the order in which they are loaded.
+    /// Files, the project's own first, each group in the order of loading.
     pub items: Vec<Item>,
-    /// The worst first, then by file and line.
+    /// Findings, the worst first, then by file and line.
     pub findings: Vec<Finding>,
     pub total: Option<(Level, usize)>,
     pub total_limits: Limits,
     pub summary: Summary,
-    /// What the next audit compares with; `None` when that is on disk already.
+    /// State that the next audit compares with; `None` if it is on disk
+    /// already.
     pub state: Option<State>,
 }
 
 impl Report {
-    /// The worst level among the findings.
+    /// Returns the worst level among the findings.
     pub fn worst(&self) -> Option<Level> {
         self.findings.iter().map(|finding| finding.level).max()
     }
 
+    /// Returns the findings of one level.
     pub fn at(&self, level: Level) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(move |f| f.level == level)
     }

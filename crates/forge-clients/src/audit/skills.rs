@@ -1,6 +1,6 @@
-//! Skills: clients put a line about each into the context and read the file
-//! only when it is used. What differs between clients is where they look and
-//! what the line holds.
+//! Reads skills: clients put a line about each into the context and read the
+//! file only when it is used. Clients differ in where they look and in what the
+//! line holds.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -11,14 +11,14 @@ use super::{Finding, Kind, Level, Origin};
 use crate::document::{BlockKind, Document, Value};
 use crate::workspace::RelPath;
 
-/// What a client's listing says about a skill.
+/// Front matter of a skill, as far as a client's listing needs it.
 pub(super) struct Skill {
     pub(super) name: String,
     pub(super) description: String,
     pub(super) when_to_use: Option<String>,
-    /// Only a person may start it, so that the model is told nothing.
+    /// Whether only a person may start it, so that the model is not shown it.
     pub(super) hidden: bool,
-    /// Comes up with files that match, not at start.
+    /// Whether it is offered with matching files, not at start.
     pub(super) scoped: bool,
 }
 
@@ -36,7 +36,7 @@ impl Skill {
     }
 }
 
-/// Whether `paths` says for which files a rule or a skill is meant.
+/// Returns `true` if `paths` limits a rule or a skill to some files.
 pub(super) fn is_scoped(document: &Document) -> bool {
     let paths = document.front_matter.as_ref().and_then(|f| f.get("paths"));
     match paths {
@@ -46,14 +46,14 @@ pub(super) fn is_scoped(document: &Document) -> bool {
     }
 }
 
-/// How a client lists its skills.
+/// Rules by which a client lists its skills.
 pub(super) struct Listing {
-    /// Folders of the project that hold skills; of two with the same name the
-    /// first in this order counts.
+    /// Folders of the project that hold skills; of two skills with the same
+    /// name the first in this order counts.
     pub(super) project: &'static [&'static str],
-    /// The same below home.
+    /// Folders below home that hold skills.
     pub(super) home: &'static [&'static str],
-    /// The line about one skill.
+    /// Renderer of the line about one skill.
     pub(super) line: fn(&Skill, &Source) -> String,
     /// Whether `disable-model-invocation`, `paths` and a missing description
     /// are treated as Claude Code does.
@@ -117,7 +117,7 @@ fn load(
     }
 }
 
-/// The skills of a folder of the project: `<folder>/<name>/SKILL.md`.
+/// Reads the skills of a folder of the project: `<folder>/<name>/SKILL.md`.
 fn in_folder(reader: &Reader, folder: &str) -> Vec<Rc<Source>> {
     let direct = |path: &RelPath| {
         let below = path.as_str().strip_prefix(folder)?.strip_prefix('/')?;
@@ -138,8 +138,8 @@ pub(super) fn folder_name(source: &Source) -> String {
     source.shown.rsplit('/').nth(1).unwrap_or("").to_owned()
 }
 
-/// `- name: description - when`, the text behind the name at most 1,536
-/// characters: how Claude Code lists skills and commands.
+/// Returns `- name: description - when`, with at most 1,536 characters behind
+/// the name: how Claude Code lists skills and commands.
 pub(super) fn claude_line(skill: &Skill) -> String {
     let mut about = skill.description.clone();
     if let Some(when) = &skill.when_to_use {
@@ -148,7 +148,7 @@ pub(super) fn claude_line(skill: &Skill) -> String {
     format!("- {}: {}\n", skill.name, cut(&about, 1536))
 }
 
-/// The first paragraph of a text, where there is no description.
+/// Returns the first paragraph of a text, for a skill without a description.
 pub(super) fn first_paragraph(document: &Document) -> String {
     let mut blocks = document.blocks.iter();
     let first = blocks.find(|block| block.kind == BlockKind::Paragraph);
@@ -159,7 +159,7 @@ pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// What keeps a skill from working well, by the rules that clients share.
+/// Reports what keeps a skill from working, by the rules that clients share.
 pub(super) fn check(source: &Source, findings: &mut Vec<Finding>) {
     if !is_skill(source) {
         return;
@@ -170,7 +170,8 @@ pub(super) fn check(source: &Source, findings: &mut Vec<Finding>) {
         let finding = Finding::new(Level::Warning, Kind::Skill, shown, message);
         findings.push(finding.line(line).advice(advice));
     };
-    // Broken front matter is named by itself, and what it says is unsure.
+    // Broken front matter has a finding of its own, and its values are
+    // unreliable.
     if !source.document.problems.is_empty() {
         return;
     }

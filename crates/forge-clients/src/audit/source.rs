@@ -1,6 +1,6 @@
-//! Reading for the audit: files of the workspace and, beyond it, the few that
-//! clients load from home and from the folders above. Each is read and parsed
-//! once. Nothing here decides what is loaded.
+//! Reads files for the audit: those of the workspace and the few outside it
+//! that clients load from home and from the folders above. Each is read and
+//! parsed once. Nothing here decides what is loaded.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -15,18 +15,18 @@ use crate::workspace::{
     Autoload, AutoloadFile, RelPath, ScanProblem, Workspace, list_beyond, read_beyond,
 };
 
-/// Where a file is.
+/// Location of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Place {
     Inside(RelPath),
     Beyond(PathBuf),
 }
 
-/// A file that was read.
+/// File that was read and parsed.
 #[derive(Debug)]
 pub(super) struct Source {
     pub(super) place: Place,
-    /// The file that a symlink leads to, else the file itself.
+    /// The target of a symlink, else the file itself.
     pub(super) real: Place,
     /// The path as people see it.
     pub(super) shown: String,
@@ -39,6 +39,7 @@ impl Source {
     }
 }
 
+/// Reader that caches every file of an audit.
 pub(super) struct Reader<'a> {
     workspace: &'a Workspace,
     home: Option<&'a Path>,
@@ -47,7 +48,8 @@ pub(super) struct Reader<'a> {
     findings: RefCell<Vec<Finding>>,
 }
 
-/// Nobody's instructions are this long; something else is at that path.
+/// Upper bound for a file outside the workspace; no instructions are this long,
+/// so something else is at that path.
 const MOST_BEYOND: u64 = 8 << 20;
 
 impl<'a> Reader<'a> {
@@ -65,7 +67,8 @@ impl<'a> Reader<'a> {
         self.workspace
     }
 
-    /// The files of the workspace that some client may load, sorted by path.
+    /// Returns the files of the workspace that some client may load, sorted by
+    /// path.
     pub(super) fn files(&self) -> &[AutoloadFile] {
         &self.listed.files
     }
@@ -74,22 +77,22 @@ impl<'a> Reader<'a> {
         &self.listed.problems
     }
 
-    /// What was wrong with files that were to be read.
+    /// Returns the findings about files that could not be read.
     pub(super) fn findings(&self) -> Vec<Finding> {
         self.findings.borrow().clone()
     }
 
-    /// A file of the workspace by its path.
+    /// Reads a file of the workspace by its path.
     pub(super) fn inside(&self, path: &str) -> Option<Rc<Source>> {
         self.read(&Place::Inside(RelPath::new(path).ok()?))
     }
 
-    /// A file of the person's own, by its path below home.
+    /// Reads a file of the user by its path below home.
     pub(super) fn home(&self, path: &str) -> Option<Rc<Source>> {
         self.read(&self.place(&self.home?.join(path))?)
     }
 
-    /// The Markdown files below a folder of the person's own.
+    /// Reads the Markdown files below a folder of the user.
     pub(super) fn home_files(&self, folder: &str, depth: usize) -> Vec<Rc<Source>> {
         let Some(home) = self.home else {
             return Vec::new();
@@ -99,7 +102,8 @@ impl<'a> Reader<'a> {
         places.filter_map(|place| self.read(&place)).collect()
     }
 
-    /// A settings file's text: of the workspace, or with `~/` of the person.
+    /// Returns the text of a settings file: of the workspace, or with `~/` of
+    /// the user.
     pub(super) fn settings(&self, path: &str) -> Option<String> {
         match path.strip_prefix("~/") {
             Some(below) => read_beyond(&self.home?.join(below), MOST_BEYOND),
@@ -107,8 +111,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The file as read and parsed; nothing where there is none, and a finding
-    /// where there is one that cannot be used.
+    /// Reads and parses a file. Returns `None` if there is none, and records a
+    /// finding if it cannot be used.
     pub(super) fn read(&self, place: &Place) -> Option<Rc<Source>> {
         if let Some(known) = self.cache.borrow().get(place) {
             return known.clone();
@@ -154,7 +158,8 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The place of an absolute path, `..` resolved by its names alone.
+    /// Returns the location of an absolute path, with `..` resolved by names
+    /// alone, without the disk.
     pub(super) fn place(&self, path: &Path) -> Option<Place> {
         let mut plain = PathBuf::new();
         for component in path.components() {
@@ -175,7 +180,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Where a path that stands in a file leads.
+    /// Resolves a path that a file contains.
     pub(super) fn resolve(&self, from: &Place, target: &str) -> Option<Place> {
         let path = if let Some(below) = target.strip_prefix("~/") {
             self.home?.join(below)
@@ -211,7 +216,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The folders above the root, the outermost first.
+    /// Returns the folders above the root, the outermost first.
     pub(super) fn above(&self) -> Vec<PathBuf> {
         let above = self.workspace.root().ancestors().skip(1);
         let mut folders: Vec<PathBuf> = above.map(Path::to_path_buf).collect();
@@ -219,8 +224,8 @@ impl<'a> Reader<'a> {
         folders
     }
 
-    /// The folders of the repository above the root; none where the root is
-    /// the repository's own, or where there is no repository.
+    /// Returns the folders of the repository above the root; none if the root
+    /// is the repository's own, or if there is no repository.
     pub(super) fn above_in_repository(&self) -> Vec<PathBuf> {
         let Some(top) = self.repository() else {
             return Vec::new();
@@ -230,7 +235,7 @@ impl<'a> Reader<'a> {
         folders
     }
 
-    /// The nearest folder with a `.git`, from the root upwards.
+    /// Returns the nearest folder with a `.git`, from the root upwards.
     pub(super) fn repository(&self) -> Option<PathBuf> {
         let mut folders = self.workspace.root().ancestors();
         let top = folders.find(|folder| folder.join(".git").exists())?;
@@ -248,9 +253,10 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Text that speaks to the agent as if it were its master. In files that
-/// clients load by themselves instructions are what they are for: there, only
-/// what nobody writes honestly is named.
+/// Reports text that gives orders to the agent.
+///
+/// Files that clients load at every start consist of instructions: there, only
+/// orders that no honest author writes are reported.
 pub(super) fn orders(shown: &str, text: &str, instructs: bool, findings: &mut Vec<Finding>) {
     for order in quote::orders(text) {
         let level = match order.grave {
@@ -272,7 +278,7 @@ pub(super) fn orders(shown: &str, text: &str, instructs: bool, findings: &mut Ve
     }
 }
 
-/// Secrets by rule and line; the value itself goes nowhere.
+/// Reports secrets by rule and line; the value itself is never repeated.
 pub(super) fn secrets(shown: &str, text: &str, findings: &mut Vec<Finding>) {
     let found = secrets::find(text);
     if found.is_empty() {

@@ -1,5 +1,5 @@
-//! What the last audit saw, so that the next one can name what is new. It is
-//! derived: without it, an audit is the first one and says so.
+//! Keeps what the last audit saw, so that the next one can report what is new.
+//! It is derived: without it, an audit counts as the first one.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +10,19 @@ use super::{Finding, Kind, Level};
 use crate::document::content_hash;
 use crate::workspace::{Role, role_by_path};
 
-/// The file's name in the folder of derived files.
+/// Name of the file in the folder of derived files.
 pub const FILE: &str = "audit.json";
 
-/// A hash for every file that agents load.
+/// Hash of every file that agents load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct State {
-    /// When it last differed from the audit before.
+    /// Moment at which it last differed from the audit before.
     pub changed: String,
     pub files: BTreeMap<String, String>,
 }
 
 impl State {
+    /// Returns the text of the state file.
     pub fn to_json(&self) -> String {
         let json = serde_json::json!({
             "version": 1,
@@ -31,7 +32,7 @@ impl State {
         format!("{json:#}\n")
     }
 
-    /// A text that is not such a state is none.
+    /// Parses a state file. Returns `None` for any other text.
     pub fn from_json(text: &str) -> Option<State> {
         let json: serde_json::Value = serde_json::from_str(text).ok()?;
         if json["version"] != 1 {
@@ -46,7 +47,7 @@ impl State {
     }
 }
 
-/// Names new and modified files, and gives the state to keep if it differs
+/// Reports new and modified files, and returns the state to keep if it differs
 /// from the one on disk.
 pub(super) fn compare(
     reader: &Reader,
@@ -96,8 +97,8 @@ pub(super) fn compare(
     (known.files != new.files).then_some(new)
 }
 
-/// Files of the special folders; a `CLAUDE.md` changes every day and is read
-/// by people anyway.
+/// Returns `true` for files of the clients' folders. A `CLAUDE.md` changes
+/// every day and people read it anyway.
 fn is_skill_like(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     !matches!(

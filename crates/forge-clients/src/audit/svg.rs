@@ -1,5 +1,5 @@
-//! An audit as a picture: what each view loads, as bars with the limits drawn
-//! across. One file that needs nothing else, the same bytes everywhere.
+//! Draws an audit as a picture: what each view loads, as bars with the limits
+//! across. One file without dependencies, the same bytes everywhere.
 
 use std::fmt::Write;
 
@@ -8,7 +8,8 @@ use crate::graph::escaped;
 use crate::quote;
 use crate::tokens::thousands;
 
-/// Parts of a bar that are drawn one by one; the others are one part.
+/// Upper bound for parts of a bar that are drawn one by one; the others are one
+/// part.
 const MOST_PARTS: usize = 6;
 
 const LEFT: f64 = 128.0;
@@ -16,7 +17,7 @@ const WIDTH: f64 = 560.0;
 const ROW: f64 = 44.0;
 const TOP: f64 = 64.0;
 
-/// From the heaviest part to the lightest; the last one is the rest.
+/// Colours from the heaviest part to the lightest; the last one is the rest.
 const COLOURS: [&str; 7] = [
     "#2f5d62", "#5e8b7e", "#a7c4a0", "#d9b26f", "#c9774b", "#8c4a4a", "#9aa3a7",
 ];
@@ -29,6 +30,7 @@ pub fn svg(reports: &[Report]) -> String {
     let limits = first.total_limits;
     let loaded = |report: &Report| own(report).map(|item| item.judged).sum::<usize>();
     let most = reports.iter().map(loaded).max().unwrap_or(0);
+    // Leaves room behind the longest bar and the critical limit.
     let scale = WIDTH / (most.max(limits.critical) as f64 * 1.08).max(1.0);
     let bottom = TOP + ROW * reports.len() as f64;
     let mut out = String::new();
@@ -72,7 +74,7 @@ pub fn svg(reports: &[Report]) -> String {
     out
 }
 
-/// What the project itself brings, the heaviest first.
+/// Returns the project's own files that cost something.
 fn own(report: &Report) -> impl Iterator<Item = &Item> {
     report
         .items
@@ -105,6 +107,7 @@ fn bar(out: &mut String, report: &Report, y: f64, scale: f64) {
     let mut x = LEFT;
     let mut sum = 0;
     for ((path, tokens), colour) in parts.iter().zip(COLOURS) {
+        // At least half a unit wide, so that a small part stays visible.
         let width = *tokens as f64 * scale;
         let _ = writeln!(
             out,

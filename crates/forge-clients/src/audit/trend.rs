@@ -1,5 +1,5 @@
-//! What agents would have loaded at earlier commits: the weight of memory over
-//! time. It asks git and reads nothing of the work tree.
+//! Computes what agents would have loaded at earlier commits: the weight of
+//! memory over time. It asks git and reads nothing of the work tree.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use crate::tokens::{Tokenizer, count_tokens};
 use crate::workspace::{Error, RelPath, Role, Workspace, git, role_by_path};
 
-/// One commit.
+/// Cost at one commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Point {
     pub commit: String,
@@ -21,14 +21,14 @@ pub struct Point {
     pub documents: usize,
 }
 
-/// Commits that are looked through for `most` points.
+/// Upper bound for the commits that points are chosen from.
 const REACH: usize = 2_000;
-/// A file that is longer counts as its beginning, as in every other count of
-/// what nobody reads whole.
+/// Upper bound for the bytes of a file that are counted; a longer file counts
+/// as its beginning.
 const LONGEST: usize = 1_000_000;
 
-/// At most so many commits of the last 2,000, oldest first, evenly apart and
-/// the newest among them; and how many there were.
+/// Returns at most `most` commits of the last 2,000, oldest first, evenly apart
+/// and the newest among them, and the number of commits.
 pub fn trend(
     workspace: &Workspace,
     tokenizer: Tokenizer,
@@ -77,7 +77,7 @@ pub fn trend(
     Ok((points, commits.len()))
 }
 
-/// `most` of them, the first and the last included.
+/// Returns `most` elements evenly apart, the first and the last included.
 fn spread<T>(all: &[T], most: usize) -> impl Iterator<Item = &T> {
     let count = all.len().min(most.max(1));
     (0..count).map(move |index| match count {

@@ -1,6 +1,6 @@
-//! Which client calls, and in which shape it wants its answer.
+//! Detects which client calls, and writes the answer in its form.
 //!
-//! The payload tells, because a client started from another's shell inherits
+//! The payload decides, because a client started from another's shell inherits
 //! its environment; the environment decides only where the payload does not.
 
 use crate::client::Client;
@@ -12,13 +12,14 @@ use super::payload::Payload;
 
 /// Returns the client that calls, or none where nothing is recognised.
 pub fn detect_client(payload: &Payload, in_claude: bool, in_gemini: bool) -> Option<Client> {
+    // Only Copilot calls a fresh start `new`.
     let start_by_copilot = payload.text(&["source"]) == Some("new");
     let own_name = payload.text(&["hook_event_name"]).unwrap_or_default();
     if payload.has("conversation_id") || payload.has("cursor_version") {
         return Some(Client::Cursor);
     }
-    // It also runs the hooks of Claude Code's file, and then speaks almost
-    // like Claude Code; Gemini has a time as well, but words of its own.
+    // Copilot also runs the hooks of Claude Code's file, and then speaks almost
+    // like Claude Code; Gemini has a time as well, but names of its own.
     let claudes_word = matches!(
         own_name,
         "UserPromptSubmit" | "Stop" | "PreCompact" | "SubagentStart" | "SubagentStop"
@@ -46,11 +47,12 @@ pub fn detect_client(payload: &Payload, in_claude: bool, in_gemini: bool) -> Opt
     }
 }
 
-/// Returns the answer to print. Codex rejects keys that an event does not have, so
-/// nothing is ever sent twice in two shapes. Claude Code rejects context
-/// before a compaction, and shows the rejection to the user and the model.
-/// A client that is not recognised, and our own plugin in OpenCode, read the
-/// form that most clients have.
+/// Returns the answer to print.
+///
+/// Codex rejects keys that an event does not have, so nothing is ever sent in
+/// two shapes. Claude Code rejects context before a compaction, and shows the
+/// rejection to the user and the model. A client that is not recognised, and
+/// our own plugin in OpenCode, read the form that most clients have.
 pub fn write_reply(
     client: Option<Client>,
     event: Event,
@@ -60,9 +62,10 @@ pub fn write_reply(
     let Some(text) = context else {
         return "{}".to_owned();
     };
-    // Whatever it was made of, the agent sees what it holds.
+    // Hidden characters are written out: the text may come from files, and the
+    // agent should see what it holds.
     let text = &*hidden::shown(text);
-    // The client's own word for the event, where it said one.
+    // The client's own name for the event, if it sent one.
     let name = payload
         .text(&["hook_event_name"])
         .filter(|_| !matches!(client, None | Some(Client::OpenCode)))
@@ -83,7 +86,7 @@ pub fn write_reply(
     answer.to_string()
 }
 
-/// Returns whether text at the end of a turn makes this client continue
+/// Returns `true` if text at the end of a turn makes this client continue
 /// instead of stopping. A reminder is not worth that.
 pub fn continues_after_stop_output(client: Option<Client>) -> bool {
     client == Some(Client::Claude)

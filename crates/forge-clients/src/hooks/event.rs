@@ -1,4 +1,4 @@
-//! The events of a session, under the names that clients have for them.
+//! Defines the events of a session, under the names that clients have for them.
 
 /// An event of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl Event {
         }
     }
 
-    /// Returns whether clients with strict schemas take context for it.
+    /// Returns `true` if clients with strict schemas take context for it.
     pub fn carries_context(self) -> bool {
         matches!(
             self,

@@ -1,20 +1,20 @@
-//! The JSON that a client sends. Nothing in it is required, and nothing about
-//! it is believed: it may be empty, huge, cut off, not UTF-8, or never end.
+//! Parses the JSON that a client sends. Nothing in it is required and nothing
+//! is trusted: it may be empty, huge, truncated, not UTF-8, or never end.
 
 use serde_json::Value;
 
 use super::event::Event;
 
-/// What a client sent, as far as it could be read.
+/// Payload of a client, as far as it could be read.
 #[derive(Debug, Default)]
 pub struct Payload {
     fields: serde_json::Map<String, Value>,
-    /// What was wrong with the input, where it was not a JSON object.
+    /// Reason why the input was not a JSON object.
     pub garbled: Option<&'static str>,
 }
 
 impl Payload {
-    /// Reads the bytes that came, whatever they are.
+    /// Parses any bytes.
     pub fn parse(bytes: &[u8]) -> Payload {
         let text = String::from_utf8_lossy(bytes);
         let text = text.trim_start_matches('\u{feff}').trim();
@@ -36,7 +36,8 @@ impl Payload {
         }
     }
 
-    /// Returns a field as text, under any of its names; empty counts as absent.
+    /// Returns a field as text, under any of its names; an empty one counts as
+    /// absent.
     pub fn text(&self, names: &[&str]) -> Option<&str> {
         names
             .iter()
@@ -44,12 +45,12 @@ impl Payload {
             .filter(|text| !text.is_empty())
     }
 
-    /// Returns whether a field is `true`.
+    /// Returns `true` if a field is `true`.
     pub fn flag(&self, name: &str) -> bool {
         self.fields.get(name).and_then(Value::as_bool) == Some(true)
     }
 
-    /// Returns whether there is a field of this name.
+    /// Returns `true` if there is a field of this name.
     pub fn has(&self, name: &str) -> bool {
         self.fields.contains_key(name)
     }
@@ -60,17 +61,20 @@ impl Payload {
     }
 }
 
-/// Returns whether the bytes are a whole JSON value, so that nothing has to be
-/// waited for.
+/// Returns `true` if the bytes are a whole JSON value, so that the reader need
+/// not wait for more.
 pub fn is_whole_json(bytes: &[u8]) -> bool {
+    // Most pieces of a long input do not end in a brace; parsing each of them
+    // would take quadratic time.
     let may_end = bytes.trim_ascii_end().ends_with(b"}");
     may_end && serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok()
 }
 
-/// Text fields of the outermost object of a JSON text that does not parse,
-/// such as one that was cut off. What lies deeper is somebody else's: a tool's
+/// Extracts text fields of the outermost object from JSON that does not parse,
+/// such as a truncated one. Fields of inner objects belong to others: a tool's
 /// input has a `cwd` too.
 fn salvage(text: &str) -> serde_json::Map<String, Value> {
+    // Only fields that we read; others, such as the prompt, can be long.
     const WANTED: [&str; 12] = [
         "hook_event_name",
         "session_id",

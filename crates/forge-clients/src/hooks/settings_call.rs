@@ -1,6 +1,7 @@
-//! Whether a client's own settings call us for an event already. A plugin's
-//! hooks run besides those of the settings, and the model would be told twice;
-//! so the plugin's call steps back. Reads a few small files and never fails.
+//! Detects whether a client's own settings already call us for an event. A
+//! plugin's hooks run besides those of the settings, and the model would be
+//! briefed twice; so the plugin's call answers nothing. Reads a few small files
+//! and never fails.
 
 use std::path::{Path, PathBuf};
 
@@ -10,9 +11,9 @@ use crate::workspace::regular::{self, Links};
 use super::payload::Payload;
 use crate::setup::{ClientPlaces, calls_us};
 
-/// Settings are small; something else is at that path.
+/// Upper bound for a settings file; a longer file is something else.
 const MOST_BYTES: u64 = 4 << 20;
-/// No further up from where the session runs.
+/// Upper bound for the folders above the session's that are searched.
 const MOST_FOLDERS: usize = 32;
 
 /// Folders that decide which settings a client reads in a session.
@@ -26,21 +27,23 @@ pub struct SessionFolders<'a> {
     pub places: ClientPlaces<'a>,
 }
 
-/// Returns whether the client's own settings call us for this event.
+/// Returns `true` if the client's own settings call us for this event.
 pub fn answers(client: Option<Client>, payload: &Payload, folders: &SessionFolders<'_>) -> bool {
-    // The client's own word for it, under which its settings have it too.
+    // The client's own name for the event, under which its settings list it
+    // too.
     let Some(event) = payload.text(&["hook_event_name", "hookEventName"]) else {
         return false;
     };
     files(client, payload, folders)
         .iter()
         .filter_map(|file| small_text(file))
-        // Parsing is for files that speak of us.
+        // Parsing takes longer than searching, and most settings do not mention
+        // us.
         .any(|text| text.contains("memory-forge") && calls_us(&text, event))
 }
 
-/// The files of hooks that the client reads in this session, besides those of
-/// plugins.
+/// Returns the files of hooks that the client reads in this session, without
+/// those of plugins.
 fn files(client: Option<Client>, payload: &Payload, folders: &SessionFolders<'_>) -> Vec<PathBuf> {
     let here = payload.text(&["cwd"]).map(Path::new).or(folders.cwd);
     let places = folders.places;
@@ -56,7 +59,7 @@ fn files(client: Option<Client>, payload: &Payload, folders: &SessionFolders<'_>
     };
     let above = here.map(up_to_repository).unwrap_or_default();
     match client {
-        // It reads the folder that it was started in, and no other.
+        // Claude Code reads the folder that it was started in, and no other.
         None | Some(Client::Claude | Client::OpenCode) => {
             let project = folders.claude_project_dir.or(here).map(Path::to_owned);
             let project: Vec<PathBuf> = project.into_iter().collect();
@@ -94,6 +97,7 @@ fn files(client: Option<Client>, payload: &Payload, folders: &SessionFolders<'_>
     files
 }
 
+/// Returns the folders from this one up to the repository's root.
 fn up_to_repository(folder: &Path) -> Vec<PathBuf> {
     let mut folders = Vec::new();
     for folder in folder.ancestors().take(MOST_FOLDERS) {
@@ -102,7 +106,7 @@ fn up_to_repository(folder: &Path) -> Vec<PathBuf> {
             return folders;
         }
     }
-    // Without a repository the folder stands for itself.
+    // Without a repository only the folder itself counts.
     folders.truncate(1);
     folders
 }

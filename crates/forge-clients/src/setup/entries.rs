@@ -1,6 +1,6 @@
-//! Our entries in a client's JSON: finding them, bringing them to what is
-//! wanted, and getting back to the file as it was without them. Entries of
-//! others are never touched.
+//! Finds our entries in a client's JSON, brings them to what is wanted, and
+//! restores the file as it was without them. Entries of others are never
+//! touched.
 
 use serde_json::Value;
 
@@ -10,19 +10,19 @@ use super::json::{self, Broken, Item, Which};
 /// The name of our server in every client.
 pub const SERVER: &str = "memory-forge";
 
-/// What clients call the object that servers are kept in.
+/// Names that clients have for the object of their servers.
 const SERVER_KEYS: [&str; 2] = ["mcpServers", "mcp"];
 
-/// A file before and after, and how that came about.
+/// File without our entries, and whether that is exact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Base {
     /// The file, or none where there was none.
     pub text: Option<String>,
-    /// Whether this is surely what was there before, to the byte.
+    /// Whether the text is surely what was there before, to the byte.
     pub exact: bool,
 }
 
-/// Returns ours in a file, as items that [`json::add_all`] would add again.
+/// Returns our entries of a file, as items that `add_all` would add again.
 pub fn ours(text: &str) -> Result<Vec<Item>, Broken> {
     Ok(find(&json::read(text)?)
         .into_iter()
@@ -30,8 +30,8 @@ pub fn ours(text: &str) -> Result<Vec<Item>, Broken> {
         .collect())
 }
 
-/// Returns the file with exactly these entries of ours. Seeds are added where they
-/// are missing, and only with an entry.
+/// Returns the file with exactly these entries of ours. Seeds are added where
+/// they are missing, and only together with an entry.
 pub fn with(
     current: Option<&str>,
     record: Option<Option<&str>>,
@@ -39,6 +39,7 @@ pub fn with(
     wanted: &[Item],
 ) -> Result<Option<String>, Broken> {
     let there = current.map(ours).transpose()?.unwrap_or_default();
+    // The file stays byte for byte if its entries are right already.
     if same(&there, wanted) {
         return Ok(current.map(str::to_owned));
     }
@@ -49,8 +50,9 @@ pub fn with(
     install(base.as_deref(), seeds, wanted).map(Some)
 }
 
-/// Returns the file as it was before ours came into it. `record` is what is known of
-/// that; it is believed when adding our entries to it gives the file as it is.
+/// Returns the file as it was before our entries were added. `record` is what
+/// is known of that; it is trusted if adding our entries to it gives the file
+/// as it is.
 pub fn without(
     current: Option<&str>,
     record: Option<Option<&str>>,
@@ -69,8 +71,8 @@ pub fn without(
     }
     if found.iter().all(|f| f.inner.is_none()) {
         let as_they_stand: Vec<Item> = found.iter().map(|f| f.item.clone()).collect();
-        // Where an event was there before with an empty list, ours stands at
-        // its place; they went in one after another all the same.
+        // If an event had an empty list before, our entry is at that place in
+        // the file, although entries were added in the order of events.
         let mut as_they_came = as_they_stand.clone();
         as_they_came.sort_by_key(|item| match (&item.name, item.path.last()) {
             (None, Some(event)) => hooks::place_of(event),
@@ -95,8 +97,9 @@ pub fn without(
     })
 }
 
-/// Returns whether these settings run `memory-forge hook` at an event, ours or
-/// somebody's own call of it. What cannot be read runs nothing.
+/// Returns `true` if these settings run `memory-forge hook` at an event, by our
+/// entry or by a call that the user wrote. Settings that cannot be read run
+/// nothing.
 pub fn calls_us(text: &str, event: &str) -> bool {
     let Ok(value) = json::read(text) else {
         return false;
@@ -117,8 +120,8 @@ pub fn calls_us(text: &str, event: &str) -> bool {
     })
 }
 
-/// What the predecessor's scripts have in a file: the events that run them, and
-/// its server.
+/// Returns what the predecessor's scripts have in a file: the events that run
+/// them, and its server.
 pub(super) fn predecessors(text: &str) -> Vec<String> {
     let value = json::read(text).unwrap_or_default();
     let mut names: Vec<String> = find_predecessors(&value)
@@ -129,7 +132,7 @@ pub(super) fn predecessors(text: &str) -> Vec<String> {
     names
 }
 
-/// The file without the entries of the predecessor.
+/// Returns the file without the entries of the predecessor.
 pub(super) fn without_predecessors(text: &str) -> Result<String, Broken> {
     let mut left = text.to_owned();
     // From the last to the first, so that positions stay true.
@@ -144,7 +147,7 @@ fn find_predecessors(value: &Value) -> Vec<Found> {
     let server = value.get(SERVER_KEYS[0]).and_then(|all| all.get("memory"));
     let words = server.map(server_words).unwrap_or_default().join(" ");
     let words = words.replace('\\', "/").to_lowercase();
-    // The name is common; the program tells whose it is.
+    // The name is common; the program shows whose server it is.
     if words.contains("memory-mcp/") || words.contains("memoryforge") {
         found.push(Found {
             item: Item {
@@ -159,7 +162,7 @@ fn find_predecessors(value: &Value) -> Vec<Found> {
     found
 }
 
-/// The programs that our entries in a file call.
+/// Returns the programs that our entries in a file call.
 pub(super) fn programs(text: &str) -> Vec<String> {
     let Ok(value) = json::read(text) else {
         return Vec::new();
@@ -178,7 +181,7 @@ pub(super) fn programs(text: &str) -> Vec<String> {
     programs
 }
 
-/// A server of our name that is not ours.
+/// Returns `true` if a server of our name is not ours.
 pub fn foreign_server(text: &str) -> Result<bool, Broken> {
     let value = json::read(text)?;
     Ok(SERVER_KEYS.iter().any(|key| {
@@ -196,6 +199,7 @@ fn same(a: &[Item], b: &[Item]) -> bool {
     a.len() == b.len() && a.iter().all(|item| b.contains(item))
 }
 
+/// Entry of ours in a file, with its position.
 struct Found {
     item: Item,
     index: usize,
@@ -216,8 +220,8 @@ impl Found {
     }
 }
 
-/// The hooks whose commands are of a kind. A group that has nothing else is
-/// found as a whole.
+/// Finds the hooks whose commands satisfy `is_meant`. A group that has no other
+/// handlers is found as a whole.
 fn find_hooks(value: &Value, is_meant: impl Fn(&str) -> bool) -> Vec<Found> {
     let is_meant = |handler: &Value| command_of(handler).is_some_and(&is_meant);
     let mut found = Vec::new();
@@ -250,7 +254,7 @@ fn find_hooks(value: &Value, is_meant: impl Fn(&str) -> bool) -> Vec<Found> {
     found
 }
 
-/// Everything of ours.
+/// Finds all entries of ours.
 fn find(value: &Value) -> Vec<Found> {
     let mut found = find_hooks(value, hooks::is_ours);
     for key in SERVER_KEYS {
@@ -275,7 +279,8 @@ fn command_of(handler: &Value) -> Option<&str> {
     text("command").or(text("bash"))
 }
 
-/// `memory-forge mcp`, as a word and its arguments or as one list.
+/// Returns the command line of a server, which clients write as a word and its
+/// arguments or as one list.
 fn server_words(server: &Value) -> Vec<&str> {
     match server.get("command") {
         Some(Value::String(program)) => {

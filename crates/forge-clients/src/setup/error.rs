@@ -1,5 +1,5 @@
-//! What connecting clients fails with, and what a person can do about it. A
-//! file that cannot be edited is named with its line, and nothing was changed.
+//! Defines the errors of connecting clients, with advice. A file that cannot be
+//! edited is named with its line, and nothing was changed.
 
 use thiserror::Error;
 
@@ -7,19 +7,21 @@ use super::json::Broken;
 use crate::diagnostic::Diagnostic;
 use crate::workspace;
 
-/// Why clients could not be connected or disconnected.
+/// Reason why clients could not be connected or disconnected.
 #[derive(Debug, Error)]
 pub enum SetupError {
-    /// A file in the home is wanted, and there is no home.
+    /// The request needs a file in the home, and the environment names no home.
     #[error("There is no home directory to look into")]
     NoHome,
-    /// The merge driver is wanted where git does not manage anything.
+    /// The request needs a merge driver, and the workspace is not in a git
+    /// repository.
     #[error("There is no git repository here")]
     NoRepository,
-    /// The path of the running program is not UTF-8.
+    /// The path of the running program is not UTF-8, so JSON cannot hold it.
     #[error("The path of this program cannot be written into JSON")]
     UnwritableProgram,
-    /// A client's file has a syntax that cannot be edited.
+    /// A client's file has a syntax that cannot be edited; the owner of that
+    /// file has to repair it.
     #[error("`{file}` line {}: {}", .broken.line, .broken.what)]
     BrokenFile {
         /// The file as people write it.
@@ -29,10 +31,11 @@ pub enum SetupError {
         /// What to do instead of editing it.
         hint: &'static str,
     },
-    /// A name cannot be a path of the workspace.
+    /// A name cannot be a path of the workspace, which is a defect of ours.
     #[error(transparent)]
     Path(#[from] workspace::PathError),
-    /// A file could not be read or written.
+    /// The file system refused to read or write a file, or the file changed in
+    /// between.
     #[error(transparent)]
     Workspace(#[from] workspace::Error),
 }

@@ -1,6 +1,6 @@
-//! What is there already: clients, what `setup` installed for them, and other
-//! tools that remember. It only looks, and what it cannot read it takes as not
-//! there.
+//! Detects what is there already: clients, what `setup` installed for them, and
+//! other tools that remember. It only looks, and treats what it cannot read as
+//! missing.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use super::{
     Client, ClientPlaces, Place, Scope, Surroundings, entries, json, plan, plugin, stub, toml,
 };
 
-/// What is installed for a client in a scope.
+/// Installation for a client in a scope.
 #[derive(Clone, Debug, Default)]
 pub struct Presence {
     /// Events by our names, in our order.
@@ -35,14 +35,14 @@ impl Presence {
     }
 }
 
-/// Another memory that may be at work.
+/// Another memory tool that may be at work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Other {
-    /// Its name.
+    /// File or setting by which it was recognised.
     pub system: &'static str,
     /// The file or the setting that it was recognised by.
     pub evidence: String,
-    /// What to expect of both at once.
+    /// Expectation for both tools at once.
     pub note: &'static str,
 }
 
@@ -135,19 +135,19 @@ pub fn presence(around: &Surroundings<'_>, client: Client, scope: Scope) -> Pres
     presence
 }
 
-/// A program that a client is to call and that is not there. Its hooks keep
-/// silent then, by design, and nothing is remembered.
+/// Program that a client is to call and that is missing. Its hooks stay silent
+/// then, by design, and nothing is remembered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
     /// The client whose settings call it.
     pub client: Client,
     /// The file that names it.
     pub file: String,
-    /// A path, or a name that is not on the `PATH`.
+    /// Path, or name that is not on the `PATH`.
     pub program: String,
 }
 
-/// Looks for every program that our entries in clients' files call.
+/// Finds missing programs that our entries in clients' files call.
 pub fn missing_programs(around: &Surroundings<'_>) -> Vec<Missing> {
     let mut missing: Vec<Missing> = Vec::new();
     for client in Client::ALL {
@@ -185,7 +185,8 @@ fn is_there(places: ClientPlaces<'_>, program: &str) -> bool {
     }
 }
 
-/// Returns what people must do themselves before a client runs anything.
+/// Returns steps that people must take themselves before a client runs
+/// anything.
 pub fn advice(client: Client, scope: Scope) -> impl Iterator<Item = &'static str> {
     let advice = match (client, scope) {
         (Client::Claude, Scope::Project) => Some(
@@ -217,8 +218,7 @@ pub fn advice(client: Client, scope: Scope) -> impl Iterator<Item = &'static str
     advice.into_iter()
 }
 
-/// Finds other memories in the project or the home, with what to expect of both at
-/// once.
+/// Finds other memory tools in the project or the home.
 pub fn others(around: &Surroundings<'_>) -> Vec<Other> {
     let mut found = Vec::new();
     let root = around.workspace.root();
@@ -289,7 +289,7 @@ pub fn others(around: &Surroundings<'_>) -> Vec<Other> {
     found
 }
 
-/// Tools that a client's settings name in servers, hooks or plugins.
+/// Returns tools that a client's settings name in servers, hooks or plugins.
 fn mentions(text: &str) -> Vec<(&'static str, String)> {
     const TOOLS: [(&str, &str); 11] = [
         ("claude-mem", "claude-mem"),
@@ -329,7 +329,7 @@ fn mentions(text: &str) -> Vec<(&'static str, String)> {
     found
 }
 
-/// Every key and every text below a value.
+/// Collects every key and every text below a value.
 fn strings(value: &Value, words: &mut Vec<String>) {
     match value {
         Value::String(text) => words.push(text.clone()),
@@ -344,8 +344,8 @@ fn strings(value: &Value, words: &mut Vec<String>) {
     }
 }
 
-/// Whether a file speaks of us at all. One that does not is none of our
-/// business, be it broken or behind a link.
+/// Returns `true` if a file mentions us at all. One that does not is left
+/// alone, even if it is broken or behind a link.
 pub(super) fn names_us(around: &Surroundings<'_>, place: &Place) -> bool {
     let bytes = look(around, place).unwrap_or_default();
     bytes.windows(NAME.len()).any(|part| part == NAME)
@@ -353,13 +353,15 @@ pub(super) fn names_us(around: &Surroundings<'_>, place: &Place) -> bool {
 
 const NAME: &[u8] = b"memory-forge";
 
-/// A file's text for looking at only: what cannot be read is not there.
+/// Returns a file's text for inspection only; an unreadable file counts as
+/// missing.
 pub(super) fn peek(around: &Surroundings<'_>, place: &Place) -> Option<String> {
     String::from_utf8(look(around, place)?).ok()
 }
 
-/// The bytes of a file for looking at only. Links in the home are a person's
-/// own arrangement and are followed; those of a project stay inside it.
+/// Returns the bytes of a file for inspection only. Links in the home are the
+/// user's own arrangement and are followed; those of a project must stay inside
+/// it.
 fn look(around: &Surroundings<'_>, place: &Place) -> Option<Vec<u8>> {
     match place {
         Place::Project(path) => around.workspace.read_at_most(path, MAX_PROJECT_BYTES).ok(),
@@ -367,5 +369,5 @@ fn look(around: &Surroundings<'_>, place: &Place) -> Option<Vec<u8>> {
     }
 }
 
-/// A project's settings and instructions are shorter.
+/// Upper bound for a project's settings and instructions.
 const MAX_PROJECT_BYTES: u64 = 1 << 20;

@@ -1,5 +1,5 @@
-//! What `setup --git` wires: lines in `.gitattributes` that name our merge
-//! driver, and the setting of this clone that says what to call for it. A clone
+//! Wires our merge driver for `setup --git`: lines in `.gitattributes` that
+//! name it, and the setting of this clone that holds its command. A clone
 //! without that setting merges as git always does.
 
 use std::ops::Range;
@@ -16,7 +16,7 @@ pub(super) const ATTRIBUTES: &str = ".gitattributes";
 const BEGIN: &str = "# memory-forge:begin";
 const END: &str = "# memory-forge:end";
 
-/// A setting of the clone: what it is and what it shall be.
+/// Change of the driver's setting in this clone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
     /// The command that git calls today.
@@ -25,7 +25,7 @@ pub struct Setting {
     pub after: Option<String>,
 }
 
-/// How this clone and its files stand to the driver.
+/// State of the driver in the files and in this clone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wiring {
     /// Nothing names the driver.
@@ -47,8 +47,9 @@ impl Wiring {
     }
 }
 
-/// Looks without changing anything. Git is started only where the files name
-/// the driver.
+/// Returns the state of the driver without changing anything. Git is started
+/// only if the files name the driver, since that takes longer than reading a
+/// file.
 pub fn wiring(workspace: &Workspace) -> Wiring {
     let named = teams::names_driver(workspace);
     match named.then(|| git::driver(workspace.root())) {
@@ -58,7 +59,7 @@ pub fn wiring(workspace: &Workspace) -> Wiring {
     }
 }
 
-/// Returns whether our lines are in `.gitattributes`.
+/// Returns `true` if our lines are in `.gitattributes`.
 pub fn is_in(text: &str) -> bool {
     block(text).is_some()
 }
@@ -87,7 +88,8 @@ pub fn with(current: Option<&str>) -> String {
     }
 }
 
-/// Returns the same without our lines; none where the file was made for them.
+/// Returns `.gitattributes` without our lines; `None` if the file was created
+/// for them.
 pub fn without(text: &str) -> Option<String> {
     match block(text) {
         Some(span) => cut_out(text, span),
@@ -95,7 +97,8 @@ pub fn without(text: &str) -> Option<String> {
     }
 }
 
-/// Whole lines alone are markers; a block without an end is nobody's to remove.
+/// Returns the span of our lines. Only whole lines count as markers; a block
+/// without an end is not removed, since it may hold lines of others.
 fn block(text: &str) -> Option<Range<usize>> {
     let mut at = 0;
     let mut start = None;
@@ -110,11 +113,14 @@ fn block(text: &str) -> Option<Range<usize>> {
     None
 }
 
-/// Returns the line that git hands to a shell. Where the program is missing, too old
-/// or broken, git's own merge does it: the file must never end as one side.
+/// Returns the line that git hands to a shell. If the program is missing, too
+/// old or broken, git's own merge does the work: the file must never end as one
+/// side alone.
 pub fn driver(program: &Program) -> String {
     // Git replaces what follows a percent sign.
     let program = program.in_shell().replace('%', "%%");
+    // Exit code 1 is a merge with conflicts, which git understands; any higher
+    // code means that our driver did not merge.
     format!(
         "{program} merge %O %A %B %P; s=$?; \
          if [ $s -gt 1 ]; then git merge-file -q -L ours -L base -L theirs %A %O %B; s=$?; fi; \

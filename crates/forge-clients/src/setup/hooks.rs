@@ -1,6 +1,6 @@
-//! Which events each client reports, in which shape, and the command that they
-//! run. It must never write a command that blocks a session when the program is
-//! gone: the shell looks first, and leaves with 0.
+//! Defines which events each client reports, in which shape, and the command
+//! that they run. It must never write a command that blocks a session when the
+//! program is missing: the shell checks first, and exits with 0.
 
 use serde_json::{Map, Value, json};
 
@@ -32,7 +32,7 @@ impl HookSet {
         }
     }
 
-    /// Returns what the word stands for, for a list of possible values.
+    /// Returns the meaning, for a list of possible values.
     pub fn about(self) -> &'static str {
         match self {
             HookSet::Default => "Start, prompt, compaction, stop and end of a session",
@@ -42,13 +42,13 @@ impl HookSet {
     }
 }
 
-/// An event by our name for it, which is Claude Code's.
+/// Event by our name for it, which is Claude Code's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     /// The name, which is Claude Code's.
     pub name: &'static str,
     seconds: u64,
-    /// Whether `--hooks default` has it.
+    /// Whether `--hooks default` includes it.
     default: bool,
     /// What it costs the model, in tokens.
     pub cost: &'static str,
@@ -96,7 +96,7 @@ const fn event(name: &'static str, seconds: u64, default: bool, cost: &'static s
     }
 }
 
-/// Returns what the client calls an event, if it has it.
+/// Returns the client's name for an event, or `None` if it has no such event.
 pub fn name_in(client: Client, event: &Event) -> Option<&'static str> {
     let name = event.name;
     match client {
@@ -109,8 +109,8 @@ pub fn name_in(client: Client, event: &Event) -> Option<&'static str> {
             "Stop" => Some("AfterAgent"),
             _ => None,
         },
-        // In these words, not in its own camel case, it also says on standard
-        // input which event it is.
+        // Copilot sends the event's name on standard input only for hooks in
+        // these names, not in its own camel case.
         Client::Copilot => match name {
             "PostCompact" | "TaskCompleted" => None,
             _ => Some(name),
@@ -125,7 +125,7 @@ pub fn name_in(client: Client, event: &Event) -> Option<&'static str> {
             "SubagentStop" => Some("subagentStop"),
             _ => None,
         },
-        // Through the plugin, which calls them by our names.
+        // OpenCode's plugin calls them by our names.
         Client::OpenCode => match name {
             "SessionStart" | "PreCompact" | "Stop" | "SessionEnd" => Some(name),
             _ => None,
@@ -133,8 +133,8 @@ pub fn name_in(client: Client, event: &Event) -> Option<&'static str> {
     }
 }
 
-/// The place of an event in the order in which [`items`] gives them, by any
-/// client's name for it.
+/// Returns the position of an event in the order of `EVENTS`, by any client's
+/// name for it.
 pub(super) fn place_of(name: &str) -> usize {
     let is_called = |event: &Event| {
         let mut clients = Client::ALL.iter();
@@ -143,7 +143,7 @@ pub(super) fn place_of(name: &str) -> usize {
     EVENTS.iter().position(is_called).unwrap_or(EVENTS.len())
 }
 
-/// Returns the events that a set stands for in a client.
+/// Returns the events of a set that a client has.
 pub fn events_of(client: Client, set: HookSet) -> Vec<&'static Event> {
     EVENTS
         .iter()
@@ -156,7 +156,7 @@ pub fn events_of(client: Client, set: HookSet) -> Vec<&'static Event> {
         .collect()
 }
 
-/// How the program is called.
+/// Way to call the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Program {
     /// Whichever the `PATH` finds.
@@ -174,7 +174,7 @@ impl Program {
         }
     }
 
-    /// Returns it as a shell reads it.
+    /// Returns it as a word for a shell.
     pub fn in_shell(&self) -> String {
         match self {
             Program::OnPath => NAME.to_owned(),
@@ -184,10 +184,12 @@ impl Program {
 }
 
 const NAME: &str = "memory-forge";
+/// Check in front of the command: a shell without the program exits with 0.
 const LOOK: &str = "command -v memory-forge >/dev/null 2>&1 || exit 0; ";
 
-/// The shell command of a client's hooks. The event comes on standard input.
-/// Claude Code's file is read by other clients too, so it names none.
+/// Returns the shell command of a client's hooks, which get the event on
+/// standard input. Other clients read Claude Code's file too, so its command
+/// names no client.
 pub(super) fn command(client: Client, program: &Program) -> String {
     let client = match client {
         Client::Claude => String::new(),
@@ -214,21 +216,21 @@ const SCRIPTS: [&str; 8] = [
     "task-completed",
 ];
 
-/// Whether a command runs one of those scripts, by a relative path or, where
-/// they were installed for all projects, by an absolute one.
+/// Returns `true` if a command runs one of those scripts, by a relative path
+/// or, where they were installed for all projects, by an absolute one.
 pub(super) fn is_predecessors(command: &str) -> bool {
     let command = command.replace('\\', "/");
     let runs = |name: &str, end: &str| command.contains(&format!("scripts/hooks/{name}.{end}"));
     (SCRIPTS.iter()).any(|name| runs(name, "js") || runs(name, "sh"))
 }
 
-/// Whether a command is one that `setup` writes, in any of its forms. One
-/// that does more than that is somebody's own.
+/// Returns `true` for a command that `setup` writes, in any of its forms. A
+/// command that does more belongs to the user.
 pub(super) fn is_ours(command: &str) -> bool {
     program_of(command).is_some()
 }
 
-/// The program that a command of ours calls: a name, or a path.
+/// Returns the program that a command of ours calls: a name, or a path.
 pub(super) fn program_of(command: &str) -> Option<String> {
     let mut rest = command.trim();
     if let Some(after) = rest.strip_prefix(LOOK) {
@@ -250,7 +252,7 @@ pub(super) fn program_of(command: &str) -> Option<String> {
     ours.then_some(program)
 }
 
-/// Returns what a client's hooks file gets for a set of hooks.
+/// Returns the entries of a client's hooks file for a set of hooks.
 pub fn items(client: Client, set: HookSet, program: &Program) -> Vec<Item> {
     let command = command(client, program);
     events_of(client, set)
@@ -266,7 +268,7 @@ pub fn items(client: Client, set: HookSet, program: &Program) -> Vec<Item> {
         .collect()
 }
 
-/// Returns what a hooks file must hold besides hooks.
+/// Returns the entries that a hooks file needs besides hooks.
 pub fn seeds(client: Client) -> Vec<Item> {
     let version = || Item {
         path: Vec::new(),
@@ -290,7 +292,8 @@ fn handler(client: Client, event: &Event, command: &str) -> Value {
             )
         }
         Client::Codex => {
-            // Codex allows a second at the end of a session, whatever is asked.
+            // Codex allows a second at the end of a session, whatever the entry
+            // requests.
             let seconds = if event.name == "SessionEnd" {
                 1
             } else {
@@ -302,7 +305,7 @@ fn handler(client: Client, event: &Event, command: &str) -> Value {
                 json!({"type": "command", "command": command, "timeout": seconds}),
             )
         }
-        // Its matchers for sessions are compared as a whole, so there is none.
+        // Gemini compares matchers of sessions as a whole, so there is none.
         Client::Gemini => json!({"hooks": [{
             "name": NAME,
             "type": "command",
@@ -321,6 +324,7 @@ fn handler(client: Client, event: &Event, command: &str) -> Value {
 
 fn group(event: &Event, sources: &str, handler: Value) -> Value {
     let mut group = Map::new();
+    // Other events have no sources to match.
     if event.name == "SessionStart" {
         group.insert("matcher".to_owned(), sources.into());
     }
@@ -328,8 +332,9 @@ fn group(event: &Event, sources: &str, handler: Value) -> Value {
     Value::Object(group)
 }
 
-/// The same for a shell that has no `command -v`.
+/// Returns the command for PowerShell, which has no `command -v`.
 fn powershell(command: &str) -> String {
+    // The check is for a POSIX shell; PowerShell has its own.
     let call = command.split_once("; ").map_or(command, |(_, call)| call);
     match call.strip_prefix(NAME) {
         Some(arguments) => format!(
@@ -345,12 +350,12 @@ fn powershell(command: &str) -> String {
     }
 }
 
-/// A word that a POSIX shell takes as it is.
+/// Quotes a word for a POSIX shell.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// The first word of a command and the rest, undoing [`quoted`].
+/// Returns the first word of a command and the rest, undoing the quotes.
 fn word(text: &str) -> Option<(String, &str)> {
     let mut value = String::new();
     let mut rest = text;

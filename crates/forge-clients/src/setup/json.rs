@@ -1,6 +1,6 @@
-//! Adds entries to JSON that people keep by hand, and takes them out again.
-//! Every byte that is not part of an entry stays: comments, order, trailing
-//! commas, line ends, a BOM. It never formats what it did not write.
+//! Adds entries to JSON that people keep by hand, and removes them again. Every
+//! byte that is not part of an entry stays: comments, order, trailing commas,
+//! line ends, a BOM. It never formats what it did not write.
 //!
 //! The places come from the ranges of a parse; the edit itself is an insertion
 //! of text. A tree that prints itself was tried and tidies blank lines away.
@@ -13,26 +13,26 @@ use jsonc_parser::tokens::{Token, TokenAndRange};
 use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, parse_to_ast};
 use serde_json::Value;
 
-/// Something to add: an element of the array at `path`, or, with a name, a
-/// property of the object there. What is missing on the way is created.
+/// Entry to add: an element of the array at `path`, or, with a name, a property
+/// of the object there. Missing containers are created.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Item {
     /// The keys that lead to the container.
     pub path: Vec<String>,
     /// The key of a property; none for an element of an array.
     pub name: Option<String>,
-    /// What is added.
+    /// The value of the entry.
     pub value: Value,
 }
 
-/// Which item of a container.
+/// Selector of an item of a container.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Which<'a> {
     Element(usize),
     Property(&'a str),
 }
 
-/// Why a file cannot be edited, and where.
+/// Reason why a file cannot be edited, with the line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Broken {
     /// The line, counted from one.
@@ -41,7 +41,8 @@ pub struct Broken {
     pub what: String,
 }
 
-/// Returns the value of the text. Text without a value says `{}`, as clients have it.
+/// Returns the value of a text. An empty text counts as `{}`, as clients treat
+/// it.
 pub fn read(text: &str) -> Result<Value, Broken> {
     let text = text.strip_prefix(BOM).unwrap_or(text);
     if text.trim().is_empty() {
@@ -50,7 +51,7 @@ pub fn read(text: &str) -> Result<Value, Broken> {
     Ok(parse(text)?.value.into())
 }
 
-/// The text with all items in it. A property that is there already stays.
+/// Returns the text with all items in it. A property that exists already stays.
 pub(super) fn add_all(text: &str, items: &[Item]) -> Result<String, Broken> {
     let (bom, body) = split_bom(text);
     let mut body = if body.trim().is_empty() {
@@ -64,16 +65,16 @@ pub(super) fn add_all(text: &str, items: &[Item]) -> Result<String, Broken> {
     Ok(format!("{bom}{body}"))
 }
 
-/// The text without one item. Containers below the root that nothing is left
-/// in go with it.
+/// Returns the text without one item. Containers below the root that become
+/// empty are removed too.
 pub(super) fn remove(text: &str, path: &[&str], which: Which<'_>) -> Result<String, Broken> {
     let (bom, body) = split_bom(text);
     let body = remove_from(body, path, which)?;
     Ok(format!("{bom}{body}"))
 }
 
-/// The text without one element of the array `key` in an element of the array
-/// at `path`.
+/// Returns the text without one element of the array `key` in an element of the
+/// array at `path`.
 pub(super) fn remove_inner(
     text: &str,
     path: &[&str],
@@ -118,6 +119,7 @@ fn split_bom(text: &str) -> (&str, &str) {
     })
 }
 
+/// Text with its parsed value and tokens.
 struct Parsed<'a> {
     text: &'a str,
     value: Node<'a>,
@@ -129,8 +131,8 @@ fn parse(text: &str) -> Result<Parsed<'_>, Broken> {
         comments: CommentCollectionStrategy::AsTokens,
         tokens: true,
     };
-    // Comments and trailing commas are what clients put up with; the rest of
-    // JSON5 would be accepted here and then break the client.
+    // Clients accept comments and trailing commas; the rest of JSON5 would be
+    // accepted here and then break the client.
     let options = ParseOptions {
         allow_comments: true,
         allow_trailing_commas: true,
@@ -160,9 +162,9 @@ fn parse(text: &str) -> Result<Parsed<'_>, Broken> {
     })
 }
 
-/// An object or array as far as editing needs it.
+/// Spans of an object or array, as far as editing needs them.
 struct Container {
-    /// Brackets included.
+    /// The span with its brackets.
     range: Range<usize>,
     items: Vec<Range<usize>>,
 }
@@ -186,8 +188,8 @@ impl<'a> Parsed<'a> {
         Ok(object)
     }
 
-    /// The value of a key. A key that is there twice has no clear meaning, and
-    /// clients differ on it.
+    /// Returns the value of a key. Fails for a key that appears twice, whose
+    /// meaning differs between clients.
     fn get<'n>(&self, object: &'n Object<'a>, key: &str) -> Result<Option<&'n Node<'a>>, Broken> {
         let mut found = object.properties.iter().filter(|p| p.name.as_str() == key);
         let first = found.next();
@@ -215,7 +217,7 @@ impl<'a> Parsed<'a> {
         }
     }
 
-    /// The first token from `offset` on that is not a comment.
+    /// Returns the first token from `offset` on that is not a comment.
     fn token_after(&self, offset: usize) -> Option<&TokenAndRange<'a>> {
         let at = self.tokens.partition_point(|t| t.range.start < offset);
         self.tokens[at..].iter().find(|t| !is_comment(&t.token))
@@ -226,7 +228,7 @@ impl<'a> Parsed<'a> {
         (token.token == Token::Comma).then_some(token.range.start..token.range.end)
     }
 
-    /// The end of the comments that follow on the same line.
+    /// Returns the end of the comments that follow on the same line.
     fn after_comments(&self, mut offset: usize) -> usize {
         let at = self.tokens.partition_point(|t| t.range.start < offset);
         for token in &self.tokens[at..] {
@@ -247,7 +249,7 @@ impl<'a> Parsed<'a> {
         }
     }
 
-    /// The white space at the beginning of the line that `offset` is on.
+    /// Returns the white space at the beginning of the line of `offset`.
     fn indent_of(&self, offset: usize) -> &'a str {
         let start = self.text[..offset].rfind('\n').map_or(0, |at| at + 1);
         let line = &self.text[start..];
@@ -259,7 +261,7 @@ impl<'a> Parsed<'a> {
         before.ends_with('\n')
     }
 
-    /// One step of indentation, as the file has it.
+    /// Returns one step of indentation, as the file has it.
     fn unit(&self) -> &'a str {
         let root = self.container(&self.value);
         match root.items.first() {
@@ -278,6 +280,8 @@ fn is_comment(token: &Token<'_>) -> bool {
     matches!(token, Token::CommentLine(_) | Token::CommentBlock(_))
 }
 
+/// Adds one item. Parses again each time, since the spans of an edited text are
+/// no longer valid.
 fn add(text: &str, item: &Item) -> Result<String, Broken> {
     let parsed = parse(text)?;
     let mut node = &parsed.value;
@@ -306,7 +310,7 @@ fn add(text: &str, item: &Item) -> Result<String, Broken> {
     Ok(insert(&parsed, node, item.name.as_deref(), &item.value))
 }
 
-/// The item with the containers that it still needs around it.
+/// Wraps an item in the containers that are still missing.
 fn nested(path: &[String], item: &Item) -> Value {
     let inner = match &item.name {
         Some(name) => object_of(name, item.value.clone()),
@@ -321,7 +325,7 @@ fn object_of(key: &str, value: Value) -> Value {
     Value::Object([(key.to_owned(), value)].into_iter().collect())
 }
 
-/// Puts an item behind the last one.
+/// Inserts an item behind the last one.
 fn insert(parsed: &Parsed<'_>, node: &Node<'_>, name: Option<&str>, value: &Value) -> String {
     let (text, newline, unit) = (parsed.text, parsed.newline(), parsed.unit());
     let Container { range, items } = parsed.container(node);
@@ -333,7 +337,7 @@ fn insert(parsed: &Parsed<'_>, node: &Node<'_>, name: Option<&str>, value: &Valu
     };
     let mut result = text.to_owned();
     let Some(last) = items.last() else {
-        // Behind comments, if there are any: they were there first.
+        // Behind comments, if there are any, which were there first.
         let inside = range.start + 1..range.end - 1;
         let comment = parsed.tokens.iter().rfind(|t| {
             is_comment(&t.token) && t.range.start >= inside.start && t.range.end <= inside.end
@@ -354,6 +358,7 @@ fn insert(parsed: &Parsed<'_>, node: &Node<'_>, name: Option<&str>, value: &Valu
         return result;
     };
     let comma = parsed.comma_after(last.end);
+    // A comment on the same line belongs to the last item.
     let at = parsed.after_comments(comma.as_ref().map_or(last.end, |comma| comma.end));
     let mut new = if one_line {
         format!(" {}", render(&Style::OneLine))
@@ -373,6 +378,7 @@ fn insert(parsed: &Parsed<'_>, node: &Node<'_>, name: Option<&str>, value: &Valu
     if comma.is_some() {
         new.push(',');
     }
+    // The later place first, so that the earlier offset stays valid.
     result.insert_str(at, &new);
     if comma.is_none() {
         result.insert(last.end, ',');
@@ -402,7 +408,8 @@ fn remove_from(text: &str, path: &[&str], which: Which<'_>) -> Result<String, Br
     let Some(item) = index.and_then(|index| container.items.get(index)) else {
         return Ok(text.to_owned());
     };
-    // Somebody's comment keeps an empty container.
+    // A comment in an otherwise empty container belongs to its author and keeps
+    // it.
     let has_comments = parsed.tokens.iter().any(|t| {
         is_comment(&t.token)
             && t.range.start > container.range.start
@@ -415,7 +422,7 @@ fn remove_from(text: &str, path: &[&str], which: Which<'_>) -> Result<String, Br
     Ok(cut(&parsed, &container, item))
 }
 
-/// Takes an item out with the comma and the white space that came with it.
+/// Removes an item with the comma and the white space that came with it.
 fn cut(parsed: &Parsed<'_>, container: &Container, item: &Range<usize>) -> String {
     let text = parsed.text;
     let before = text[..item.start].trim_end().len();
@@ -436,6 +443,7 @@ fn cut(parsed: &Parsed<'_>, container: &Container, item: &Range<usize>) -> Strin
         .iter()
         .rfind(|other| other.end <= item.start);
     if let Some(previous) = previous {
+        // The later range first, so that the earlier offset stays valid.
         result.replace_range(before..item.end, "");
         if let Some(comma) = parsed.comma_after(previous.end) {
             result.replace_range(comma, "");
@@ -452,13 +460,13 @@ fn cut(parsed: &Parsed<'_>, container: &Container, item: &Range<usize>) -> Strin
     result
 }
 
-/// How a new value is laid out.
+/// Layout of a new value.
 enum Style<'a> {
     OneLine,
     Lines {
         newline: &'a str,
         unit: &'a str,
-        /// Of the line on which the value begins.
+        /// The indentation of the line on which the value begins.
         indent: &'a str,
     },
 }

@@ -1,10 +1,10 @@
-//! Lines of ours at the end of a file that is somebody else's, put in and taken
-//! out so that the file is what it was, to the byte.
+//! Adds lines of ours to the end of a file that others own, and removes them so
+//! that the file is what it was, to the byte.
 
 use std::ops::Range;
 
-/// A text with our lines at its end. The two ends of what is added tell how the
-/// file ended, so that taking it out again restores that.
+/// Appends our lines to a text. The line ends around them record how the file
+/// ended, so that removing them restores that.
 pub(super) fn appended(text: &str, ours: &str, newline: &str) -> String {
     if text.is_empty() {
         ours.to_owned()
@@ -15,10 +15,11 @@ pub(super) fn appended(text: &str, ours: &str, newline: &str) -> String {
     }
 }
 
-/// A text without lines that [`appended`] put there; none where the file was
-/// made for them.
+/// Removes lines that were appended. Returns `None` if the file was created for
+/// them.
 pub(super) fn cut_out(text: &str, span: Range<usize>) -> Option<String> {
-    // Theirs may be others: what came with ours has the line ends of ours.
+    // The rest of the file may have other line ends; what came with our lines
+    // has theirs.
     let newline = newline_of(&text[span.clone()]);
     let (mut before, mut after) = (&text[..span.start], &text[span.end..]);
     let own_line = after.strip_prefix(newline);
@@ -28,7 +29,7 @@ pub(super) fn cut_out(text: &str, span: Range<usize>) -> Option<String> {
     match own_line {
         Some(rest) => {
             after = rest;
-            // The blank line before it came with it.
+            // The blank line before our lines came with them.
             if let Some(shorter) = before.strip_suffix(newline)
                 && shorter.ends_with('\n')
             {
@@ -44,7 +45,7 @@ pub(super) fn cut_out(text: &str, span: Range<usize>) -> Option<String> {
     Some(format!("{before}{after}"))
 }
 
-/// The line end that a text has, or would get.
+/// Returns the line end of a text, or the one that it would get.
 pub(super) fn newline_of(text: &str) -> &'static str {
     if text.contains("\r\n") { "\r\n" } else { "\n" }
 }

@@ -1,5 +1,5 @@
-//! The lines for agents in a workspace with a manifest: which ones a file gets,
-//! and where they go when a workspace is started.
+//! Chooses the lines for agents in a workspace with a manifest, and the file
+//! that gets them when a workspace is started.
 
 use crate::routing::manifest::{Manifest, Mode};
 use crate::workspace::{Proposal, RelPath, Workspace};
@@ -7,8 +7,8 @@ use crate::workspace::{Proposal, RelPath, Workspace};
 use super::stub::{self, Lines};
 use super::{Scope, SetupError};
 
-/// Returns the lines that a file gets. Those in a person's home hold for all projects,
-/// so that only those of a project speak of its manifest.
+/// Returns the lines that a file gets. Those in a home hold for all projects,
+/// so that only those of a project mention its manifest.
 pub fn lines_of(workspace: &Workspace, scope: Scope) -> Lines {
     let managed = Manifest::read(workspace).is_some_and(|it| it.mode() != Mode::Absent);
     if managed && scope == Scope::Project {
@@ -18,13 +18,12 @@ pub fn lines_of(workspace: &Workspace, scope: Scope) -> Lines {
     }
 }
 
-/// Adds the lines of a workspace that is being started to a proposal: where
-/// lines of ours are already, else in `CLAUDE.md`. `.claude/CLAUDE.md` is read
-/// and never edited.
+/// Adds the lines to the proposal for a new workspace: where lines of ours are
+/// already, else in `CLAUDE.md`. `.claude/CLAUDE.md` is read and never edited.
 pub fn propose(workspace: &Workspace, proposal: &mut Proposal) -> Result<(), SetupError> {
     let read = |name: &str| -> Result<(RelPath, Option<String>), SetupError> {
         let path = RelPath::new(name)?;
-        // A link is never written through; what it leads to may be.
+        // A link is never written through; its target may be edited.
         let path = match std::fs::read_link(workspace.absolute(&path)) {
             Ok(target) => target
                 .to_str()

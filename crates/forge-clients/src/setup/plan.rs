@@ -1,6 +1,6 @@
-//! From a wish to a list of files with their text before and after, and from
-//! there to disk: all of it or nothing. Nothing is written before everything
-//! that could be refused has been looked at.
+//! Plans the files of a request with their text before and after, and writes
+//! them: all of it or nothing. Nothing is written before everything that could
+//! be refused was checked.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use super::hooks::{self, HookSet, Program};
 use super::json::{Broken, Item};
 use super::{Client, Place, Scope, SetupError, Surroundings, plugin, skills, stub, toml};
 
-/// What was asked for.
+/// Request to connect clients.
 #[derive(Clone, Debug)]
 pub struct Ask {
     /// The clients to connect.
@@ -31,19 +31,19 @@ pub struct Ask {
     pub mcp: bool,
     /// Whether to add the lines about memory.
     pub stub: bool,
-    /// The skills and agents of the plugin, for those who do without it.
+    /// Whether to install the skills and agents of the plugin.
     pub skills: bool,
-    /// Install although the other scope, or the predecessor, has it.
+    /// Whether to install although the other scope, or the predecessor, has it.
     pub force: bool,
-    /// Take the predecessor's entries out first.
+    /// Whether to remove the predecessor's entries first.
     pub migrate: bool,
-    /// Name the running program by its path.
+    /// Whether to name the running program by its path.
     pub absolute: bool,
-    /// Have git merge memory files entry by entry.
+    /// Whether to have git merge memory files entry by entry.
     pub git: bool,
 }
 
-/// One file that is to change; none means that there is no file.
+/// File that is to change; a text of `None` means that there is no file.
 #[derive(Debug)]
 pub struct PlannedFile {
     /// Where it is.
@@ -52,11 +52,11 @@ pub struct PlannedFile {
     pub before: Option<String>,
     /// Its text afterwards.
     pub after: Option<String>,
-    /// Nothing of ours was in it.
+    /// Whether the file had nothing of ours before.
     first: bool,
 }
 
-/// What is to happen, and what a person should know about it.
+/// Changes that are planned, with what a person should know about them.
 #[derive(Debug, Default)]
 pub struct Plan {
     what: String,
@@ -65,13 +65,13 @@ pub struct Plan {
     pub files: Vec<PlannedFile>,
     /// The driver of this clone, where it is to change.
     pub git: Option<super::git::Setting>,
-    /// What is good to know.
+    /// Remarks that are good to know.
     pub notes: Vec<String>,
-    /// What was left out or will not work.
+    /// Reports on what was left out or will not work.
     pub warnings: Vec<String>,
 }
 
-/// Plans what `setup` does.
+/// Plans the changes of a request.
 pub fn install(around: &Surroundings<'_>, ask: &Ask) -> Result<Plan, SetupError> {
     let mut draft = Draft::new(around);
     let mut plan = Plan {
@@ -83,8 +83,8 @@ pub fn install(around: &Surroundings<'_>, ask: &Ask) -> Result<Plan, SetupError>
     };
     let program = program(around, ask, &mut plan)?;
     let mut clients = ask.clients.clone();
-    // In one order, whatever order they were typed in: what one client's files
-    // say decides about the next one's.
+    // Clients are handled in one order, whatever order they were typed in: the
+    // files of one client decide about the next.
     clients.sort();
     clients.dedup();
     for &client in &clients {
@@ -112,8 +112,8 @@ pub fn install(around: &Surroundings<'_>, ask: &Ask) -> Result<Plan, SetupError>
     Ok(plan)
 }
 
-/// Files that all clones share name the driver; what it calls is for each clone
-/// to say, since git runs it.
+/// Adds the driver. Files that all clones share name it; its command is a
+/// setting of each clone, since git runs it.
 fn install_git(
     draft: &mut Draft<'_>,
     plan: &mut Plan,
@@ -140,8 +140,8 @@ fn install_git(
     Ok(())
 }
 
-/// Takes the driver out. The rule on private files stays: without it, they
-/// would be one `git add` away from everyone.
+/// Removes the driver. The rule on private files stays: without it, they would
+/// be one `git add` away from everyone.
 fn uninstall_git(draft: &mut Draft<'_>, plan: &mut Plan) -> Result<(), SetupError> {
     let place = draft.project_file(super::git::ATTRIBUTES)?;
     if draft
@@ -160,7 +160,7 @@ fn uninstall_git(draft: &mut Draft<'_>, plan: &mut Plan) -> Result<(), SetupErro
     Ok(())
 }
 
-/// Plans what `uninstall` does, in the scopes given.
+/// Plans how to disconnect clients in these scopes.
 pub fn uninstall(
     around: &Surroundings<'_>,
     clients: &[Client],
@@ -177,6 +177,7 @@ pub fn uninstall(
         ..Plan::default()
     };
     for &scope in scopes {
+        // Without a home nothing can be installed there.
         if scope == Scope::User && around.places.home.is_none() {
             continue;
         }
@@ -211,8 +212,8 @@ fn names(clients: &[Client]) -> String {
     names.join(", ")
 }
 
-/// A project's files are shared, so they name the program and leave it to the
-/// `PATH`; files in a home may name the one that is there.
+/// Chooses how entries call the program. A project's files are shared, so they
+/// leave it to the `PATH`; files in a home may name the one that is there.
 fn program(around: &Surroundings<'_>, ask: &Ask, plan: &mut Plan) -> Result<Program, SetupError> {
     let on_path = found::on_path(around.places, "memory-forge");
     let absolute = ask.absolute || (ask.scope == Scope::User && on_path.is_none());
@@ -231,8 +232,8 @@ fn program(around: &Surroundings<'_>, ask: &Ask, plan: &mut Plan) -> Result<Prog
         .ok_or(SetupError::UnwritableProgram)
 }
 
-/// The files of a client in both scopes that the predecessor has entries in,
-/// with what they are. Its hooks fire from either.
+/// Returns the files of a client in both scopes that hold entries of the
+/// predecessor, with the entries. Its hooks fire from either scope.
 fn predecessors(around: &Surroundings<'_>, client: Client) -> Vec<(Place, Vec<String>)> {
     let mut all: Vec<(Place, Vec<String>)> = Vec::new();
     for scope in Scope::ALL {
@@ -492,8 +493,8 @@ fn install_stub(
     draft.edit(&place, |file| stub::with(file.now, lines).map(Some))
 }
 
-/// The one file that gets the lines for a client, so that clients which read
-/// the same file share them.
+/// Returns the one file that gets the lines for a client, so that clients which
+/// read the same file share them.
 fn stub_place(
     draft: &mut Draft<'_>,
     client: Client,
@@ -532,7 +533,7 @@ fn stub_place(
     around.place(client, scope, name).map(Some)
 }
 
-/// The files that a client may ever take such lines from.
+/// Returns the files from which a client can take such lines.
 fn stub_files(
     around: &Surroundings<'_>,
     client: Client,
@@ -566,8 +567,8 @@ fn stub_files(
     Ok(places)
 }
 
-/// Of those, the ones that it reads as files are now. `text` gives a file's
-/// text, or none.
+/// Returns those of these files that the client reads as the files are now.
+/// `text` returns a file's text, or `None`.
 pub(super) fn stub_files_read(
     around: &Surroundings<'_>,
     client: Client,
@@ -586,7 +587,7 @@ pub(super) fn stub_files_read(
         Ok(text(&place))
     };
     match (client, scope) {
-        // Its own files keep it from reading the general one, unless they
+        // Claude Code's own files keep it from reading `AGENTS.md`, unless they
         // import it.
         (Client::Claude, Scope::Project) => {
             let mut own = Vec::new();
@@ -594,7 +595,7 @@ pub(super) fn stub_files_read(
                 own.extend(project(name)?);
             }
             if own.iter().any(|text| imports_agents(text)) {
-                // Others read that one too, so it comes first.
+                // Other clients read that one too, so it comes first.
                 there.sort_by_key(|place| !is_agents(place));
             } else if !own.is_empty() || is_below_claudes_own(around) {
                 there.retain(|place| !is_agents(place));
@@ -606,7 +607,7 @@ pub(super) fn stub_files_read(
                 there.retain(|place| !is_agents(place));
             }
         }
-        // The first of them alone.
+        // These clients read the first file alone.
         (Client::Codex, Scope::Project) | (Client::OpenCode, _) => there.truncate(1),
         _ => {}
     }
@@ -617,19 +618,19 @@ fn is_agents(place: &Place) -> bool {
     matches!(place, Place::Project(path) if path.as_str() == "AGENTS.md")
 }
 
-/// Files of Claude Code's own. One of them in the project, or in a folder above
-/// it, and it reads no `AGENTS.md`.
+/// Files of Claude Code's own. If one of them is in the project, or in a folder
+/// above it, Claude Code reads no `AGENTS.md`.
 const CLAUDES_OWN: [&str; 3] = ["CLAUDE.md", IN_CLAUDES_FOLDER, "CLAUDE.local.md"];
 
-/// Read by Claude Code, and kept by people or other tools: no lines are put
-/// into it.
+/// File that Claude Code reads and that people or other tools keep: no lines
+/// are added to it.
 const IN_CLAUDES_FOLDER: &str = ".claude/CLAUDE.md";
 
 fn is_in_claudes_folder(place: &Place) -> bool {
     matches!(place, Place::Project(path) if path.as_str() == IN_CLAUDES_FOLDER)
 }
 
-/// Whether a folder above the project has such a file. What a person has in
+/// Returns `true` if a folder above the project has such a file. A user's own
 /// `~/.claude` does not count, for Claude Code either.
 fn is_below_claudes_own(around: &Surroundings<'_>) -> bool {
     let home = around.places.home;
@@ -642,6 +643,7 @@ fn is_below_claudes_own(around: &Surroundings<'_>) -> bool {
     })
 }
 
+/// Upper bound for the folders above a project that are searched.
 const MAX_FOLDERS_ABOVE: usize = 64;
 
 fn imports_agents(text: &str) -> bool {
@@ -654,7 +656,7 @@ fn imports_agents(text: &str) -> bool {
     })
 }
 
-/// Whether Gemini CLI was told to read `AGENTS.md`.
+/// Returns `true` if the settings of Gemini CLI name `AGENTS.md`.
 fn lists_agents(settings: &str) -> bool {
     let Ok(value) = super::json::read(settings) else {
         return false;
@@ -729,7 +731,7 @@ pub(super) fn has_server(text: &str) -> bool {
     items.iter().any(|item| item.name.is_some())
 }
 
-/// Files as they would be, read once.
+/// Files as they would be after the change, each read once.
 struct Draft<'a> {
     around: &'a Surroundings<'a>,
     files: Vec<DraftFile>,
@@ -739,11 +741,12 @@ struct DraftFile {
     place: Place,
     before: Option<String>,
     now: Option<String>,
-    /// What is known of the file before we came, as text or as absence.
+    /// State of the file before our entries, as text or as absence; `None` if
+    /// unknown.
     record: Option<Option<String>>,
 }
 
-/// What an edit sees.
+/// Input of an edit.
 struct View<'a> {
     now: Option<&'a str>,
     record: Option<Option<&'a str>>,
@@ -762,8 +765,8 @@ impl<'a> Draft<'a> {
             return Ok(index);
         }
         let text = self.around.read(place)?;
-        // What has nothing of ours in it is itself what was before, and an
-        // older record is of no use any more.
+        // A text without our entries is itself the state before them, and makes
+        // an older record obsolete.
         let record = if text.as_deref().is_some_and(has_ours) {
             record(self.around, place)?
         } else {
@@ -787,7 +790,7 @@ impl<'a> Draft<'a> {
         self.around.place(Client::Claude, Scope::Project, name)
     }
 
-    /// Whether the project has, or would have, a file of this name.
+    /// Returns `true` if the project has, or would have, a file of this name.
     fn has(&mut self, name: &str) -> Result<bool, SetupError> {
         let place = self.project_file(name)?;
         Ok(self.text(&place)?.is_some())
@@ -809,7 +812,8 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// Replaces entries of ours: some go, the others stay, and `wanted` comes.
+    /// Replaces entries of ours: removes those that `goes` selects, keeps the
+    /// others, and adds `wanted`.
     fn entries(
         &mut self,
         place: &Place,
@@ -821,7 +825,7 @@ impl<'a> Draft<'a> {
             let there = file.now.map(entries::ours).transpose()?.unwrap_or_default();
             let mut target: Vec<Item> = there.into_iter().filter(|item| !goes(item)).collect();
             target.extend(wanted.iter().cloned());
-            // Hooks before servers, as a set-up of both at once has it.
+            // Hooks before servers, the order in which one run adds both.
             target.sort_by_key(|item| item.name.is_some());
             entries::with(file.now, file.record, seeds, &target)
         })
@@ -841,7 +845,7 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// Whether a text of any kind has something of ours in it.
+/// Returns `true` if a text of any kind has something of ours in it.
 fn has_ours(text: &str) -> bool {
     stub::is_in(text)
         || plugin::is_ours(text)
@@ -850,13 +854,13 @@ fn has_ours(text: &str) -> bool {
         || toml::server(text) == Ok(toml::Server::Ours)
 }
 
-/// Where a project's file is remembered as it was.
+/// Returns the name of the record of a project's file.
 fn record_name(path: &RelPath) -> String {
     format!("setup/{}.before.json", path.as_str().replace('/', "__"))
 }
 
-/// What is known of a file before we came: beside it in a home, among the
-/// derived files in a project.
+/// Returns the state of a file before our entries: from its backup in a home,
+/// from the derived files in a project.
 fn record(around: &Surroundings<'_>, place: &Place) -> Result<Option<Option<String>>, SetupError> {
     match place {
         Place::User(file) => {
@@ -866,7 +870,8 @@ fn record(around: &Surroundings<'_>, place: &Place) -> Result<Option<Option<Stri
                 .map(Some))
         }
         Place::Project(path) => {
-            // Derived files may be gone, damaged or foreign; we then know nothing.
+            // Derived files may be gone, damaged or foreign; the state is
+            // unknown then.
             let bytes = around.workspace.read_marked(&record_name(path));
             let value: Option<Value> = bytes.and_then(|it| serde_json::from_slice(&it).ok());
             Ok(value.and_then(|value| match &value["before"] {
@@ -889,7 +894,8 @@ impl Surroundings<'_> {
 }
 
 impl Plan {
-    /// Carries it out. Gives the id under which a project's part can be undone.
+    /// Writes the changes. Returns the id under which a project's part can be
+    /// undone.
     pub fn apply(&self, around: &Surroundings<'_>) -> Result<Option<String>, SetupError> {
         let (mut project, mut user) = (Vec::new(), Vec::new());
         for file in &self.files {
@@ -920,13 +926,15 @@ impl Plan {
             return Ok(None);
         }
         for (path, file) in files {
-            // From Markdown and TOML our part leaves without a trace by itself.
+            // Our part of Markdown and TOML can be removed without a record.
             let is_json = path.as_str().ends_with(".json") || path.as_str().ends_with(".jsonc");
             if file.first && !self.removes && is_json {
                 let record = json!({"path": path.as_str(), "before": file.before}).to_string();
                 workspace.write_marked(&record_name(path), record.as_bytes())?;
             }
         }
+        // Compares with the text that was planned from: an edit in between must
+        // not be lost.
         let receipt = workspace.change(&self.what, now, |change| {
             for (path, file) in files {
                 let there = change.read(path)?;
@@ -982,7 +990,8 @@ impl Plan {
                 }));
             }
         }
-        // The deepest first: one that holds an empty folder is not empty yet.
+        // The deepest first: a folder that holds an empty folder is not empty
+        // yet.
         folders.sort_by_key(|folder| std::cmp::Reverse(folder.path.components().count()));
         folders.dedup();
         Ok(change_outside(&changes, &folders)?)

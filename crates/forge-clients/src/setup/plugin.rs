@@ -1,24 +1,24 @@
-//! The plugin through which OpenCode reports its events, because it has no
-//! hooks in its settings. The file is ours as a whole; one that somebody
-//! edited is theirs, and stays.
+//! Writes the plugin through which OpenCode reports its events, because its
+//! settings have no hooks. The file is ours as a whole; one that was edited
+//! belongs to the user, and stays.
 
 use super::hooks::Program;
 
 const SOURCE: &str = include_str!("../../../../plugin/opencode/memory-forge.js");
 const MARK: &str = "const program = \"memory-forge\"";
 
-/// What the plugin's file holds.
+/// Returns the text of the plugin's file.
 pub(super) fn text(program: &Program) -> String {
     let word = serde_json::Value::String(program.word().to_owned());
     SOURCE.replacen(MARK, &format!("const program = {word}"), 1)
 }
 
-/// Whether this is the plugin as some `setup` wrote it.
+/// Returns `true` if this is the plugin as some `setup` wrote it.
 pub(super) fn is_ours(found: &str) -> bool {
     program_of(found).is_some()
 }
 
-/// The program that a plugin of ours calls.
+/// Returns the program that a plugin of ours calls.
 pub(super) fn program_of(found: &str) -> Option<String> {
     let program = found.lines().find_map(|line| {
         let value = line.strip_prefix("const program = ")?;

@@ -1,26 +1,26 @@
-//! The skills and agents of the plugin, compiled in, and the files in which
-//! `setup --skills` gives them to clients without it. Their text has one home,
-//! the folder `plugin/`; here it is only given a client's form, and a mark by
-//! which `uninstall` knows a file that nobody edited.
+//! Compiles in the skills and agents of the plugin, and renders the files in
+//! which `setup --skills` gives them to clients without it. Their text has one
+//! home, the folder `plugin/`; here it only gets a client's form, and a mark by
+//! which `uninstall` recognises a file that was not edited.
 
 use super::{Client, Scope};
 
-/// Who may start a skill.
+/// Policy on who may start a skill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// The model by itself, and people.
+    /// The model without being asked, and people.
     Autonomous,
-    /// People alone: the model is not told of it.
+    /// People alone: the model is not shown it.
     Explicit,
 }
 
-/// A skill or an agent of the plugin.
+/// Skill or agent of the plugin.
 pub struct Source {
     /// Its name in the plugin.
     pub name: &'static str,
     /// Who may start it.
     pub policy: Policy,
-    /// Its file as it is in the plugin.
+    /// The file as it is in the plugin.
     pub text: &'static str,
 }
 
@@ -75,7 +75,7 @@ pub const SKILLS: [Source; 18] = [
 /// The agents of the plugin.
 pub const AGENTS: [Source; 3] = [agent!("mind"), agent!("orchestrator"), agent!("builder")];
 
-/// A file that a skill points to.
+/// File that a skill points to.
 pub struct Reference {
     /// The skill that points to it.
     pub skill: &'static str,
@@ -95,7 +95,7 @@ macro_rules! reference {
     };
 }
 
-/// What is too long for the core of a skill.
+/// Texts that are too long for the core of a skill.
 pub const REFERENCES: [Reference; 6] = [
     reference!("memory-forge", "agents.md"),
     reference!("memory-forge", "monorepo.md"),
@@ -105,11 +105,11 @@ pub const REFERENCES: [Reference; 6] = [
     reference!("session-end", "summary-rules.md"),
 ];
 
-/// How Codex is told that people alone start a skill.
+/// Policy file by which Codex lets only people start a skill.
 const CODEX_POLICY: &str = plugin!("skills/init/agents/openai.yaml");
 
-/// A file for a client: its name below the project or below the client's
-/// folder in the home, and its text.
+/// File for a client: its name below the project or below the client's folder
+/// in the home, and its text.
 #[derive(Debug, PartialEq, Eq)]
 pub struct SkillFile {
     /// Its name below the project or below the client's folder.
@@ -118,7 +118,7 @@ pub struct SkillFile {
     pub text: String,
 }
 
-/// Returns everything that a client is given; nothing where it has no place for it.
+/// Returns all files that a client is given; none if it has no place for them.
 pub fn files(client: Client, scope: Scope) -> Vec<SkillFile> {
     let Some(top) = folder(client, scope) else {
         return Vec::new();
@@ -132,6 +132,8 @@ pub fn files(client: Client, scope: Scope) -> Vec<SkillFile> {
     };
     for skill in &SKILLS {
         let own = own_name(skill.name);
+        // Gemini and OpenCode let the model start every skill, so one for
+        // people alone becomes a command there.
         match (client, skill.policy) {
             (Client::Gemini, Policy::Explicit) => add(
                 format!("commands/memory-forge/{}.toml", skill.name),
@@ -158,7 +160,7 @@ pub fn files(client: Client, scope: Scope) -> Vec<SkillFile> {
         let name = format!("skills/{}/references/{}", own_name(it.skill), it.name);
         add(name, marked(it.text, Comment::Html));
     }
-    // Others have agents too, and other words for tools.
+    // Other clients have agents too, but other names for tools.
     if matches!(client, Client::Claude | Client::Copilot) {
         for agent in &AGENTS {
             let own = own_name(agent.name);
@@ -172,7 +174,7 @@ pub fn files(client: Client, scope: Scope) -> Vec<SkillFile> {
     files
 }
 
-/// The folder of a client that skills lie in, with its slash.
+/// Returns the folder of a client that holds skills, with its slash.
 fn folder(client: Client, scope: Scope) -> Option<&'static str> {
     match (client, scope) {
         (Client::Cursor, _) => None,
@@ -185,7 +187,8 @@ fn folder(client: Client, scope: Scope) -> Option<&'static str> {
     }
 }
 
-/// Outside a plugin names stand alone, and clients have an `init` of their own.
+/// Returns the name outside the plugin, where names have no prefix and clients
+/// have an `init` of their own.
 fn own_name(name: &str) -> String {
     match name {
         "memory-forge" => name.to_owned(),
@@ -199,7 +202,7 @@ fn renamed(text: &str, name: &str) -> String {
     format!("{before}\nname: {name}\n{rest}")
 }
 
-/// A line of the front matter, and the body.
+/// Returns a line of the front matter, and the body.
 fn parts<'a>(skill: &Source, key: &str) -> (&'a str, &'a str) {
     let text: &'static str = skill.text;
     let (front, body) = text
@@ -220,13 +223,13 @@ pub fn gemini_command(skill: &Source) -> String {
     )
 }
 
-/// The same for OpenCode.
+/// Returns a command that only people start, for OpenCode.
 fn opencode_command(skill: &Source) -> String {
     let (description, body) = parts(skill, "description: ");
     format!("---\ndescription: {description}\n---\n\n{body}\nWhat the user typed: $ARGUMENTS\n")
 }
 
-/// How a file can say something that nobody loads.
+/// Syntax of a comment that no client loads.
 #[derive(Clone, Copy)]
 enum Comment {
     /// `# …` as the first line of the front matter
@@ -239,7 +242,7 @@ enum Comment {
 
 const MARK: &str = "memory-forge setup ";
 
-/// The text with a line that holds the sum of the rest.
+/// Adds a line with the checksum of the rest to a text.
 fn marked(text: &str, comment: Comment) -> String {
     let mark = format!("{MARK}{:016x}", sum(text));
     match comment {
@@ -252,7 +255,7 @@ fn marked(text: &str, comment: Comment) -> String {
     }
 }
 
-/// Returns whether this is a file as some `setup` of any version wrote it.
+/// Returns `true` if this is a file as some `setup` of any version wrote it.
 pub fn is_ours(text: &str) -> bool {
     let Some(at) = text.find(MARK) else {
         return false;
@@ -264,7 +267,8 @@ pub fn is_ours(text: &str) -> bool {
     given == Some(format!("{:016x}", sum(&rest)).as_str())
 }
 
-/// FNV-1a: it tells an edited file from one that is not, and guards nothing.
+/// Computes FNV-1a, which detects edits and protects against nothing: the file
+/// belongs to the user.
 fn sum(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |sum, byte| {
         (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

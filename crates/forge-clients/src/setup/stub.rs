@@ -1,6 +1,6 @@
-//! The few lines about memory in a file that agents load by themselves. They
-//! stand between two comments, are put in once, and leave no trace when they
-//! go; everything around them is the author's.
+//! Adds the few lines about memory to a file that agents load at every start.
+//! They are between two comments, are added once, and leave no trace when they
+//! are removed; everything around them is the author's.
 
 use crate::document;
 use crate::tokens;
@@ -11,7 +11,8 @@ use super::lines::{appended, cut_out, newline_of};
 const BEGIN: &str = "<!-- memory-forge:begin -->";
 const END: &str = "<!-- memory-forge:end -->";
 
-/// At most six lines, because every session of every client pays for them.
+/// Text of at most six lines, because every session of every client pays for
+/// them.
 const TEXT: &str = "\
 ## Memory
 - Where the work stands: `memory-forge mind show`. Read it before you plan.
@@ -19,8 +20,8 @@ const TEXT: &str = "\
 - When it happens, note it: `memory-forge mind set`, `mind decide`, `mind task`.
 - Lasting facts go to `knowledge/<topic>.md` with `memory-forge save`, not into this file.";
 
-/// The lines for a workspace with a manifest, whose sessions have a start and
-/// an end, and whose notes link to one another.
+/// Text for a workspace with a manifest, whose sessions have a start and an
+/// end, and whose notes link to one another.
 const WORKSPACE_TEXT: &str = "\
 ## Memory
 - First action of every session: `memory-forge session start`. `_MANIFEST.md` lists what to read when.
@@ -29,7 +30,7 @@ const WORKSPACE_TEXT: &str = "\
 - Last action of every session: `memory-forge session end --title \"<about>\" --did \"<sentence>\"`.
 - Write every reference to a file as a wikilink: `[[filename]]`.";
 
-/// Which lines a file gets.
+/// Kind of lines that a file gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lines {
     /// Those of any project.
@@ -46,18 +47,19 @@ impl Lines {
         }
     }
 
-    /// Returns what the lines cost in each session, by estimate.
+    /// Returns the cost of the lines in each session, by estimate.
     pub fn tokens(self) -> usize {
         tokens::estimate(self.text())
     }
 }
 
-/// Returns whether our lines are in the text.
+/// Returns `true` if our lines are in the text.
 pub fn is_in(text: &str) -> bool {
     matches!(block(text), Ok(Some(_)))
 }
 
-/// Returns the text with our lines in it, at the end unless they are there already.
+/// Returns the text with our lines in it, at the end unless they are there
+/// already.
 pub fn with(current: Option<&str>, which: Lines) -> Result<String, Broken> {
     let Some(text) = current else {
         return Ok(format!("{}\n", lines(which, "\n")));
@@ -72,7 +74,8 @@ pub fn with(current: Option<&str>, which: Lines) -> Result<String, Broken> {
     let ours = lines(which, newline);
     let with = appended(text, &ours, newline);
     if block(&with)?.is_none() {
-        // Shown, not meant: the next run would not find them and add them again.
+        // Inside an open code block the lines would be an example: the next run
+        // would not find them and add them again.
         let document = document::parse(text);
         let open = document.code.last().map_or(0, |code| code.span.start);
         return Err(Broken {
@@ -96,8 +99,8 @@ fn lines(which: Lines, newline: &str) -> String {
     all.replace('\n', newline)
 }
 
-/// Where our lines are, comments included. Comments in code are shown, not
-/// meant; one that is never closed has no clear meaning.
+/// Returns the span of our lines, comments included. Comments in code are
+/// examples; one that is never closed has no clear meaning and fails.
 fn block(text: &str) -> Result<Option<std::ops::Range<usize>>, Broken> {
     if !text.contains(BEGIN) {
         return Ok(None);

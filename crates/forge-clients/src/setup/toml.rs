@@ -1,5 +1,5 @@
-//! Our server in Codex's `config.toml`: a table at the end of the file. The
-//! parser only says where things are; every other byte stays.
+//! Adds our server to Codex's `config.toml`, as a table at the end of the file.
+//! The parser only locates things; every other byte stays.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use super::lines::{appended, cut_out, newline_of};
 
 const SERVERS: &str = "mcp_servers";
 
-/// What a table of our name is.
+/// State of the table of our name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Server {
     /// There is none.
@@ -22,7 +22,7 @@ pub enum Server {
     Foreign,
 }
 
-/// Returns what the table of our name is.
+/// Returns the state of the table of our name.
 pub fn server(text: &str) -> Result<Server, Broken> {
     let document = parse(text)?;
     let Some(servers) = document.get(SERVERS) else {
@@ -52,13 +52,13 @@ pub fn program(text: &str) -> Option<String> {
     program.filter(|_| is_ours(server)).map(str::to_owned)
 }
 
-/// Returns the text with our table. One that is there is replaced.
+/// Returns the text with our table, which replaces an older one.
 pub fn with(current: Option<&str>, program: &str) -> Result<String, Broken> {
     let base = match current {
         Some(text) => without(text)?,
         None => None,
     };
-    // The parser is asked for the quoting, so that any path can be written.
+    // The parser does the quoting, so that any path can be written.
     let program = toml_edit::Value::from(program);
     let table = |newline: &str| {
         format!("[{SERVERS}.{SERVER}]\ncommand = {program}\nargs = [\"mcp\"]")
@@ -92,7 +92,8 @@ fn parse(text: &str) -> Result<Document<&str>, Broken> {
     })
 }
 
-/// From the header to the end of the last value, tables below it included.
+/// Returns the span from the header to the end of the last value, tables below
+/// it included.
 fn extent(item: &Item) -> Option<Range<usize>> {
     let mut span = item.span()?;
     for (_, inner) in item.as_table()?.iter() {

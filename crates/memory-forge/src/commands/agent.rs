@@ -66,7 +66,7 @@ pub(super) struct Whose {
 }
 
 impl Whose {
-    /// The memory that was named, or the only one there is.
+    /// Returns the memory that was named, or the only one there is.
     fn one(&self, workspace: &Workspace) -> Result<Home, CommandError> {
         if let Some(name) = &self.agent {
             return Ok(Home::find(workspace, name)?);
@@ -81,8 +81,8 @@ impl Whose {
         }
     }
 
-    /// The memory that was named, or all there are; `knowledge/` counts once
-    /// it has an index.
+    /// Returns the memory that was named, or all there are; `knowledge/` counts
+    /// once it has an index.
     fn all(&self, workspace: &Workspace) -> Result<Vec<Home>, CommandError> {
         if let Some(name) = &self.agent {
             return Ok(vec![Home::find(workspace, name)?]);
@@ -104,7 +104,7 @@ pub(crate) fn run(args: AgentArgs, settings: &Settings, ui: &mut Ui) -> Result<E
     }
 }
 
-/// Text that was given as an argument, or else from standard input.
+/// Returns text from an argument, or else from standard input.
 fn text_or_input(given: Option<&str>, settings: &Settings) -> Result<String, CommandError> {
     if let Some(text) = given {
         return Ok(text.to_owned());

@@ -57,7 +57,7 @@ pub(crate) struct AuditArgs {
     pub(crate) json: bool,
 }
 
-/// The clients through whose eyes to count.
+/// Clients whose rules decide what counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClientChoice {
     One(Client),
@@ -128,7 +128,7 @@ pub(crate) fn run(args: AuditArgs, settings: &Settings, ui: &mut Ui) -> Result<E
         views: args.client.map_or(vec![View::Plain], ClientChoice::views),
         tokenizer: Some(tokenizer),
         home: settings.home.as_deref(),
-        // A drawing names nothing that is new, so the next audit still has to.
+        // A drawing names no new files, so the next audit still has to.
         keep_baseline: !args.svg,
         now: settings.now,
     };
@@ -169,7 +169,7 @@ pub(crate) fn run(args: AuditArgs, settings: &Settings, ui: &mut Ui) -> Result<E
     Ok(if failed { Exit::Failure } else { Exit::Success })
 }
 
-/// Longer lists end with how much was left out.
+/// Upper bound for the lines of a list, which ends with the number left out.
 const MOST_LINES: usize = 20;
 
 fn list(lines: &[String], what: &str, ui: &mut Ui) -> Result<(), CommandError> {
@@ -183,7 +183,7 @@ fn list(lines: &[String], what: &str, ui: &mut Ui) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// The plain view: files with their sizes, the worst first.
+/// Shows the plain view: files with their sizes, the worst first.
 fn show_files(report: &Report, ui: &mut Ui) -> Result<(), CommandError> {
     if report.items.is_empty() {
         return ui.line("No agent loads a file of this project at start.\n");
@@ -195,7 +195,7 @@ fn show_files(report: &Report, ui: &mut Ui) -> Result<(), CommandError> {
         ("ℹ️ ", "Autoload")
     };
     ui.line(&format!("{sign} {word} ({}):", report.tokenizer.label()))?;
-    // What a skill points to waits until then.
+    // Files that a skill points to wait until it is used.
     let loaded = |item: &&Item| item.always > 0 || item.on_invoke.is_none();
     let mut items: Vec<&Item> = report.items.iter().filter(loaded).collect();
     items.sort_by_key(|item| std::cmp::Reverse((item.level, item.judged)));
@@ -269,7 +269,7 @@ fn verdict_text(level: audit::Level, limit: usize) -> String {
     )
 }
 
-/// One client: what each file costs always, and when it is used.
+/// Shows one client: what each file costs always, and when it is used.
 fn show_loads(client: Client, report: &Report, ui: &mut Ui) -> Result<(), CommandError> {
     let label = report.tokenizer.label();
     if report.items.is_empty() {
@@ -313,7 +313,7 @@ fn load_line(item: &Item) -> String {
     )
 }
 
-/// All clients in one table.
+/// Shows all clients in one table.
 fn show_clients(reports: &[Report], ui: &mut Ui) -> Result<(), CommandError> {
     let label = reports
         .first()
@@ -344,7 +344,7 @@ fn show_clients(reports: &[Report], ui: &mut Ui) -> Result<(), CommandError> {
     ui.line("")
 }
 
-/// What is not said by the sizes above, then what to do.
+/// Shows the findings that the sizes above do not cover, then what to do.
 fn show_findings(
     findings: &[MergedFinding],
     repair: &[String],
@@ -354,7 +354,7 @@ fn show_findings(
     let (serious, notices): (Vec<&MergedFinding>, Vec<&MergedFinding>) = findings
         .iter()
         .partition(|one| one.finding.level > audit::Level::Notice);
-    // With one view, sizes stand in the list of files already.
+    // With one view, the list of files shows sizes already.
     let others = serious
         .iter()
         .copied()
@@ -390,8 +390,8 @@ fn is_size(finding: &Finding) -> bool {
     matches!(finding.kind, Kind::Size | Kind::Total)
 }
 
-/// One entry per finding; what to do about it follows where it was not said
-/// before. Sizes have their advice at the end.
+/// Returns one entry per finding, with its advice unless an earlier entry had
+/// the same. Sizes have their advice at the end.
 fn with_advice<'a>(findings: impl Iterator<Item = &'a MergedFinding<'a>>) -> Vec<String> {
     let mut said = std::collections::HashSet::new();
     let mut lines = Vec::new();
@@ -419,10 +419,10 @@ fn styled(style: anstyle::Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// Files that are named one by one; the others are counted.
+/// Upper bound for files that are named one by one; the others are counted.
 const MOST_NAMED: usize = 3;
 
-/// What to do about sizes, what saves most first.
+/// Returns advice on sizes, the largest saving first.
 fn recommendations<'a>(
     findings: impl Iterator<Item = &'a Finding>,
     repair: &[String],

@@ -77,6 +77,7 @@ pub(crate) fn run(args: CheckArgs, settings: &Settings, ui: &mut Ui) -> Result<E
     }
     let checking = ui.busy("Checking");
     let around = settings.surroundings(&workspace);
+    // A new survey, since a repair may have changed files.
     let survey = Survey::of(&workspace, settings.now).with_surroundings(around);
     let report = check::check_workspace(&survey, &checks);
     drop(checking);
@@ -129,7 +130,7 @@ fn list(args: &CheckArgs, ui: &mut Ui) -> Result<Exit, CommandError> {
     Ok(Exit::Success)
 }
 
-/// Repairs, and returns the ids under which it can be undone.
+/// Repairs, and returns the ids under which that can be undone.
 fn fix(
     survey: &Survey<'_>,
     args: &CheckArgs,
@@ -163,7 +164,7 @@ fn fix(
     Ok(changes)
 }
 
-/// Findings of one file that are shown.
+/// Upper bound for the findings of one file that are shown.
 const MAX_PER_FILE: usize = 10;
 
 fn show(report: &CheckReport, args: &CheckArgs, ui: &mut Ui) -> Result<(), CommandError> {
@@ -196,8 +197,8 @@ fn show(report: &CheckReport, args: &CheckArgs, ui: &mut Ui) -> Result<(), Comma
     show_summary(report, files.len(), args, ui)
 }
 
-/// Returns the findings of each file, the files with the worst ones first;
-/// those without a file stand alone.
+/// Groups findings by file, the files with the worst ones first; those without
+/// a file form a group.
 fn by_file(report: &CheckReport) -> Vec<(Option<&str>, Vec<&Finding>)> {
     let mut files: BTreeMap<Option<&str>, Vec<&Finding>> = BTreeMap::new();
     for finding in report.findings() {
@@ -232,7 +233,7 @@ fn show_finding(finding: &Finding, ui: &mut Ui) -> Result<(), CommandError> {
     }
 }
 
-/// The message without the place that the heading gives already.
+/// Returns the message without the place, which the heading shows already.
 fn without_place(finding: &Finding) -> &str {
     let message = finding.message.as_str();
     let Some(place) = &finding.place else {

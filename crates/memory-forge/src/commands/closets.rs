@@ -1,5 +1,6 @@
-//! `closets`: what is in each file, by field. `build` keeps `_CLOSETS.md` in
-//! step with the files, `check` only looks, `show` answers from them.
+//! Runs `closets`: the contents of each file, by field. `build` keeps
+//! `_CLOSETS.md` up to date with the files, `check` only looks, `show` answers
+//! from them.
 
 use clap::{Args, Subcommand, ValueEnum};
 use forge_app::bulk::{self, Skill};
@@ -129,6 +130,7 @@ enum FieldName {
 
 impl FieldName {
     fn field(self) -> Field {
+        // Both enums list the fields in one order.
         Field::ALL[self as usize]
     }
 }
@@ -164,6 +166,7 @@ fn build_all(
         dry_run: args.dry_run,
         draw_graph: true,
     };
+    // Only a person is asked about a recent run; a script builds again.
     if !args.force
         && !args.dry_run
         && settings.stdin_terminal
@@ -274,7 +277,7 @@ fn check_all(
     let mut survey = Survey::of(workspace, settings.now);
     survey.check_closets(&hubs)?;
     let report = CheckView::Closets.run(&survey);
-    // As they are in the files, whatever the order of the checks.
+    // In the order of the files, whatever the order of the checks.
     let mismatches = survey.closets().unwrap_or_default();
     if args.json {
         let list: Vec<Value> = mismatches

@@ -33,10 +33,11 @@ pub(crate) fn run(args: CompletionArgs, _: &Settings, ui: &mut Ui) -> Result<Exi
     Ok(Exit::Success)
 }
 
-/// The generator spells a dash in a name in one way where a command is
-/// recognised and in another where its flags stand, so that no command of a
-/// program with a dash in its name would ever be completed (clap-rs/clap
-/// #6421).
+/// Unifies the spelling of dashes in names.
+///
+/// The generator spells them in one way where a command is recognised and in
+/// another where its flags are listed, so that no command of a program with a
+/// dash in its name would ever be completed (clap-rs/clap #6421).
 fn one_spelling(script: String, command: &clap::Command) -> String {
     let name = command.get_name();
     let parts: Vec<&str> = name.split('-').collect();

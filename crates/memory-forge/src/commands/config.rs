@@ -64,7 +64,7 @@ pub(crate) fn run(
     Ok(Exit::Success)
 }
 
-/// A value as JSON: the text of a file is nearly that already.
+/// Returns a value as JSON: the text of a file is nearly that already.
 fn plain(value: Option<String>) -> serde_json::Value {
     let value = value.unwrap_or_default();
     serde_json::from_str(&value).unwrap_or(serde_json::Value::String(value))

@@ -1,5 +1,5 @@
-//! `consolidate`: what gathers over weeks: duplicates, contradictions, orphans
-//! and long files of decisions.
+//! Runs `consolidate`: finds duplicates, contradictions, orphans and long files
+//! of decisions, which gather over weeks.
 
 use clap::Args;
 use forge_app::bulk::{self, Skill};

@@ -84,12 +84,14 @@ pub(crate) fn run(
     }
 }
 
-/// The library's checks, with what clients call, which it cannot know alone.
+/// Runs the library's checks, with the programs that clients call, which it
+/// cannot know alone.
 fn diagnose(workspace: &Workspace, args: &DoctorArgs, settings: &Settings) -> CheckReport {
     let depth = if args.deep {
         ReadingDepth::Full
     } else {
-        // Another share of the files each time.
+        // Another share of the files each time, so that several runs read them
+        // all.
         let turn = settings.now.as_second().unsigned_abs();
         ReadingDepth::Sample {
             most: doctor::MAX_SAMPLE,
@@ -134,7 +136,8 @@ fn exit(diagnosis: &CheckReport) -> Exit {
     }
 }
 
-/// Returns how many checks state that all is well. A few have nothing to state.
+/// Returns the number of checks that report success. A few have nothing to
+/// report.
 fn passed(diagnosis: &CheckReport) -> usize {
     let outcomes = diagnosis.results.iter().map(|it| &it.outcome);
     let stated = outcomes.filter(|it| matches!(it, CheckOutcome::Passed(Some(_))));
@@ -148,14 +151,15 @@ fn level_name(severity: Severity) -> &'static str {
     }
 }
 
+/// Part of a report that is shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ReportPart {
     All,
-    /// What is wrong, and nothing that is well or was not looked at.
+    /// Findings, without checks that passed or were skipped.
     Findings,
 }
 
-/// More findings of one check than this are counted instead of shown.
+/// Upper bound for the findings of one check that are shown; more are counted.
 const MAX_SHOWN: usize = 20;
 
 fn show(diagnosis: &CheckReport, part: ReportPart, ui: &mut Ui) -> Result<(), CommandError> {
@@ -263,7 +267,7 @@ fn fix(
     if args.dry_run {
         return Ok(Exit::Success);
     }
-    // What a repair cannot put right is still said.
+    // Problems that a repair cannot fix are still shown.
     let mut after = diagnose(workspace, args, settings);
     let results = after.results.iter_mut();
     let findings = results.filter_map(|it| match &mut it.outcome {
@@ -340,7 +344,7 @@ fn several(count: usize, word: &str) -> String {
     format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }
 
-/// The answers for programs.
+/// Renders the answers for programs.
 mod json {
     use super::{CheckOutcome, CheckReport, Repair, Severity, Step};
     use super::{level_name, passed};

@@ -1,5 +1,5 @@
-//! `engine`: the index that many workspaces share, on a PostgreSQL server.
-//! Markdown in git stays the truth; what is there can be dropped and pushed
+//! Runs `engine`: the index that many workspaces share, on a PostgreSQL server.
+//! Markdown in git stays the truth; the shared copy can be dropped and pushed
 //! again at any time.
 
 use clap::{Args, Subcommand};
@@ -139,6 +139,7 @@ pub(crate) fn run(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
+    // `engine search` is `search --scope org` under another name.
     if let EngineCommand::Search(mut search) = args.command {
         search.scope = Some(SearchScope::Org);
         return search::run(search, settings, ui);
@@ -184,7 +185,7 @@ pub(crate) fn run(
     }
 }
 
-/// What the workspace is called there.
+/// Returns the name of the workspace in the shared index.
 fn name(workspace: &Workspace) -> Result<String, CommandError> {
     let configured = &workspace.config().engine.workspace;
     if !configured.is_empty() {
@@ -229,7 +230,7 @@ struct HowToPush {
     json: bool,
 }
 
-/// Brings this workspace's own index up to date, has what is missing embedded,
+/// Publishes the workspace: refreshes its own index, embeds what is missing,
 /// and lets the worker send what differs.
 fn push(
     workspace: &Workspace,
@@ -244,9 +245,11 @@ fn push(
     let (_, remarks) = memory.refreshed(settings.now, false, &mut ui.watch())?;
     ui.remarks(&remarks);
     memory.release();
-    // It fails before anything is embedded where the server is not to be had.
+    // Fails here, before anything is embedded, if the server cannot be reached.
     let there: String = index.call(wire::IndexOperation::Model, Some(ui))?.value;
     let mut with_vectors = false;
+    // Vectors of two models cannot be compared, so they are sent only if the
+    // server's model is ours.
     if let Ok(model) = model::of(workspace, settings.model.as_deref()) {
         with_vectors = there == format!("{}/{}", model.id(), model.dimensions());
         if with_vectors {
@@ -258,6 +261,7 @@ fn push(
             ));
         }
     }
+    // The worker reads the index itself.
     drop(memory);
     let operation = wire::IndexOperation::Push {
         name: name.clone(),
@@ -295,7 +299,7 @@ fn push(
     Ok(Exit::Success)
 }
 
-/// Says what a push would publish. It needs neither a server nor the worker.
+/// Shows what a push would publish. It needs neither a server nor the worker.
 fn push_nothing(
     workspace: &Workspace,
     how: &HowToPush,
@@ -317,7 +321,7 @@ fn dry_run(
     json: bool,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    /// Paths that are shown.
+    /// Upper bound for the paths that are shown.
     const MOST: usize = 200;
     if json {
         let paths: Vec<&str> = items.iter().map(|it| it.path.as_str()).collect();
@@ -401,7 +405,7 @@ fn pull(
     Ok(Exit::Success)
 }
 
-/// Workspaces that are listed to people.
+/// Upper bound for the workspaces that are listed to people.
 const MOST_LISTED: usize = 100;
 
 fn status(
@@ -495,6 +499,7 @@ fn drop_it(
         return drop_everything(index, yes, ui);
     }
     let name = name(workspace)?;
+    // An unreachable server is reported before the question.
     let there: wire::FromServer<()> = index.call(wire::IndexOperation::Connect, Some(ui))?;
     let question = format!("Take `{name}` out of {}?", there.shown);
     if !ui.confirm(&question, yes)? {
@@ -511,7 +516,7 @@ fn drop_it(
     Ok(Exit::Success)
 }
 
-/// Names every organisation that would be gone before it asks.
+/// Names every organisation that would be lost before it asks.
 fn drop_everything(mut index: SharedIndex, yes: bool, ui: &mut Ui) -> Result<Exit, CommandError> {
     let wire::FromServer {
         shown,

@@ -1,4 +1,4 @@
-//! `export`: hands memory to others. Nothing in the workspace changes, and
+//! Runs `export`: hands memory to others. Nothing in the workspace changes, and
 //! outside of it only what is shown and agreed to.
 
 use std::path::PathBuf;
@@ -151,7 +151,8 @@ fn documents(
         }
         let value = serde_json::to_string(&described(&found))
             .map_err(|error| CommandError::failure(format!("Cannot write JSON: {error}")))?;
-        // It says the same, and drives no terminal that it is printed to.
+        // The JSON means the same, and no longer drives a terminal that it is
+        // printed to.
         let value = forge_app::quote::hidden::escaped_json(&value);
         match (lines, std::mem::replace(&mut first, false)) {
             (true, _) => put(&format!("{value}\n"), ui),
@@ -277,7 +278,7 @@ fn to_claude(
     Ok(Exit::Success)
 }
 
-/// The documents that are named, and those that are important enough.
+/// Returns the documents that were named, and those that are important enough.
 fn chosen(
     workspace: &Workspace,
     args: &NativeArgs,
@@ -290,7 +291,7 @@ fn chosen(
     let mut chosen = Vec::new();
     for file in &args.files {
         let path = paths::document_in(workspace, settings, &file.to_string_lossy())?;
-        // Says which file it was, should it not be there.
+        // Names the file in the error if it is missing.
         workspace.read_text(&path)?;
         chosen.push(path);
     }

@@ -100,7 +100,7 @@ pub(crate) fn run(
         }
         _ => error.into(),
     })?;
-    // The list is about to change, and nobody should wait for it.
+    // The list is about to change, so the open index is given up first.
     drop(memory);
     let chosen = &plan.chosen;
     if plan.is_empty() {
@@ -132,7 +132,7 @@ pub(crate) fn run(
     Ok(Exit::Success)
 }
 
-/// Puts a fact on the list of those that are wrong.
+/// Adds a fact to the list of those that are wrong.
 fn correct(
     fact: &str,
     args: &ForgetArgs,
@@ -176,7 +176,7 @@ fn correct(
     Ok(Exit::Success)
 }
 
-/// What a person should know when nothing was chosen.
+/// Reports that nothing was chosen.
 fn nothing(args: &ForgetArgs, ui: &mut Ui) -> Result<Exit, CommandError> {
     if args.json {
         ui.json(&json(&[], None))?;

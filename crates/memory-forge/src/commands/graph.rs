@@ -258,11 +258,11 @@ impl From<EdgeName> for EdgeKind {
 
 pub(crate) fn run(args: GraphArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
     let workspace = paths::workspace(settings, ui)?;
-    // These need no graph of their own, or no more than a check.
+    // These commands need no graph here, or no more than a check.
     match &args.command {
         GraphCommand::Cypher(args) => return server::cypher(args, &workspace, settings, ui),
         GraphCommand::Drop(args) => return server::drop_all(args, &workspace, settings, ui),
-        // The worker builds it.
+        // The worker builds the graph itself.
         GraphCommand::Push(args) => return server::push(args, &workspace, settings, ui),
         GraphCommand::Status(args) => return server::status(args, &workspace, settings, ui),
         GraphCommand::Check(args) => return check(args, &workspace, settings, ui),
@@ -271,8 +271,8 @@ pub(crate) fn run(args: GraphArgs, settings: &Settings, ui: &mut Ui) -> Result<E
     let vault = vault(&workspace, ui);
     let notes = graph::build(&vault);
     let whole = |notes: Graph| notes.with_state(&vault, &Mind::open(&workspace));
-    // What a server may have is what the embedded engine answers from as well,
-    // so that both give the same rows.
+    // The embedded engine answers only from what a server may have as well, so
+    // that both give the same rows.
     let shared = |notes: Graph| whole(notes).shared_by(&|path| workspace.is_private(path));
     match args.command {
         GraphCommand::Write(args) => write(&workspace, &notes, &args, settings, ui),
@@ -367,7 +367,7 @@ fn write(
     Ok(Exit::Success)
 }
 
-/// The node that a person means: a note, a decision, a person, a task.
+/// Finds the node that a person means: a note, a decision, a person, a task.
 fn find(graph: &Graph, vault: &Vault, name: &str) -> Result<u32, CommandError> {
     let wanted = name_in(name);
     let known = graph.position(wanted).or_else(|| {

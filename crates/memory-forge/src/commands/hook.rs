@@ -1,6 +1,6 @@
-//! `hook`: listed here for help and completion. The command itself is answered
-//! by [`crate::hooks`] before the command line is parsed, because a parser's
-//! error would exit with a code that makes clients drop the user's prompt.
+//! Lists `hook` for help and completion. The command itself is answered by
+//! [`crate::hooks`] before the command line is parsed, because a parser's error
+//! would exit with a code that makes clients drop the user's prompt.
 
 use clap::Args;
 

@@ -1,5 +1,5 @@
-//! `import`: brings memory in that was kept elsewhere. The library decides what
-//! becomes of each document; here it is asked and told.
+//! Runs `import`: brings in memory from other tools. The library decides what
+//! becomes of each document; the command parses and reports.
 
 use std::path::{Path, PathBuf};
 
@@ -220,8 +220,8 @@ pub(crate) fn run(
     Ok(exit(&report))
 }
 
-/// What was named and could not be imported is a failure; what a folder held
-/// besides is not.
+/// Returns the exit code. A named source that could not be imported is a
+/// failure; other files of a folder are not.
 fn exit(report: &Report) -> Exit {
     if report.skipped.iter().any(|skipped| skipped.failed) {
         Exit::Failure
@@ -274,7 +274,7 @@ fn home(settings: &Settings) -> Result<&Path, CommandError> {
     })
 }
 
-/// Claude Code's own folder.
+/// Returns Claude Code's own folder.
 pub(super) fn claude_home(settings: &Settings) -> Result<PathBuf, CommandError> {
     match &settings.claude_config_dir {
         Some(folder) => Ok(folder.clone()),

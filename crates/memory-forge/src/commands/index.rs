@@ -102,7 +102,7 @@ pub(crate) fn run(args: IndexArgs, settings: &Settings, ui: &mut Ui) -> Result<E
     Ok(Exit::Success)
 }
 
-/// More unchanged files than this are counted instead of listed.
+/// Upper bound for unchanged files that are listed; more are counted.
 const MOST_UNCHANGED: usize = 200;
 
 fn show(files: &[(String, Outcome)], all: bool, ui: &mut Ui) -> Result<(), CommandError> {

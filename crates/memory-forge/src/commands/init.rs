@@ -113,9 +113,11 @@ pub(crate) fn run(args: InitArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
     Ok(exit)
 }
 
-/// A folder without a manifest gets one; a manifest that is kept by hand gets
-/// a marker; one of an older version is for `upgrade`; a current one is looked
-/// at and left as it is.
+/// Starts a workspace with a manifest.
+///
+/// A folder without a manifest gets one; a manifest that is kept by hand gets a
+/// marker; one of an older version is left to `upgrade`; a current one is
+/// checked and left as it is.
 fn start_workspace(
     workspace: &Workspace,
     about: Option<&str>,
@@ -175,7 +177,7 @@ fn start_workspace(
     } else {
         "Add subjects with `memory-forge domain add <name>`"
     };
-    // The one question is enough where nothing of the user's would change.
+    // The one question is enough if no file of the user would change.
     let agreed = asked && proposal.files.iter().all(|it| it.before.is_none());
     let exit = settle(workspace, &proposal, next, agreed, args, settings, ui)?;
     if !adopts {
@@ -184,7 +186,7 @@ fn start_workspace(
     Ok(exit)
 }
 
-/// What `begin` left where it was.
+/// Notes folders and notes that were left where they are.
 fn mention_catch_alls(workspace: &Workspace, settings: &Settings, ui: &mut Ui) {
     let plan = organise::look(workspace, settings.now);
     let folders: Vec<String> = plan
@@ -206,7 +208,7 @@ fn mention_catch_alls(workspace: &Workspace, settings: &Settings, ui: &mut Ui) {
     }
 }
 
-/// A look at a workspace that is current.
+/// Checks a workspace that is current.
 fn health(workspace: &Workspace, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
     let reading = ui.busy("Checking");
     let survey = Survey::of(workspace, settings.now);
@@ -275,7 +277,7 @@ Next:
   memory-forge search \"<question>\"   Find it again
   memory-forge setup                 Connect your agents, so that they do both";
 
-/// What a newcomer may not expect of this directory.
+/// Notes what a new user may not expect of this directory.
 fn mention_what_is_there(workspace: &Workspace, ui: &mut Ui) {
     let there = |name: &&&str| workspace.root().join(name).exists();
     if let Some(name) = ["CLAUDE.md", "AGENTS.md", "GEMINI.md"].iter().find(there) {
@@ -292,7 +294,7 @@ fn mention_what_is_there(workspace: &Workspace, ui: &mut Ui) {
     }
 }
 
-/// So many notes without an order are worth a word.
+/// Lower bound of notes without an order for which a hint is shown.
 const WORTH_A_WORD: usize = 3;
 
 fn mention_notes(workspace: &Workspace, ui: &mut Ui) {

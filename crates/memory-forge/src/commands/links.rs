@@ -145,6 +145,7 @@ struct RenameArgs {
 
 pub(crate) fn run(args: LinksArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
     let workspace = paths::workspace(settings, ui)?;
+    // `check` reads the vault through its survey, so that it is read once.
     let args = match args.command {
         LinksCommand::Check(args) => return check(&workspace, args, settings, ui),
         other => LinksArgs { command: other },
@@ -158,7 +159,7 @@ pub(crate) fn run(args: LinksArgs, settings: &Settings, ui: &mut Ui) -> Result<E
     }
 }
 
-/// Reads the vault, and says what could not be read of it.
+/// Reads the vault, and warns of files that could not be read.
 pub(super) fn vault(workspace: &Workspace, ui: &mut Ui) -> Vault {
     let reading = ui.busy("Reading notes");
     let vault = Vault::read(workspace);
@@ -167,7 +168,7 @@ pub(super) fn vault(workspace: &Workspace, ui: &mut Ui) -> Vault {
     vault
 }
 
-/// Reads the vault of a survey as [`vault`] does.
+/// Reads the vault of a survey, with the same warnings.
 pub(super) fn survey_vault(survey: &Survey<'_>, ui: &mut Ui) {
     let reading = ui.busy("Reading notes");
     let vault = survey.vault();
@@ -181,7 +182,7 @@ fn warn_of_problems(vault: &Vault, ui: &mut Ui) {
     }
 }
 
-/// The files of `--files`, each of which must be there.
+/// Resolves the files of `--files`, each of which must exist.
 fn scope(
     workspace: &Workspace,
     vault: &Vault,
@@ -491,7 +492,8 @@ fn rename(
     Ok(Exit::Success)
 }
 
-/// A file by its path, else by the name that a link at the root would use.
+/// Resolves a file by its path, else by the name that a link at the root would
+/// use.
 pub(super) fn named(
     workspace: &Workspace,
     vault: &Vault,

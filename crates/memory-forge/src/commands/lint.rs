@@ -57,6 +57,7 @@ pub(crate) fn run(args: LintArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
     let mut changes = Vec::new();
     if args.fix {
         changes = fix(&survey, &args, settings, ui)?;
+        // A new survey, since the repair has changed files.
         survey = Survey::of(&workspace, settings.now);
     }
     let checking = ui.busy("Checking");
@@ -74,7 +75,7 @@ pub(crate) fn run(args: LintArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
     })
 }
 
-/// Repairs, and gives the ids under which it can be undone.
+/// Repairs, and returns the ids under which that can be undone.
 fn fix(
     survey: &Survey<'_>,
     args: &LintArgs,
@@ -92,7 +93,7 @@ fn fix(
     let mut changes = fixes.apply(survey.workspace, settings.now)?;
     let mut agreed = Vec::new();
     for removal in removals {
-        // Where nobody can answer, the answer is no.
+        // Without a terminal the answer is no.
         match ui.confirm(&printable(&removal.question), args.yes) {
             Ok(true) => agreed.push(removal),
             Ok(false) => {}
@@ -112,7 +113,7 @@ fn fix(
     Ok(changes)
 }
 
-/// Findings of one check that are shown.
+/// Upper bound for the findings of one check that are shown.
 const MAX_SHOWN: usize = 20;
 
 fn level(severity: Severity) -> &'static str {

@@ -1,5 +1,5 @@
-//! `man`: manual pages, made from the same definition as the help. It prints a
-//! page and installs nothing.
+//! Prints manual pages, made from the same definition as the help. It installs
+//! nothing.
 
 use anyhow::Context;
 use clap::Args;
@@ -57,7 +57,7 @@ pub(crate) fn run(args: ManArgs, _: &Settings, ui: &mut Ui) -> Result<Exit, Comm
     Ok(Exit::Success)
 }
 
-/// A command by the name of its page: `search`, or `mind-set`.
+/// Returns a command by the name of its page: `search`, or `mind-set`.
 fn one_command(program: &clap::Command, name: &str) -> Result<clap::Command, CommandError> {
     let command = find(program, name).ok_or_else(|| {
         let names: Vec<&str> = program

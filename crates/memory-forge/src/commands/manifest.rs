@@ -164,7 +164,7 @@ fn show(args: ShowArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, Comman
     Ok(Exit::Success)
 }
 
-/// What agrees to a second run of the day where no one can be asked.
+/// Hint on how to agree to a second run of the day without a terminal.
 const AGAIN: &str = "Pass `--force` to run it again now, which also renews summaries that people \
                      wrote, or `--dry-run` to see what would happen";
 

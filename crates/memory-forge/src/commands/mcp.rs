@@ -107,13 +107,13 @@ fn list(listed: &[&'static tools::Spec], json: bool, ui: &mut Ui) -> Result<Exit
     Ok(Exit::Success)
 }
 
-/// Tokens of what is sent.
+/// Returns the tokens of what is sent.
 fn cost(sent: &impl serde::Serialize) -> usize {
     let text = serde_json::to_string(sent).expect("tools are plain data");
     count_tokens(Tokenizer::O200k, &text)
 }
 
-/// A token shorter than this could be guessed.
+/// Lower bound for a token; a shorter one could be guessed.
 const SHORTEST_TOKEN: usize = 16;
 
 fn http(
@@ -123,7 +123,7 @@ fn http(
     ui: &mut Ui,
 ) -> Result<(), CommandError> {
     let (token, from) = token(args, settings)?;
-    // The token is shown to a person only: a log keeps what is written to it.
+    // Only a person is shown the token: a log keeps what is written to it.
     let shown = match (from, settings.stderr_terminal) {
         (From::MadeUp, true) => format!("Authorization: Bearer {token}"),
         (From::MadeUp, false) => {
@@ -148,6 +148,7 @@ fn http(
     serve::http(move || server.clone(), options, ready).map_err(failed)
 }
 
+/// Origin of the token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum From {
     File,
@@ -155,7 +156,7 @@ enum From {
     MadeUp,
 }
 
-/// A longer file holds no token.
+/// Upper bound for the file of a token; a longer one holds none.
 const MAX_TOKEN_BYTES: u64 = 64 << 10;
 
 fn token(args: &McpArgs, settings: &Settings) -> Result<(String, From), CommandError> {

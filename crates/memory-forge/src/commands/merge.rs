@@ -1,5 +1,5 @@
-//! `merge`: what git calls for two versions of a memory file. Whatever goes
-//! wrong, the file ends as git itself would have merged it.
+//! Runs `merge`, which git calls for two versions of a memory file. After any
+//! error the file ends as git itself would have merged it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -34,7 +34,7 @@ pub(crate) struct MergeArgs {
     pub(crate) path: Option<PathBuf>,
 }
 
-/// New numbers that are told one by one.
+/// Upper bound for new numbers that are listed one by one.
 const MOST_TOLD: usize = 10;
 
 pub(crate) fn run(args: MergeArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
@@ -82,13 +82,14 @@ pub(crate) fn run(args: MergeArgs, settings: &Settings, ui: &mut Ui) -> Result<E
     match git::merge_by_lines(cwd, ours, base, theirs) {
         Ok(true) => Ok(Exit::Success),
         Ok(false) => Ok(Exit::Failure),
-        // Not 1, which means a merged file with a conflict in it: by this, the
-        // line in git's settings knows that it has to merge the file itself.
+        // Not 1, which means a merged file with a conflict in it: by this code,
+        // the line in git's settings knows that it has to merge the file
+        // itself.
         Err(error) => Err(CommandError::usage(error.to_string())),
     }
 }
 
-/// Merges and writes, or says why git has to.
+/// Merges and writes, or returns the reason why git has to.
 fn by_entry(files: &[PathBuf; 3], name: &str) -> Result<teams::Merged, String> {
     let kind = Kind::of(name).ok_or("it is no file of entries")?;
     let [base, ours, theirs] = files.each_ref().map(|path| OutsideFile {
@@ -101,6 +102,7 @@ fn by_entry(files: &[PathBuf; 3], name: &str) -> Result<teams::Merged, String> {
     };
     let (base, before, theirs) = (read(&base)?, read(&ours)?, read(&theirs)?);
     let merge = || teams::merge(kind, &base, &before, &theirs);
+    // A panic in the merge leaves the file to git's own merge.
     let merged = catch_unwind(AssertUnwindSafe(merge))
         .map_err(|_| "of a defect; please report it")?
         .map_err(|why| why.to_string())?;

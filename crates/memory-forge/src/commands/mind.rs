@@ -1,5 +1,5 @@
-//! `mind`: where the work stands, as an agent or a person keeps it. Each
-//! subcommand reads or changes one of the state files and says what it did.
+//! Runs `mind`: the state of the work, as an agent or a person keeps it. Each
+//! subcommand reads or changes one of the state files and reports what it did.
 
 use clap::{Args, Subcommand, ValueEnum};
 use forge_app::mind::{Mind, NewDecision, NewSession, StateChange};
@@ -237,7 +237,7 @@ struct HealthArgs {
 }
 
 pub(crate) fn run(args: MindArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    // These two open the workspace themselves, once their input is read.
+    // These two open the workspace themselves, after reading their input.
     let command = match args.command {
         MindCommand::Session(args) => return session::run(args, settings, ui),
         MindCommand::Idea(args) => return idea::run(args, settings, ui),
@@ -317,6 +317,7 @@ fn written(
 
 impl SetArgs {
     fn change(self) -> Result<StateChange, CommandError> {
+        // A flag that was not given leaves its part as it is.
         let list = |values: Vec<String>| (!values.is_empty()).then_some(values);
         let change = StateChange {
             phase: self.phase,

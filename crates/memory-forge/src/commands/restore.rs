@@ -1,4 +1,4 @@
-//! `restore`: brings forgotten documents back into searches, and lifts
+//! Runs `restore`: brings forgotten documents back into searches, and removes
 //! corrections of facts. It never touches the files themselves.
 
 use clap::{ArgGroup, Args};

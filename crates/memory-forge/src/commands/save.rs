@@ -157,7 +157,7 @@ pub(crate) fn run(args: SaveArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
     Ok(Exit::Success)
 }
 
-/// What holds in one module only belongs into that module's file.
+/// Notes the file of the module, to which knowledge of one module only belongs.
 fn mention_module(
     workspace: &Workspace,
     settings: &Settings,
@@ -181,7 +181,7 @@ fn route(
     clients: &[Client],
 ) -> Result<remember::Route, CommandError> {
     let folder = settings.cwd()?.canonicalize().ok();
-    // Claude Code says so in the environment of what it runs.
+    // Claude Code sets this variable for the programs that it runs.
     let running = settings
         .claude_project_dir
         .is_some()

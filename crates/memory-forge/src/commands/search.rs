@@ -87,7 +87,7 @@ pub(crate) struct SearchArgs {
 }
 
 impl SearchArgs {
-    /// The words as one question.
+    /// Returns the words as one question.
     pub(crate) fn question(&self) -> String {
         self.query.join(" ")
     }
@@ -112,7 +112,7 @@ pub(crate) fn run(
     let request = SearchRequest {
         scope: args.scope,
         mode: args.mode,
-        // A budget decides how many passages there are, not the default limit.
+        // A budget decides how many passages are shown, not the default limit.
         limit: if args.budget.is_some() && args.limit.is_none() {
             BUDGET_LIMIT
         } else {
@@ -167,6 +167,7 @@ pub(crate) fn run(
     let packing = args
         .budget
         .map(|budget| fit(&args, &answer, budget as usize, &nonce));
+    // Only shown files count as used; `forget` chooses by these counts.
     if let Some(index) = memory.index() {
         index.touch(&used(&answer, packing.as_ref()), &settings.now.to_string());
     }
@@ -193,11 +194,11 @@ pub(crate) fn run(
     Ok(Exit::Success)
 }
 
-/// Passages that are ranked when a budget says how many are shown.
+/// Upper bound for the passages that are ranked for a budget.
 const BUDGET_LIMIT: usize = 40;
 
-/// Asks the files as they were at a revision, by full text: the vectors of the
-/// past are not kept.
+/// Searches the files as they were at a revision, by full text: the vectors of
+/// the past are not kept.
 fn past(workspace: &Workspace, rev: &str, ask: &Ask, ui: &mut Ui) -> Result<Answer, CommandError> {
     let bar = ui.progress("Reading", 0);
     let past = forge_app::knowledge::past::at(workspace, rev, &mut |done, total| {
@@ -223,7 +224,7 @@ fn parse_since(text: &str) -> Result<Date, CommandError> {
     })
 }
 
-/// Packs the evidence into a budget of o200k tokens. What is counted is what is
+/// Packs the evidence into a budget of o200k tokens. The count is of what is
 /// printed: the whole text for `--context`, the passages otherwise.
 fn fit(args: &SearchArgs, answer: &Answer, budget: usize, nonce: &str) -> Packing {
     let tokenizer = Tokenizer::O200k;
@@ -257,7 +258,7 @@ fn say_budget(packing: &Packing, answer: &Answer, budget: u32, ui: &mut Ui) {
     ui.note(&text);
 }
 
-/// Lines of a passage that are shown to people.
+/// Upper bound for the lines of a passage that are shown to people.
 const SNIPPET_LINES: usize = 4;
 
 fn show(
@@ -281,6 +282,8 @@ fn show(
             .iter()
             .map(|piece| {
                 let hit = &answer.hits[piece.hit];
+                // A piece may begin inside its passage, and matches count from
+                // the passage's start.
                 let start = hit.passage.text.find(&piece.text).unwrap_or(0);
                 (hit, piece.text.clone(), start)
             })
@@ -317,8 +320,8 @@ fn show(
     Ok(())
 }
 
-/// Facts of passages that were found and do not stand among the best, because
-/// they are wrong.
+/// Notes corrected facts of passages that matched and rank below the best,
+/// because the facts are wrong.
 fn say_corrections(answer: &Answer, ui: &mut Ui) {
     for note in context::corrections_beside(answer) {
         ui.note(&printable(&note));
@@ -360,14 +363,14 @@ fn show_hit(
     Ok(())
 }
 
-/// The line of the file on which the shown part of a passage begins.
+/// Returns the line of the file on which the shown part of a passage begins.
 fn first_line(hit: &Hit, start: usize) -> usize {
     let (first, last) = hit.passage.lines;
     let above = hit.passage.text[..start].matches('\n').count();
     (first + above).min(last)
 }
 
-/// Text from a file with its matches marked, safe for a terminal.
+/// Marks the matches in a text of a file, safe for a terminal.
 fn highlighted(text: &str, start: usize, matches: &[std::ops::Range<usize>]) -> String {
     let mark = style::MATCH;
     let mut out = String::new();

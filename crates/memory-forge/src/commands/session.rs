@@ -1,6 +1,6 @@
-//! `session`: what an agent is told at the start, and what it leaves at the
-//! end. What happened comes in by arguments or on standard input; what follows
-//! from it is done without further questions.
+//! Runs `session`: briefs an agent at the start, and records what it leaves at
+//! the end. Input comes by arguments or on standard input; the follow-up work
+//! is done without further questions.
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -269,7 +269,7 @@ fn read(path: &std::path::Path, settings: &Settings) -> Result<String, CommandEr
     })
 }
 
-/// What happened, from wherever it was said.
+/// Input about a session, from arguments or from standard input.
 #[derive(Debug, Default)]
 struct Said {
     title: Option<String>,
@@ -297,7 +297,7 @@ impl From<FieldArgs> for Said {
 }
 
 impl Said {
-    /// Reads JSON, or else Markdown.
+    /// Parses JSON, or else Markdown.
     fn parse(text: &str) -> Result<Said, CommandError> {
         let text = text.trim_start_matches('\u{feff}').trim();
         if text.starts_with('{') {
@@ -373,7 +373,7 @@ impl Said {
         said
     }
 
-    /// Takes what the other says about anything.
+    /// Overrides what the other input states.
     fn over(&mut self, other: Said) {
         let text = |own: &mut Option<String>, other: Option<String>| {
             if other.is_some() {

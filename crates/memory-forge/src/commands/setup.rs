@@ -139,7 +139,7 @@ pub(crate) fn run(args: SetupArgs, settings: &Settings, ui: &mut Ui) -> Result<E
     Ok(exit(&applied))
 }
 
-/// The clients that seem to be in use, told with the reason.
+/// Proposes the clients that seem to be in use, with the reason for each.
 fn proposed(around: &Surroundings<'_>, ui: &mut Ui) -> Result<Vec<Client>, CommandError> {
     let found = found::clients(around);
     if found.is_empty() {
@@ -157,7 +157,7 @@ fn proposed(around: &Surroundings<'_>, ui: &mut Ui) -> Result<Vec<Client>, Comma
     Ok(found.into_iter().map(|(client, _)| client).collect())
 }
 
-/// What became of a plan.
+/// Outcome of a plan.
 pub(super) enum Applied {
     Nothing,
     DryRun,
@@ -250,7 +250,7 @@ pub(super) fn carry_out(
     Ok(Applied::Done(id))
 }
 
-/// What every command here says as JSON.
+/// Renders the JSON of `setup` and `uninstall`.
 pub(super) fn report(
     around: &Surroundings<'_>,
     plan: &Plan,
@@ -291,7 +291,7 @@ fn effect(before: bool, after: bool) -> &'static str {
     }
 }
 
-/// What the installed parts cost the model.
+/// Shows what the installed parts cost the model.
 fn costs(ask: &Ask, workspace: &Workspace, ui: &mut Ui) -> Result<(), CommandError> {
     let mut events: Vec<&hooks::Event> = Vec::new();
     for &client in &ask.clients {

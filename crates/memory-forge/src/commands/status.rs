@@ -1,5 +1,5 @@
-//! `status`: one screen on where the work stands, what is stale, what memory
-//! costs and what is installed where. It changes nothing.
+//! Runs `status`: one screen on the state of the work, what is stale, what
+//! memory costs and what is installed where. It changes nothing.
 
 use clap::Args;
 use forge_app::status;

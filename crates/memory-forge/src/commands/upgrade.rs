@@ -1,4 +1,4 @@
-//! `upgrade`: brings a workspace of an older format to the current one.
+//! Runs `upgrade`: brings a workspace of an older format to the current one.
 
 use clap::Args;
 use forge_app::bulk::{self, Skill};

@@ -57,8 +57,8 @@ pub(crate) fn run(args: ViewArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
     };
     let mut told = Ok(());
     let ready = |address| {
-        // Behind `#` it never leaves the browser: not in a request, not as a
-        // referrer, not in anybody's log.
+        // Behind `#` the token never leaves the browser: it is in no request,
+        // no referrer and no log.
         let address = format!("http://{address}/#token={token}");
         told = ui.line(&address).and_then(|()| ui.flush());
         ui.note("This page is served until you press Ctrl-C");
@@ -73,7 +73,8 @@ pub(crate) fn run(args: ViewArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
     Ok(Exit::Success)
 }
 
-/// Hands the address to whatever opens addresses here.
+/// Opens the address in the browser of this system. Returns `true` if a program
+/// could be started for it.
 fn open(address: &str) -> bool {
     let programs: &[(&str, &[&str])] = if cfg!(target_os = "macos") {
         &[("open", &[])]
@@ -90,7 +91,8 @@ fn open(address: &str) -> bool {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn();
-        // Whether it found a browser is its own matter; nobody waits for it.
+        // The program may take its time, or fail later; the address is printed
+        // anyway.
         started.is_ok()
     })
 }

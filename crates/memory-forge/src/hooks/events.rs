@@ -1,4 +1,4 @@
-//! From an event to a use case, and from its answer to the text for the agent.
+//! Maps an event to a use case, and its answer to the text for the agent.
 
 use std::error::Error;
 use std::hash::{DefaultHasher, Hasher};
@@ -21,7 +21,7 @@ use super::payload::Payload;
 use crate::settings::Process;
 use crate::ui::printable;
 
-/// Does what the event asks for and gives the text for the agent, if any.
+/// Handles an event and returns the text for the agent, if any.
 pub(super) fn handle(
     event: Event,
     client: Option<Client>,
@@ -51,8 +51,8 @@ pub(super) fn handle(
     }
 }
 
-/// Notes what came where nobody could tell which event it was. Clients whose
-/// hooks all get an empty input would lose everything without a word.
+/// Records input that does not name its event. Clients whose hooks all get an
+/// empty input would otherwise lose everything silently.
 pub(super) fn unnamed(what: &str, payload: &Payload, process: &Process, root: Option<&str>) {
     if let Some(workspace) = open(payload, process, root) {
         let what = format!("An event that nobody named: {what}");
@@ -60,13 +60,14 @@ pub(super) fn unnamed(what: &str, payload: &Payload, process: &Process, root: Op
     }
 }
 
-/// Where the hook works, once that is known, for whoever tells that it took
-/// too long.
+/// Root of the hook's workspace, once it is known, for the note after the
+/// deadline.
 static ROOT: OnceLock<PathBuf> = OnceLock::new();
 
-/// Notes that the deadline came first.
+/// Records that the deadline came first.
 pub(super) fn took_too_long(event: Option<Event>, now: Timestamp) {
     let workspace = ROOT.get().and_then(|root| Workspace::open(root).ok());
+    // No time is left to wait for a lock.
     if let Some(workspace) = workspace.map(|it| it.waiting(Duration::ZERO)) {
         let event = event.map_or("A hook", Event::name);
         let what = format!("{event}: it took too long and was given up");
@@ -74,15 +75,15 @@ pub(super) fn took_too_long(event: Option<Event>, now: Timestamp) {
     }
 }
 
-/// Of the time that a hook has, so that it still answers when several locks
-/// are held by somebody who hangs.
+/// Limits for waiting on one lock, so that a hook still answers if several
+/// locks are held by processes that hang.
 const LOCK_WAIT: Duration = Duration::from_millis(600);
 const LOCK_WAIT_AT_END: Duration = Duration::from_millis(200);
-/// How long git may take to list what a session changed, at a start, and at an
-/// end, which has less time.
+/// Limits for git to list what a session changed, at a start, and at an end,
+/// which has less time.
 const GIT_WAIT: Duration = Duration::from_millis(1_200);
 const GIT_WAIT_AT_END: Duration = Duration::from_millis(500);
-/// How long the look around a workspace may take at a start.
+/// Limit for the look around a workspace at a start.
 const OVERVIEW_WAIT: Duration = Duration::from_millis(1_000);
 
 fn open(payload: &Payload, process: &Process, root: Option<&str>) -> Option<Workspace> {
@@ -107,9 +108,10 @@ fn open(payload: &Payload, process: &Process, root: Option<&str>) -> Option<Work
     Some(workspace)
 }
 
-/// What clients call the id of a session.
+/// Names that clients have for the id of a session.
 const SESSION: &[&str] = &["session_id", "sessionId", "conversation_id"];
 
+/// One event with everything that its handler needs.
 struct Hook<'a> {
     mind: Mind<'a>,
     client: Option<Client>,
@@ -145,8 +147,8 @@ impl Hook<'_> {
             Some("fork") => StartReason::Fork,
             _ => StartReason::Startup,
         };
-        // A session that was left open is closed before this one is given
-        // anything, and an error in that must not cost the briefing.
+        // A session that was left open is closed before this one gets anything,
+        // and an error in that must not cost the briefing.
         let opening = SessionOpening {
             id: self.session(),
             reason,
@@ -169,6 +171,8 @@ impl Hook<'_> {
         if let Some(problem) = &turn.problem {
             self.note(Event::Stop, &problem.to_string());
         }
+        // Text at a stop would make the client continue, or call this hook
+        // again.
         let quiet =
             self.payload.flag("stop_hook_active") || continues_after_stop_output(self.client);
         Ok(turn.reminder.filter(|_| !quiet))
@@ -217,7 +221,7 @@ impl Hook<'_> {
         }
         let (kind, id) = self.agent();
         let said = self.payload.text(&["last_assistant_message"]);
-        // The beginning says what was done; the log keeps no secrets of it.
+        // The beginning states what was done; the log keeps no secrets of it.
         let said = said.map(|it| &it[..it.floor_char_boundary(2_000)]);
         let said = said.unwrap_or_default();
         self.mind.agent_reported(kind, id, said, self.now)?;
@@ -261,14 +265,14 @@ impl Hook<'_> {
         self.payload.text(SESSION).unwrap_or("unknown")
     }
 
-    /// Leaves a line for `doctor`, which a hook may not print. Never the
-    /// payload itself: it holds what the user typed.
+    /// Records a line for `doctor`, which a hook may not print. The payload
+    /// itself is never recorded: it holds what the user typed.
     fn note(&self, event: Event, what: &str) {
         note_failure(&self.mind, &format!("{}: {what}", event.name()), self.now);
     }
 }
 
-/// Adds a line to what `doctor` shows. Failing to do so is the one thing that
+/// Adds a line to what `doctor` shows. A failure to do so is the one error that
 /// cannot be reported.
 fn note_failure(mind: &Mind<'_>, what: &str, now: Timestamp) {
     if mind.exists() {
@@ -276,8 +280,9 @@ fn note_failure(mind: &Mind<'_>, what: &str, now: Timestamp) {
     }
 }
 
-/// A mark that nobody who wrote a file could have known. It stays the same
-/// within a session: clients drop context that they have already, word for word.
+/// Returns a mark that no author of a file could have known. It stays the same
+/// within a session: clients drop context that they have already, word for
+/// word.
 fn nonce(payload: &Payload) -> String {
     let mark = match payload.text(SESSION) {
         Some(session) => {

@@ -1,5 +1,5 @@
-//! Standard input of a hook, read with patience that ends: some clients never
-//! close their end. It knows nothing of what the bytes mean.
+//! Reads standard input of a hook with a limited wait: some clients never close
+//! their end. It knows nothing of what the bytes mean.
 
 use std::io::Read;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -8,29 +8,31 @@ use std::time::{Duration, Instant};
 
 use forge_clients::hooks::payload::{Payload, is_whole_json};
 
-/// More than this is not read; no field that we use is that far in.
+/// Upper bound for the input; no field that we use is that far in.
 const MOST_BYTES: usize = 8 << 20;
-/// How long to wait for the next piece of input.
+/// Time to wait for the next piece of input.
 const PATIENCE: Duration = Duration::from_millis(700);
-/// Enough for a JSON text as deep as the parser goes.
+/// Stack of the reading thread, enough for a JSON text as deep as the parser
+/// goes.
 const STACK: usize = 512 * 1024;
 
-/// Standard input while it is being read, on a thread of its own: some clients
-/// never close their end, and nobody can wait for them any other way.
+/// Standard input while it is read, on a thread of its own: some clients never
+/// close their end, and only a thread can be left behind.
 pub(super) struct Reading {
     all: Arc<Mutex<Vec<u8>>>,
-    /// Told of each piece; ends with the reading.
+    /// Signal for each piece; closed at the end of the reading.
     pieces: mpsc::Receiver<()>,
 }
 
 impl Reading {
     /// Starts to read until the end, until a whole object is there, or until
-    /// it is too much. The thread then goes on with `afterwards`.
+    /// the limit. The thread then runs `afterwards`.
     pub(super) fn start(afterwards: impl FnOnce() + Send + 'static) -> Reading {
         let all = Arc::new(Mutex::new(Vec::new()));
         let (sender, pieces) = mpsc::channel();
         let shared = Arc::clone(&all);
-        // Without a thread there is nothing to be read.
+        // Without a thread there is no input, as if the client had sent
+        // nothing.
         let _ = std::thread::Builder::new()
             .stack_size(STACK)
             .spawn(move || {
@@ -42,7 +44,8 @@ impl Reading {
                         break;
                     }
                     if sender.send(()).is_err() {
-                        // Nobody waited so long, nor for what comes afterwards.
+                        // The receiver has given up, and does not need what
+                        // comes afterwards.
                         return;
                     }
                 }
@@ -52,8 +55,8 @@ impl Reading {
         Reading { all, pieces }
     }
 
-    /// What came until the end, or until nothing came any more, and whether
-    /// the reading has ended.
+    /// Returns the payload when the input ends or pauses for too long, and
+    /// whether the reading has ended.
     pub(super) fn wait(self, deadline: Instant) -> (Payload, bool) {
         let ended = loop {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -71,7 +74,7 @@ fn locked(all: &Mutex<Vec<u8>>) -> MutexGuard<'_, Vec<u8>> {
     all.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Adds a piece, and says whether that is all.
+/// Adds a piece. Returns `true` if the input is complete.
 fn add(all: &mut Vec<u8>, piece: &[u8]) -> bool {
     all.extend_from_slice(piece);
     if all.len() > MOST_BYTES {

@@ -1,5 +1,6 @@
-//! The arguments of a call: checked once, in the order that older servers had,
-//! then read by name. A wrong one is an answer, never the end of the server.
+//! Checks the arguments of a call once, in the order of older servers, and
+//! reads them by name. An invalid one is an answer, never the end of the
+//! server.
 
 use rmcp::model::JsonObject;
 use serde_json::Value;
@@ -7,11 +8,13 @@ use serde_json::Value;
 use super::tools::{ALIASES, Field, Kind, Spec, UNLISTED};
 use crate::paths::nearest;
 
-/// A call's arguments as JSON.
+/// Upper bound for a call's arguments as JSON.
 const MOST: usize = 51_200;
-/// A text, or one of a list. A document may be as long as the call.
+/// Upper bound for a text, alone or in a list. A document may be as long as the
+/// call.
 const MOST_IN_A_FIELD: usize = 5_120;
-/// Names of fields come from the caller too.
+/// Upper bound for a field's name in a message, since names come from the
+/// caller too.
 const NAME_SHOWN: usize = 60;
 
 /// Arguments that fit the tool they are for.
@@ -21,9 +24,11 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Checks sizes, names, required fields and kinds, in this order. A field
-    /// that the tool does not know is refused: a misspelt name would otherwise
-    /// be ignored, and the caller would believe that it was heeded.
+    /// Checks sizes, names, required fields and kinds, in this order.
+    ///
+    /// A field that the tool does not know is refused: a misspelt name would
+    /// otherwise be ignored, and the caller would believe that it had an
+    /// effect.
     pub(crate) fn check(spec: &Spec, mut given: JsonObject) -> Result<Arguments, String> {
         let size = serde_json::to_string(&given).map_or(usize::MAX, |text| text.len());
         if size > MOST {
@@ -83,7 +88,7 @@ impl Arguments {
         integer(self.given.get(name)?)
     }
 
-    /// One that was checked not to be negative.
+    /// Returns a number that was checked not to be negative.
     pub(crate) fn count(&self, name: &str) -> Option<usize> {
         usize::try_from(self.integer(name)?).ok()
     }
@@ -92,7 +97,7 @@ impl Arguments {
         self.given.get(name)?.as_bool()
     }
 
-    /// Every text in it, to be looked through before anything is written.
+    /// Returns every text in it, to be checked before anything is written.
     pub(crate) fn all_texts(&self) -> Vec<&str> {
         let mut texts = Vec::new();
         for value in self.given.values() {
@@ -106,7 +111,7 @@ impl Arguments {
     }
 }
 
-/// Gives fields of older servers the names that they have here.
+/// Renames fields of older servers to the names that they have here.
 fn rename_aliases(spec: &Spec, given: &mut JsonObject) -> Result<(), String> {
     let of_tool = ALIASES.iter().filter(|(tool, ..)| *tool == spec.name);
     for (_, alias, name) in of_tool {
@@ -123,7 +128,8 @@ fn rename_aliases(spec: &Spec, given: &mut JsonObject) -> Result<(), String> {
     Ok(())
 }
 
-/// Says that a tool has no such field, and which one was most likely meant.
+/// Returns the error for an unknown field, with the name that was most likely
+/// meant.
 fn unknown(spec: &Spec, name: &str) -> String {
     let fields = || spec.fields.iter().map(|field| field.name);
     let refused = format!("Unknown field \"{}\" for {}", shown(name), spec.name);
@@ -199,7 +205,7 @@ fn check_kind(field: &Field, value: &Value) -> Result<(), String> {
     }
 }
 
-/// Some clients write every number with a point.
+/// Parses a whole number. Some clients write every number with a decimal point.
 fn integer(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| {
         let number = value.as_f64()?;

@@ -1,4 +1,4 @@
-//! The tools on where the work stands: status, search, state, decisions,
+//! Runs the tools on the state of the work: status, search, state, decisions,
 //! tasks, sessions. Replies are those of older servers, word for word.
 
 use forge_app::mind::{File, Mind, NewDecision, NewSession, StateChange};
@@ -136,7 +136,7 @@ pub(super) fn save_session(call: &mut Call, arguments: &Arguments) -> Result<Rep
     written(call, record::NewEntry::Session(new))
 }
 
-/// A value of a file on a line of ours, which stands outside of the fence.
+/// Cleans a value of a file for a line of ours, which is outside the fence.
 fn own(text: &str) -> String {
     quote::value(&quote::clean(text)).into_owned()
 }

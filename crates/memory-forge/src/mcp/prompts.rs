@@ -1,5 +1,5 @@
-//! Prompts that a person picks in a client: where the work stands, what is
-//! worth keeping, and how to end a session.
+//! Serves prompts that a person picks in a client: the state of the work, what
+//! is worth keeping, and how to end a session.
 
 use forge_app::brief::{BriefRequest, brief};
 use forge_app::mind::Mind;
@@ -12,7 +12,7 @@ use rmcp::model::{
 
 use super::reply::{fenced, one_line};
 
-/// Bytes of an argument at most.
+/// Upper bound for the bytes of an argument.
 const MOST: usize = 5_120;
 
 const EXTRACT: &str = "\

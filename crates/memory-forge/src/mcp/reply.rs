@@ -1,6 +1,6 @@
-//! What a tool answers: a text, the same as data, and where something was
-//! written the change. Everything has a cap and says what it left out, and
-//! text of files stands between marks that it cannot contain.
+//! Builds what a tool answers: a text, the same as data, and the change if
+//! something was written. Everything has a limit and reports what it left out,
+//! and text of files is between marks that it cannot contain.
 
 use forge_app::quote;
 use forge_app::tokens::{Tokenizer, count_tokens};
@@ -12,20 +12,20 @@ use super::arguments::Arguments;
 use crate::ui::unified_diff;
 use forge_app::library::Remark;
 
-/// Bytes of an answer where no `max_tokens` was given.
+/// Upper bound for an answer without `max_tokens`.
 const USUAL_BYTES: usize = 24_000;
-/// Tokens for what stands beside the text where it is sent as data.
+/// Tokens of the JSON around a text that is sent as data.
 const DATA_TOKENS: usize = 16;
-/// Bytes of a change that is shown.
+/// Upper bound for a change that is shown.
 const DIFF_BYTES: usize = 4_000;
 
-/// An answer that is not an error.
+/// Answer that is not an error.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) text: String,
-    /// The text as data; its fields are what the tool's schema says.
+    /// Answer as data; its fields are those of the tool's schema.
     pub(crate) data: Value,
-    /// Follows the text in a block of its own.
+    /// Change of a file, which follows the text in a block of its own.
     pub(crate) diff: Option<String>,
 }
 
@@ -38,13 +38,14 @@ impl Reply {
         }
     }
 
-    /// A message about something that was written, and how files changed.
+    /// Returns a message about something that was written, with the changes of
+    /// its files.
     pub(crate) fn change(message: String, changes: &[Change], nonce: &str) -> Reply {
         let mut reply = Reply::new(message.clone(), json!({ "message": message }));
         let written: Vec<&Change> = changes.iter().filter(|it| it.before != it.after).collect();
         reply.data["files"] = written.iter().map(|it| it.path.as_str()).collect();
         let diffs: String = written.iter().map(|it| it.diff()).collect();
-        // Lines around what was written may hold what is nobody's business.
+        // Lines around the change may hold secrets.
         let diffs = quote::cleaned_part(&diffs).text;
         let (shown, left_out) = first_lines(&diffs, |text| text.len() <= DIFF_BYTES);
         let mut shown = shown.to_owned();
@@ -58,6 +59,7 @@ impl Reply {
         reply
     }
 
+    /// Adds remarks to the text and to the data.
     pub(crate) fn remark(mut self, remarks: &[Remark]) -> Reply {
         let told: Vec<String> = remarks.iter().map(|it| one_line(it.text())).collect();
         if told.is_empty() {
@@ -70,8 +72,8 @@ impl Reply {
         self
     }
 
-    /// The answer as it is sent: what names and texts hide is written out here,
-    /// for every tool.
+    /// Converts the answer for sending. Hidden characters of names and texts
+    /// are written out here, for every tool.
     pub(crate) fn result(self) -> CallToolResult {
         let mut content = vec![ContentBlock::text(shown(self.text))];
         content.extend(self.diff.map(|it| ContentBlock::text(shown(it))));
@@ -96,7 +98,7 @@ pub(crate) fn failure_with_code(text: String, code: Option<&str>) -> CallToolRes
     result
 }
 
-/// Text with what it hides written out.
+/// Writes out the hidden characters of a text.
 pub(crate) fn shown(text: String) -> String {
     match quote::hidden::shown(&text) {
         std::borrow::Cow::Borrowed(_) => text,
@@ -104,7 +106,7 @@ pub(crate) fn shown(text: String) -> String {
     }
 }
 
-/// Every text of a value in that way.
+/// Writes out the hidden characters in every text of a value.
 fn shown_data(value: Value) -> Value {
     match value {
         Value::String(text) => shown(text).into(),
@@ -117,7 +119,7 @@ fn shown_data(value: Value) -> Value {
     }
 }
 
-/// A file before and after a call.
+/// File before and after a call.
 #[derive(Debug)]
 pub(crate) struct Change {
     pub(crate) path: String,
@@ -141,11 +143,11 @@ impl Change {
     }
 }
 
-/// How much may be said.
+/// Limit for the size of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Budget {
     Bytes(usize),
-    /// By the o200k vocabulary.
+    /// The limit in tokens of the o200k vocabulary.
     Tokens(usize),
 }
 
@@ -171,7 +173,8 @@ impl Budget {
             Budget::Tokens(limit) => {
                 let sent = json!({ "message": text }).to_string();
                 if sent.len() <= limit {
-                    // A token has at least a byte: no vocabulary is needed.
+                    // A token has at least one byte, so a short text needs no
+                    // vocabulary.
                     sent.len()
                 } else {
                     count_tokens(Tokenizer::O200k, &sent) + DATA_TOKENS
@@ -185,8 +188,9 @@ impl Budget {
     }
 }
 
-/// Text of a file between marks, as much of it as fits with what `around`
-/// makes of it; the second value is how many lines did not.
+/// Fits as many lines of a file's text as possible into the budget, with what
+/// `around` adds. Returns the result and the number of lines that were left
+/// out.
 pub(crate) fn fitted(
     text: &str,
     budget: Budget,
@@ -202,7 +206,8 @@ pub(crate) fn fitted(
     (around(part, rest(part)), rest(part))
 }
 
-/// As many lines from the beginning as are accepted, and how many are left.
+/// Returns as many lines from the beginning as `accept` allows, and the number
+/// of lines left.
 fn first_lines(text: &str, accept: impl Fn(&str) -> bool) -> (&str, usize) {
     if accept(text) {
         return (text, 0);
@@ -214,12 +219,13 @@ fn first_lines(text: &str, accept: impl Fn(&str) -> bool) -> (&str, usize) {
             Some(*at)
         })
         .collect();
-    // More lines never cost less, so the place can be found by halves.
+    // More lines never cost less, so the end can be found by bisection.
     let count = ends.partition_point(|end| accept(&text[..*end]));
     let end = if count == 0 { 0 } else { ends[count - 1] };
     (&text[..end], ends.len() - count)
 }
 
+/// Quotes a text between marks that it cannot contain.
 pub(crate) fn fenced(text: &str, nonce: &str) -> String {
     let mark = quote::mark(nonce, std::iter::once(text));
     format!(
@@ -228,7 +234,7 @@ pub(crate) fn fenced(text: &str, nonce: &str) -> String {
     )
 }
 
-/// Names and messages on one line, whatever characters they have.
+/// Returns names and messages on one line, whatever characters they have.
 pub(crate) fn one_line(text: &str) -> String {
     let line: String = text
         .chars()

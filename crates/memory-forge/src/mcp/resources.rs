@@ -1,6 +1,6 @@
-//! Files of the memory as resources with `memory-forge://` addresses. Only
-//! what has a part in it can be read: never what agents load, what is derived,
-//! nor anything outside.
+//! Serves files of the memory as resources with `memory-forge://` addresses.
+//! Only files with a role in it can be read: never those that agents load, nor
+//! derived ones, nor anything outside.
 
 use forge_app::documents;
 use forge_app::workspace::{RelPath, Workspace};
@@ -13,12 +13,12 @@ use serde_json::json;
 use super::reply::{Budget, fitted, one_line};
 
 const SCHEME: &str = "memory-forge://";
-/// Resources on one page of the list.
+/// Upper bound for resources on one page of the list.
 const PAGE: usize = 100;
-/// Bytes of a file that are shown.
+/// Upper bound for the bytes of a file that are shown.
 const MOST_BYTES: usize = 100_000;
 const MARKDOWN: &str = "text/markdown";
-/// What a cursor of ours begins with.
+/// Prefix of a cursor of ours.
 const AFTER: &str = "after:";
 
 /// Files with an address of their own.
@@ -49,7 +49,7 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
     folders.into_iter().chain([state]).collect()
 }
 
-/// Every resource that is there, in an order that does not vary.
+/// Returns every existing resource, in a stable order.
 pub(super) fn all(workspace: &Workspace) -> Vec<Resource> {
     let mut all = Vec::new();
     let there = |path: &RelPath| workspace.absolute(path).metadata().ok();
@@ -80,7 +80,7 @@ pub(super) fn all(workspace: &Workspace) -> Vec<Resource> {
     all
 }
 
-/// What there is few of comes first.
+/// Returns the sort key of an address: kinds with few files come first.
 fn place(uri: &str) -> (bool, &str) {
     let folder = |(name, _, _): &(&str, &str, &str)| {
         let rest = uri.strip_prefix(SCHEME).unwrap_or(uri);
@@ -90,7 +90,7 @@ fn place(uri: &str) -> (bool, &str) {
     (FOLDERS.iter().any(folder), uri)
 }
 
-/// One page of the list, and where the next begins.
+/// Returns one page of the list, and the cursor of the next.
 pub(super) fn page(
     all: Vec<Resource>,
     cursor: Option<&str>,
@@ -101,7 +101,8 @@ pub(super) fn page(
             let last = cursor
                 .strip_prefix(AFTER)
                 .ok_or_else(|| ErrorData::invalid_params("Unknown cursor", None))?;
-            // A file that is gone meanwhile is no reason to begin again.
+            // A file that disappeared since the last page is no reason to begin
+            // again.
             all.partition_point(|resource| place(&resource.uri) <= place(last))
         }
     };
@@ -140,7 +141,7 @@ pub(super) fn read(workspace: &Workspace, uri: &str) -> Result<ResourceContents,
     Ok(contents.with_meta(meta))
 }
 
-/// The paths below a template's folder that begin like `value`.
+/// Returns the paths below a template's folder that begin with `value`.
 pub(super) fn complete(workspace: &Workspace, template: &str, value: &str) -> CompletionInfo {
     let Some(prefix) = template.split_once('{').map(|(prefix, _)| prefix) else {
         return CompletionInfo::default();
@@ -150,7 +151,8 @@ pub(super) fn complete(workspace: &Workspace, template: &str, value: &str) -> Co
         .filter_map(|resource| {
             let encoded = resource.uri.strip_prefix(prefix)?;
             let plain = decoded(encoded)?;
-            // As part of an address a name hides nothing, and leads to its file.
+            // As part of an address a name hides nothing, and leads to its
+            // file.
             if one_line(&plain) == plain {
                 Some(plain)
             } else {
@@ -165,7 +167,7 @@ pub(super) fn complete(workspace: &Workspace, template: &str, value: &str) -> Co
     CompletionInfo::with_pagination(values, u32::try_from(total).ok(), more).unwrap_or_default()
 }
 
-/// The file behind an address, if it is one that may be read.
+/// Returns the file behind an address, if it may be read.
 fn locate(workspace: &Workspace, uri: &str) -> Option<RelPath> {
     let rest = decoded(uri.strip_prefix(SCHEME)?)?;
     if let Some((_, file, _)) = SINGLE.iter().find(|(name, _, _)| *name == rest) {
@@ -177,6 +179,7 @@ fn locate(workspace: &Workspace, uri: &str) -> Option<RelPath> {
         return files.find(|path| path.file_name() == below);
     }
     let (_, folder, _) = FOLDERS.iter().find(|(name, _, _)| *name == kind)?;
+    // `..` in an address must not lead out of its folder.
     let path = RelPath::new(&format!("{folder}/{below}")).ok()?;
     (path.starts_with(folder) && documents::is_readable(workspace, &path)).then_some(path)
 }
@@ -192,8 +195,8 @@ fn known(path: &str) -> RelPath {
     RelPath::new(path).expect("a constant that is a path")
 }
 
-/// A path as part of an address: what RFC 3986 does not leave as it is becomes
-/// `%XX`; slashes stay.
+/// Encodes a path as part of an address: characters that RFC 3986 reserves
+/// become `%XX`; slashes stay.
 fn encoded(path: &str) -> String {
     let mut out = String::with_capacity(path.len());
     for byte in path.bytes() {

@@ -1,13 +1,13 @@
-//! The tools as data: names, parameters, effects and what they answer with.
-//! Schemas and checks are made from the same table and cannot disagree. The
-//! wording is short because every session pays for it.
+//! Defines the tools as data: names, parameters, effects and answers. Schemas
+//! and checks are made from the same table and cannot disagree. The wording is
+//! short because every session pays for it.
 
 use std::sync::Arc;
 
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
-/// A tool, and what a client is told about it.
+/// Tool, with what a client is shown about it.
 #[derive(Debug)]
 pub(crate) struct Spec {
     pub(crate) name: &'static str,
@@ -15,11 +15,11 @@ pub(crate) struct Spec {
     pub(crate) fields: &'static [Field],
     effect: Effect,
     answers: Answers,
-    /// Whether a session needs it, so that it is listed unless told otherwise.
+    /// Whether a session needs it, so that it is listed by default.
     usual: bool,
 }
 
-/// A parameter.
+/// Parameter of a tool.
 #[derive(Debug)]
 pub(crate) struct Field {
     pub(crate) name: &'static str,
@@ -28,34 +28,36 @@ pub(crate) struct Field {
     about: &'static str,
 }
 
+/// Kind of a parameter's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Text,
     /// As long as a call may be: a document is not a field of a form.
     Document,
-    /// Several; one alone may come without a list.
+    /// Several texts; one alone may come without a list.
     Texts,
     Integer {
         least: i64,
         most: i64,
     },
     Flag,
-    /// One of these, with what is understood besides.
+    /// One of these words, or of further ones that are accepted and not listed.
     Choice(&'static [&'static str], &'static [&'static str]),
 }
 
-/// What a call does to the files.
+/// Effect of a call on the files.
 #[derive(Debug, Clone, Copy)]
 enum Effect {
     Reads,
     /// Adds and never replaces.
     Adds,
-    /// Adds, and a second time changes nothing.
+    /// Adds, and is idempotent.
     AddsOnce,
-    /// Replaces; a second time changes nothing.
+    /// Replaces, and is idempotent.
     Replaces,
 }
 
+/// Form of an answer, which decides its schema.
 #[derive(Debug, Clone, Copy)]
 enum Answers {
     Passages,
@@ -80,7 +82,7 @@ const fn needed(name: &'static str, kind: Kind, about: &'static str) -> Field {
     }
 }
 
-/// The fewest tokens in which something can still be said.
+/// Lower bound for `max_tokens`; fewer tokens hold no useful answer.
 pub(crate) const LEAST_TOKENS: i64 = 100;
 
 const MAX_TOKENS: Field = field(
@@ -94,7 +96,7 @@ const MAX_TOKENS: Field = field(
 
 pub(crate) const SCOPES: [&str; 6] = ["knowledge", "state", "closets", "agents", "archive", "all"];
 
-/// Every tool there is, in the order in which they are listed.
+/// All tools, in the order in which they are listed.
 pub(crate) static ALL: [Spec; 13] = [
     Spec {
         name: "search_knowledge",
@@ -272,14 +274,14 @@ pub(crate) static ALL: [Spec; 13] = [
     },
 ];
 
-/// Parameters of older servers that mean something here and are not listed.
+/// Parameters of older servers that are accepted and not listed.
 pub(crate) const UNLISTED: [(&str, Field); 1] = [(
     "memory_save_progress",
     field("completed", Kind::Flag, "The same as action complete"),
 )];
 
-/// Names that callers use for a field, with the tool and the field's own name.
-/// The command line has `--next` for both tools.
+/// Alternative names of fields, with the tool and the field's own name. The
+/// command line has `--next` for both tools.
 pub(crate) const ALIASES: [(&str, &str, &str); 2] = [
     ("memory_update_state", "next", "next_action"),
     ("memory_save_session", "next_action", "next"),
@@ -289,8 +291,8 @@ pub(crate) fn find(name: &str) -> Option<&'static Spec> {
     ALL.iter().find(|spec| spec.name == name)
 }
 
-/// The tools to list: those of every session, `all`, or a list of names.
-/// Those that are not listed can still be called.
+/// Returns the tools to list: those of every session, `all`, or a list of
+/// names. Tools that are not listed can still be called.
 pub(crate) fn chosen(names: &[String]) -> Result<Vec<&'static Spec>, String> {
     if names.is_empty() {
         return Ok(ALL.iter().filter(|spec| spec.usual).collect());
@@ -306,7 +308,7 @@ pub(crate) fn chosen(names: &[String]) -> Result<Vec<&'static Spec>, String> {
     Ok(ALL.iter().filter(wanted).collect())
 }
 
-/// What the usual listing costs, without loading a vocabulary.
+/// Estimates the cost of the default listing without loading a vocabulary.
 pub(crate) fn estimate() -> usize {
     let usual = ALL.iter().filter(|spec| spec.usual);
     let listing: Vec<Tool> = usual.map(Spec::listed).collect();
@@ -315,13 +317,13 @@ pub(crate) fn estimate() -> usize {
 }
 
 impl Spec {
-    /// Whether it keeps what the caller wrote.
+    /// Returns `true` if it keeps what the caller wrote.
     pub(crate) fn writes_text(&self) -> bool {
         let text = |field: &Field| matches!(field.kind, Kind::Text | Kind::Document | Kind::Texts);
         !matches!(self.effect, Effect::Reads) && self.fields.iter().any(text)
     }
 
-    /// As clients see it.
+    /// Returns the tool as clients see it.
     pub(crate) fn listed(&self) -> Tool {
         Tool::new(self.name, self.about, Arc::new(self.input()))
             .with_raw_output_schema(Arc::new(self.answers.schema()))
@@ -368,7 +370,7 @@ impl Field {
 }
 
 impl Effect {
-    /// What the protocol assumes anyway is left out.
+    /// Returns the annotations, without those that the protocol assumes anyway.
     fn annotations(self) -> ToolAnnotations {
         let closed = ToolAnnotations::new().open_world(false);
         match self {

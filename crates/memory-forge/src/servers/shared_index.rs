@@ -1,5 +1,5 @@
-//! The index that an organisation shares: whose index is meant, and what is done
-//! where its server does not answer.
+//! Queries the index that an organisation shares: whose index it is, and the
+//! fallback if its server does not answer.
 
 use forge_app::library::Remark;
 use forge_app::recall::{Answer, Ask};
@@ -12,7 +12,7 @@ use crate::report::CommandError;
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
 
-/// The shared index of one tenant, for one command.
+/// Shared index of one tenant, for one command.
 pub(crate) struct SharedIndex<'a> {
     worker: EngineWorker<'a>,
     tenant: String,
@@ -30,8 +30,8 @@ impl<'a> SharedIndex<'a> {
         }
     }
 
-    /// Has an operation done there, and returns its result with the server that
-    /// gave it.
+    /// Runs an operation on the server, and returns its result with the
+    /// server's address.
     pub(crate) fn call<T: DeserializeOwned>(
         &mut self,
         operation: wire::IndexOperation,
@@ -40,7 +40,8 @@ impl<'a> SharedIndex<'a> {
         Ok(self.reply(operation, ui)?.value)
     }
 
-    /// The same, with the documents that came along.
+    /// Runs an operation, and returns its result with the documents that came
+    /// along.
     pub(crate) fn reply<T: DeserializeOwned>(
         &mut self,
         operation: wire::IndexOperation,
@@ -54,8 +55,8 @@ impl<'a> SharedIndex<'a> {
     }
 }
 
-/// Answers a question from the shared index. Without a `ui` nobody is asked
-/// whether to connect.
+/// Answers a question from the shared index. Without a `ui` it does not ask for
+/// consent.
 pub(crate) fn answer(
     workspace: &Workspace,
     ask: &Ask,
@@ -82,8 +83,8 @@ pub(crate) fn answer(
     Ok((found.value.answer, remarks.collect()))
 }
 
-/// The same where the settings alone ask for it: without the server, the
-/// workspace's own index has to do, and the remark says so.
+/// Answers from the shared index if the settings choose it. Without the server,
+/// returns no answer and a remark, and the workspace's own index is used.
 pub(crate) fn answer_if_configured(
     workspace: &Workspace,
     ask: &Ask,

@@ -1,10 +1,10 @@
-//! The second program, `memory-forge-engines`, which knows how to talk to
-//! servers: found beside this one or on `PATH`, as git finds its own, started
-//! for one request, and ended with it. See `forge_memory::wire`.
+//! Runs the second program, `memory-forge-engines`, which can talk to servers:
+//! found next to this one or on `PATH`, as git finds its own, started for one
+//! request, and ended with it. See `forge_memory::wire`.
 //!
-//! Whatever the worker does, a command goes on: one that hangs, dies or prints
-//! something else is an error within the command's own limits. It ends when its
-//! standard input does, so that none outlives this program.
+//! Whatever the worker does, a command continues: a worker that hangs, dies or
+//! prints something else is an error within the command's own limits. It ends
+//! when its standard input does, so that none outlives this program.
 
 use std::collections::HashSet;
 use std::io::{self, BufReader, Read, Write};
@@ -22,49 +22,50 @@ use crate::report::CommandError;
 use crate::settings::{PROGRAM_SUFFIX, Settings};
 use crate::ui::{Ui, printable};
 
-/// How long the worker's start may take, where no limit is shorter.
+/// Upper bound for the worker's start, unless a limit is shorter.
 const START: Duration = Duration::from_secs(30);
-/// How much longer than its servers the worker may take: it reports a server
-/// that does not answer by name, and is given the time to do so.
+/// Extra time of the worker over its servers: it reports a server that does not
+/// answer by name, and needs time to do so.
 const MARGIN: Duration = Duration::from_secs(1);
-/// The same for commands that read a workspace on the way.
+/// Extra time for commands that read a workspace on the way.
 const LONG_MARGIN: Duration = Duration::from_secs(120);
-/// A search may name a replica and a primary, and each is asked for once.
+/// Upper bound for requests of one call: a search may name a replica and a
+/// primary, and each needs consent once.
 const MAX_ATTEMPTS: usize = 4;
-/// What is kept of the worker's standard error.
+/// Upper bound for what is kept of the worker's standard error.
 const MAX_COMPLAINT_BYTES: u64 = 64 << 10;
-/// Lines that wait to be read.
+/// Upper bound for lines that wait to be read.
 const MAX_WAITING_LINES: usize = 16;
 
-/// How to get the worker, whichever way this program came.
+/// Hint on how to install the worker, however this program was installed.
 const INSTALL: &str = "`cargo install --locked --path crates/memory-forge-engines` installs it; where \
      `memory-forge` came by npm or Homebrew, `npm install -g memory-forge-engines` or \
      `brew install memory-forge-engines`";
 
-/// The worker for the requests of one command.
+/// Worker for the requests of one command.
 pub(crate) struct EngineWorker<'a> {
     settings: &'a Settings,
     root: &'a Path,
-    /// `engine.timeout_ms`: the limit of a search.
+    /// Limit of a search, `engine.timeout_ms`.
     search_limit: Duration,
-    /// What was said already: a command may need more than one request.
+    /// Lines that were shown: a command may need more than one request.
     said: HashSet<String>,
 }
 
-/// A result, and the documents that came with it.
+/// Result, and the documents that came with it.
 pub(crate) struct WorkerReply<T> {
     pub(crate) value: T,
-    /// Paths and texts, both written by somebody else.
+    /// Paths and texts; the server's data is not trusted.
     pub(crate) documents: Vec<(String, String)>,
 }
 
-/// How a request ended that did not fail.
+/// Outcome of a request that did not fail.
 enum CallOutcome<T> {
     Done(WorkerReply<T>),
     NotAgreed(wire::UnapprovedServer),
 }
 
-/// How long the worker is waited for.
+/// Limits for waiting on the worker.
 #[derive(Clone, Copy)]
 struct WorkerLimits {
     /// Until its first line.
@@ -86,9 +87,9 @@ impl<'a> EngineWorker<'a> {
         }
     }
 
-    /// Has an operation done. Where a project's server was never agreed to, the
-    /// user is asked and the operation requested again; without a `ui` there is
-    /// nobody to ask, and nobody to show progress to.
+    /// Runs an operation. If a project's server has no consent yet, asks the
+    /// user and repeats the operation; without a `ui` it neither asks nor shows
+    /// progress.
     pub(crate) fn call<T: DeserializeOwned>(
         &mut self,
         operation: &wire::WorkerOperation,
@@ -179,7 +180,8 @@ impl<'a> EngineWorker<'a> {
                 silence: self.search_limit + MARGIN,
                 total: Some(self.search_limit + MARGIN),
             },
-            // At most two transactions follow one another without a line.
+            // The worker runs at most two transactions in a row without sending
+            // a line.
             wire::WorkerOperation::Index { operation, .. } => WorkerLimits {
                 start: START,
                 silence: operation.limit() * 2 + LONG_MARGIN,
@@ -194,7 +196,7 @@ impl<'a> EngineWorker<'a> {
     }
 }
 
-/// The process. Dropping it ends it.
+/// Running process, which ends when it is dropped.
 struct RunningWorker {
     child: Child,
     path: PathBuf,
@@ -206,8 +208,8 @@ struct RunningWorker {
 
 impl Drop for RunningWorker {
     fn drop(&mut self) {
-        // Whatever was finished on a server is finished; one that is still at
-        // work was given up. It may have ended already.
+        // Work that was finished on a server stays; work in progress is
+        // abandoned. The process may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -237,12 +239,12 @@ impl RunningWorker {
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
             return Err(failed("has no standard streams"));
         };
-        // From another thread, since a worker that hangs does not read.
+        // On another thread, since a worker that hangs does not read.
         let (open, until) = sync_channel(0);
         std::thread::spawn(move || {
             let mut stdin = stdin;
             let written = stdin.write_all(&request).and_then(|()| stdin.flush());
-            // A worker that has ended does not read; what it said is read below.
+            // A worker that has ended does not read; its error is read below.
             if written.is_ok() {
                 let _ = until.recv();
             }
@@ -266,7 +268,7 @@ impl RunningWorker {
                 .take(MAX_COMPLAINT_BYTES)
                 .read_to_end(&mut kept);
             let _ = to_complaint.send(String::from_utf8_lossy(&kept).into_owned());
-            // A pipe that nobody reads would hold the worker up.
+            // A pipe that is not drained would block the worker.
             let _ = io::copy(&mut stderr, &mut io::sink());
         });
         Ok(RunningWorker {
@@ -294,7 +296,8 @@ impl RunningWorker {
         }
     }
 
-    /// What the worker said when it ended without an answer.
+    /// Returns the error for a worker that ended without an answer, with its
+    /// last words.
     fn ended(&mut self) -> CommandError {
         let said = self.complaint.recv_timeout(MARGIN).unwrap_or_default();
         match said.lines().find(|line| !line.trim().is_empty()) {
@@ -317,8 +320,9 @@ fn request_line(request: &wire::WorkerRequest) -> Result<Vec<u8>, CommandError> 
     Ok(line)
 }
 
-/// The worker beside this program, else on `PATH`. Folders of `PATH` that are
-/// relative would be other ones in each project, and are passed over.
+/// Finds the worker next to this program, else on `PATH`. Relative folders of
+/// `PATH` are skipped: they would mean another folder in each project, which
+/// could then choose the program that runs.
 fn find(settings: &Settings) -> Option<PathBuf> {
     let name = format!("{}{}", wire::WORKER, PROGRAM_SUFFIX);
     let beside = settings.binary.as_ref().and_then(|it| it.parent());

@@ -1,10 +1,11 @@
-//! Text by the columns that it takes on a terminal: folded, cut, measured. It
-//! knows styles and wide characters, and nothing of streams.
+//! Measures text by the columns that it takes on a terminal, folds and
+//! truncates it. It knows styles and wide characters, and nothing of streams.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Lines that are longer than a terminal is wide, broken between words. What
-/// follows is indented like its beginning, behind the sign of a list. Styles
+/// Breaks lines that are longer than a terminal is wide, between words.
+///
+/// Further lines are indented like the first, behind the sign of a list. Styles
 /// take no room; a word that is longer than a line, such as a path, stays
 /// whole, so that it can be copied.
 pub(crate) fn folded(text: &str, columns: usize) -> String {
@@ -33,7 +34,7 @@ fn folded_line(line: &str, columns: usize) -> String {
         }
         let folded_here = used == indent && out.ends_with(' ') && !out.trim().is_empty();
         if folded_here && width == 0 {
-            // The second of two spaces at which the line was broken.
+            // Skips the second of two spaces at which the line was broken.
             continue;
         }
         out.push_str(piece);
@@ -42,8 +43,9 @@ fn folded_line(line: &str, columns: usize) -> String {
     out
 }
 
-/// Where the second line of a long one begins: in the last column of a table
-/// that leaves it half of the room, else behind the sign of a list.
+/// Returns the column of the second line of a long one: the last column of a
+/// table that leaves it half of the room, else the one behind the sign of a
+/// list.
 fn hanging(line: &str, columns: usize) -> usize {
     const SIGNS: [&str; 7] = ["-", "✓", "✗", "⚠", "→", "+", "*"];
     let plain = anstream::adapter::strip_str(line).to_string();
@@ -64,7 +66,7 @@ fn hanging(line: &str, columns: usize) -> usize {
     cell.filter(|at| at + longest <= columns).unwrap_or(list)
 }
 
-/// The columns that a text takes on a terminal, without its styles.
+/// Returns the columns that a text takes on a terminal, without its styles.
 pub(crate) fn columns_of(text: &str) -> usize {
     if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
         return text.len();
@@ -74,12 +76,13 @@ pub(crate) fn columns_of(text: &str) -> usize {
         .sum()
 }
 
-/// The beginning of a plain text, in at most so many columns.
+/// Truncates a plain text to so many columns.
 pub(crate) fn cut(text: &str, most: usize) -> String {
     if text.width() <= most {
         return text.to_owned();
     }
     let mut kept = String::new();
+    // One column is for the ellipsis.
     let mut used = 1;
     for c in text.chars() {
         used += c.width().unwrap_or(0);

@@ -1,5 +1,5 @@
-//! Findings, and their repair as `doctor --fix` does it: shown first, and
-//! applied only as it was shown.
+//! Answers with findings, and repairs them as `doctor --fix` does: shown first,
+//! and applied only as shown.
 
 use forge_app::quote;
 use forge_app::{audit, doctor};
@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use super::overview::reports;
 use super::{Given, Refused, Told, Visit, clean};
 
-/// Findings of each level.
+/// Upper bound for the findings of each level.
 const MOST: usize = 300;
-/// Lines of a diff.
+/// Upper bound for the lines of a diff.
 const MOST_LINES: usize = 2_000;
 
 pub(super) fn audit(visit: &Visit, _: &Given) -> Result<Told, Refused> {
@@ -27,8 +27,8 @@ pub(super) fn audit(visit: &Visit, _: &Given) -> Result<Told, Refused> {
     let files = repaired.proposal.files.iter();
     value["repairable"] = files.map(|file| file.path.as_str()).collect();
     value["leftOut"] = left_out.into();
-    // What is shown here was seen by a person, not by the next audit: the
-    // audit's own memory is for `audit` to keep.
+    // A person has seen these findings, the next audit has not: only `audit`
+    // keeps the baseline.
     Ok(masked(value).into())
 }
 
@@ -73,7 +73,7 @@ pub(super) fn repair(visit: &Visit, given: &Given) -> Result<Told, Refused> {
     Ok(json!({ "version": 1, "change": receipt.id, "files": files }).into())
 }
 
-/// A unified diff as rows: what kind of line, and its text.
+/// Renders a unified diff as rows: the kind of line, and its text.
 pub(super) fn diff(before: &str, after: &str) -> Value {
     let text = crate::ui::plain_diff(&quote::clean(before), &quote::clean(after));
     let mut rows: Vec<Value> = Vec::new();
@@ -89,7 +89,8 @@ pub(super) fn diff(before: &str, after: &str) -> Value {
     json!({ "rows": rows, "leftOut": left_out })
 }
 
-/// Messages name files, and a file can be called anything.
+/// Cleans all texts of a value, since messages name files, and a file can have
+/// any name.
 fn masked(value: Value) -> Value {
     match value {
         Value::String(text) => Value::String(clean(&text)),

@@ -1,5 +1,5 @@
-//! Documents: the list, one rendered, its past, and edits of it, as the use
-//! case gives them. It only makes JSON.
+//! Answers with documents: the list, one rendered, its past, and edits of it,
+//! as the use case returns them. It only renders JSON.
 
 use forge_app::documents;
 use forge_app::undo;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::audit::diff;
 use super::{Given, Refused, Told, Visit, clean};
 
-/// Documents in the list.
+/// Upper bound for documents in the list.
 const MOST: usize = 20_000;
 const MOST_CHANGES: usize = 30;
 
@@ -63,7 +63,7 @@ pub(super) fn document(visit: &Visit, given: &Given) -> Result<Told, Refused> {
     .into())
 }
 
-/// The text for an edit, with the version that it is.
+/// Answers with the text for an edit, and its version.
 pub(super) fn source(visit: &Visit, given: &Given) -> Result<Told, Refused> {
     let path = given.path()?;
     let source = documents::read_source(&visit.workspace, &visit.known(), &path)?;
@@ -94,7 +94,7 @@ pub(super) fn undo(visit: &Visit, given: &Given) -> Result<Told, Refused> {
     .into())
 }
 
-/// What can be taken back, the latest first.
+/// Answers with the changes that can be reverted, the latest first.
 pub(super) fn changes(visit: &Visit, _: &Given) -> Result<Told, Refused> {
     let all = visit.workspace.history()?;
     let shown: Vec<Value> = all
@@ -112,7 +112,7 @@ pub(super) fn changes(visit: &Visit, _: &Given) -> Result<Told, Refused> {
     Ok(json!({ "version": 1, "changes": shown, "leftOut": left_out }).into())
 }
 
-/// The commits that changed a document.
+/// Answers with the commits that changed a document.
 pub(super) fn history(visit: &Visit, given: &Given) -> Result<Told, Refused> {
     let path = given.path()?;
     let history = documents::document_history(&visit.workspace, &visit.known(), &path)?;
@@ -134,7 +134,8 @@ pub(super) fn history(visit: &Visit, given: &Given) -> Result<Told, Refused> {
     Ok(json!({ "version": 1, "commits": shown, "capped": is_capped }).into())
 }
 
-/// What a document held in a commit, and how it differs from today.
+/// Answers with the text of a document in a commit, and its difference from
+/// today.
 pub(super) fn past(visit: &Visit, given: &Given) -> Result<Told, Refused> {
     let path = given.path()?;
     let commit = given.text("commit")?;
@@ -146,7 +147,7 @@ pub(super) fn past(visit: &Visit, given: &Given) -> Result<Told, Refused> {
     .into())
 }
 
-/// An image of the workspace, for a document that shows it.
+/// Answers with an image of the workspace, for a document that shows it.
 pub(super) fn image(visit: &Visit, given: &Given) -> Result<Told, Refused> {
     let (kind, bytes) = documents::read_image(&visit.workspace, &given.path()?)?;
     Ok(Told::Bytes(kind, bytes))

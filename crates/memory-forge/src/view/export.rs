@@ -1,6 +1,6 @@
-//! The pages as a folder that needs no server: the same scripts, and all
-//! answers in one file beside them. It writes nothing but that folder, and
-//! nothing over what is not its own.
+//! Exports the pages as a folder that needs no server: the same scripts, and
+//! all answers in one file next to them. It writes nothing but that folder, and
+//! overwrites only its own files.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -17,14 +17,15 @@ use super::{ASSETS, Desk, Refused};
 use crate::report::CommandError;
 use crate::settings::Settings;
 
-/// What tells our folder from another.
+/// Mark of a folder that we wrote.
 const MARK: &str = "<meta name=\"generator\" content=\"memory-forge view\">";
-/// Bytes of all answers together.
+/// Upper bounds for all answers together, and for all images.
 const MOST_BYTES: usize = 50_000_000;
 const MOST_IMAGES: usize = 40_000_000;
-/// What stands for a header where there is no server.
+/// Replacement for the header of a server.
 const POLICY: &str = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'self' file:; style-src 'self' file:; img-src 'self' file:; base-uri 'none'; form-action 'none'\">";
 
+/// Result of an export.
 pub(crate) struct Exported {
     pub(crate) documents: usize,
     /// What was left out, and why.
@@ -104,8 +105,8 @@ pub(crate) fn export(
         match workspace.read_at_most(&relative, 8_000_000) {
             Ok(bytes) if of_images + bytes.len() <= MOST_IMAGES => {
                 of_images += bytes.len();
-                // Not by its own name: in a folder of the workspace it would
-                // be a second file of that name, and links would mean either.
+                // Not by its own name: in a folder of the workspace it would be
+                // a second file of that name, and links could mean either.
                 let extension = path.rsplit('.').next().unwrap_or_default();
                 let id = forge_app::document::version(&path);
                 let name = format!("files/{}.{}", &id[..16], extension.to_ascii_lowercase());
@@ -157,7 +158,7 @@ fn ask(desk: &Desk, name: &str, query: &str) -> Result<Value, CommandError> {
     }
 }
 
-/// The page with its data before its scripts.
+/// Returns the page with its data before its scripts.
 fn index(bytes: &[u8]) -> Vec<u8> {
     let page = String::from_utf8_lossy(bytes);
     let page = page.replacen("<!-- policy -->", &format!("{POLICY}\n{MARK}"), 1);
@@ -166,7 +167,7 @@ fn index(bytes: &[u8]) -> Vec<u8> {
         .into_bytes()
 }
 
-/// The images that a rendered document asks for.
+/// Returns the images that a rendered document refers to.
 fn images_in(html: &str) -> Vec<String> {
     let parts = html.split("<img data-path=\"").skip(1);
     let paths = parts.filter_map(|rest| rest.split('"').next());
@@ -183,9 +184,11 @@ fn images_in(html: &str) -> Vec<String> {
         .collect()
 }
 
+/// Fails for a folder with files that we did not write.
 fn refuse_foreign(folder: &Path, index: &OutsideFile) -> Result<(), CommandError> {
     let entries = match std::fs::read_dir(folder) {
-        // One that was cut off at its first file left only that file's beginning.
+        // An export that was cut off at its first file left only a temporary
+        // file.
         Ok(mut entries) => entries.any(|it| !it.is_ok_and(|it| is_temp_name(&it.file_name()))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
         Err(error) => {

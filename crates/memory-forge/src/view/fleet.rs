@@ -1,5 +1,5 @@
-//! The person's registered workspaces, and where the work stands in each. It
-//! reads there and writes nowhere.
+//! Answers with the user's registered workspaces, and the state of the work in
+//! each. It reads there and writes nowhere.
 
 use forge_app::audit;
 use forge_app::federation::{Registry, Source};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{Given, Refused, Told, Visit, clean};
 use crate::report::CommandError;
 
-/// Workspaces that are looked into.
+/// Upper bound for the workspaces that are opened.
 const MOST: usize = 40;
 
 pub(super) fn fleet(visit: &Visit, _: &Given) -> Result<Told, Refused> {

@@ -1,12 +1,12 @@
-//! Notes, people, decisions and tasks and what connects them, as short rows:
-//! a page draws thousands of them.
+//! Answers with notes, people, decisions and tasks and their edges, as short
+//! rows: a page draws thousands of them.
 
 use forge_app::graph::{EdgeKind, Kind};
 use serde_json::{Value, json};
 
 use super::{Given, Refused, Told, Visit, clean};
 
-/// More are no picture any more; those with the most edges are given.
+/// Upper bounds for a readable picture; the nodes with the most edges are kept.
 const MOST_NODES: usize = 10_000;
 const MOST_EDGES: usize = 60_000;
 
@@ -21,6 +21,8 @@ pub(super) fn graph(visit: &Visit, _: &Given) -> Result<Told, Refused> {
     let mut chosen: Vec<u32> = (0..whole.nodes.len() as u32).collect();
     chosen.sort_by_key(|node| (std::cmp::Reverse(degrees[*node as usize]), *node));
     chosen.truncate(MOST_NODES);
+    // Back in the graph's own order, which does not change with the number of
+    // edges.
     chosen.sort_unstable();
     let part = whole.part(&chosen);
     let kinds = Kind::ALL;

@@ -1,4 +1,4 @@
-//! Where the work stands and what memory costs.
+//! Answers with the state of the work and the cost of memory.
 
 use forge_app::audit::{self, Level, Origin, Report, View};
 use forge_app::client::Client;
@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 use super::{Given, Refused, Told, Visit, clean};
 use crate::status::StatusView;
 
-/// Files of a bar that are named; the others are one part.
+/// Upper bound for the files of a bar that are named; the others are one part.
 const MOST_PARTS: usize = 7;
-/// Points of the trend.
+/// Upper bound for the points of the trend.
 const POINTS: usize = 40;
-/// Enough of a commit's id to find it.
+/// Digits of a commit's id, enough to find it.
 const COMMIT_DIGITS: usize = 10;
 
 pub(super) fn overview(visit: &Visit, _: &Given) -> Result<Told, Refused> {
@@ -73,12 +73,13 @@ pub(super) fn overview(visit: &Visit, _: &Given) -> Result<Told, Refused> {
     Ok(value.into())
 }
 
-/// What all files cost, then what each client loads.
+/// Audits all files, then what each client loads.
 pub(super) fn reports(visit: &Visit) -> Vec<Report> {
     let own = visit.desk.audience == documents::Audience::Owner;
     let clients = Client::audited().map(View::Client);
     let request = audit::AuditRequest {
         views: std::iter::once(View::Plain).chain(clients).collect(),
+        // A copy for others holds nothing of the user's home.
         home: visit.settings.home.as_deref().filter(|_| own),
         ..audit::AuditRequest::plain(visit.now)
     };
@@ -90,7 +91,7 @@ pub(super) fn reports(visit: &Visit) -> Vec<Report> {
                 .items
                 .retain(|item| item.origin == Origin::Project && !private(&item.path));
             let inside = |file: &str| !file.starts_with(['/', '~']);
-            // A private file may also be the reason for a finding elsewhere.
+            // The message of a finding elsewhere may name a private file too.
             report.findings.retain(|it| {
                 let told = [Some(&it.message), it.advice.as_ref()];
                 let speaks = |text: &String| text.contains(PRIVATE);
@@ -102,7 +103,7 @@ pub(super) fn reports(visit: &Visit) -> Vec<Report> {
     reports
 }
 
-/// What one client loads at every start, the heaviest file first.
+/// Renders what one client loads at every start, the heaviest file first.
 fn bar(report: &Report, client: Client, briefing: usize) -> Value {
     let own = report
         .items

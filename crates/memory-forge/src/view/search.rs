@@ -1,4 +1,4 @@
-//! A question to the memory, as `search` asks it.
+//! Answers a question to the memory, in the same way as `search`.
 
 use forge_app::federation::{self, Registry};
 use forge_app::index::Kind;
@@ -11,10 +11,10 @@ use crate::choice::Choice;
 use crate::hits::{hit_json, mode_line, why};
 use crate::report::CommandError;
 
-/// Passages that are shown unless more are asked for, and at most.
+/// Default and upper bound for the passages that are shown.
 const USUAL: usize = 12;
 const MOST: usize = 50;
-/// The longest question.
+/// Upper bound for the bytes of a question.
 const LONGEST: usize = 2_000;
 
 pub(super) fn search(visit: &Visit, given: &Given) -> Result<Told, Refused> {
@@ -38,7 +38,7 @@ pub(super) fn search(visit: &Visit, given: &Given) -> Result<Told, Refused> {
         .and_then(|it| it.parse().ok())
         .unwrap_or(USUAL);
     let request = SearchRequest {
-        // The page never asks the shared index unless it is named.
+        // The page asks the shared index only by name.
         scope: Some(scope.unwrap_or(SearchScope::Knowledge)),
         mode,
         unique: given.get("unique") == Some("1"),
@@ -70,7 +70,7 @@ pub(super) fn search(visit: &Visit, given: &Given) -> Result<Told, Refused> {
     Ok(told(&answer, results, notes, answer.more))
 }
 
-/// The user's other workspaces, each with its own best passages.
+/// Searches the user's other workspaces, each for its own best passages.
 fn sources(visit: &Visit, ask: &Ask) -> Result<Told, Refused> {
     let all = Registry::of_home(visit.settings.home.as_deref())
         .map_err(CommandError::from)?
@@ -108,7 +108,7 @@ fn told(answer: &Answer, results: Vec<Value>, notes: Vec<String>, more: usize) -
     .into()
 }
 
-/// A passage in pieces, every second of which is a match.
+/// Renders a passage in pieces, every second of which is a match.
 fn hit(hit: &Hit, source: Option<&str>) -> Value {
     let text = &hit.passage.text;
     let mut value = hit_json(hit, "", false);

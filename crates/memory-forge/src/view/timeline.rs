@@ -1,12 +1,12 @@
-//! Sessions, decisions with what replaced them, and checkpoints, by day. It
-//! only makes JSON.
+//! Answers with sessions, decisions with what replaced them, and checkpoints,
+//! by day. It only renders JSON.
 
 use forge_app::timeline::WorkspaceTimeline;
 use serde_json::{Value, json};
 
 use super::{Given, Refused, Told, Visit, clean};
 
-/// The text of one entry.
+/// Upper bound for the text of one entry.
 const MOST_CHARS: usize = 1_500;
 
 pub(super) fn timeline(visit: &Visit, _: &Given) -> Result<Told, Refused> {

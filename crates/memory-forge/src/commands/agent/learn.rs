@@ -88,7 +88,7 @@ impl CategoryName {
     }
 }
 
-/// Entries shown at most.
+/// Upper bound for the entries that are shown.
 const MOST: usize = 20;
 
 pub(super) fn run(
@@ -154,8 +154,8 @@ pub(super) fn run(
     Ok(Exit::Success)
 }
 
-/// The squad that was named, or the only one; `general` for one that is not
-/// known.
+/// Returns the squad that was named, or the only one; `general` for an unknown
+/// one.
 fn squad(args: &LearnArgs, workspace: &Workspace, ui: &mut Ui) -> Result<String, CommandError> {
     let Some(asked) = &args.squad else {
         let mut squads = learnings::squads(workspace);

@@ -60,7 +60,7 @@ pub(super) fn run(
     let ask = Ask {
         question: &task,
         mode: configured_mode(workspace),
-        // Some may prove to be of no use.
+        // Ranks more than needed, since some hits may prove useless.
         limit: recall::MOST * 2,
         unique: true,
         kinds: Vec::new(),
@@ -144,8 +144,7 @@ pub(super) fn run(
     Ok(Exit::Success)
 }
 
-/// What an agent without topics is given: its state, fenced and within the
-/// budget.
+/// Renders the state of an agent without topics, fenced and within the budget.
 fn fallback(
     workspace: &Workspace,
     home: &forge_app::agents::Home,
@@ -162,6 +161,7 @@ fn fallback(
         if count_tokens(Tokenizer::O200k, &out) <= budget {
             return Some(out);
         }
+        // Each round keeps three quarters, so that the loop ends after a few.
         bytes = text.len().min(bytes) * 3 / 4;
     }
 }

@@ -1,4 +1,4 @@
-//! `agent rotate`: files that grow are kept short, and nothing is lost.
+//! Runs `agent rotate`: shortens files that grow, and loses nothing.
 
 use clap::Args;
 use forge_app::agents::pointers;

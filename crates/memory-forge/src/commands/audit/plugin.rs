@@ -1,6 +1,6 @@
-//! `audit --plugin`: what a plugin costs, part by part, in the words that
+//! Runs `audit --plugin`: what a plugin costs, part by part, in the words that
 //! Claude Code uses. It starts nothing that the plugin brings; the tools of a
-//! server are counted only where they are our own.
+//! server are counted only if they are our own.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable, style};
 
-/// Longer lists end with how much was left out.
+/// Upper bound for the parts of a list, which ends with the number left out.
 const MOST_PARTS: usize = 100;
 
 pub(super) fn run(
@@ -69,7 +69,7 @@ pub(super) fn run(
     Ok(if failed { Exit::Failure } else { Exit::Success })
 }
 
-/// Those of the configuration, for a skill in use and for all at start.
+/// Limits of the configuration, for a skill in use and for all at start.
 struct PluginLimits {
     skill: Limits,
     total: Limits,
@@ -102,8 +102,8 @@ impl PluginLimits {
     }
 }
 
-/// What `memory-forge mcp` tells its clients; of other servers nothing is
-/// known without starting them.
+/// Returns what `memory-forge mcp` sends to its clients; the offer of other
+/// servers is unknown without starting them.
 fn our_offer(server: &Server) -> Option<Offer> {
     let file = server.command.rsplit(['/', '\\']).next()?;
     let is_ours = matches!(file, "memory-forge" | "memory-forge.exe");
@@ -131,7 +131,8 @@ fn our_offer(server: &Server) -> Option<Offer> {
     })
 }
 
-/// An event at which the plugin runs something, and what that may add.
+/// Returns the events at which the plugin runs something, and what each may
+/// add.
 fn hook_costs(plugin: &Plugin) -> Vec<(String, String)> {
     const WORDS: [(&str, &str); 3] = [
         ("BeforeAgent", "UserPromptSubmit"),

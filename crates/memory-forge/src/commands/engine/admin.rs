@@ -1,5 +1,5 @@
-//! What administers the shared index: members, organisations, formats, and a
-//! check of the installation.
+//! Administers the shared index: members, organisations, formats, and a check
+//! of the installation.
 
 use clap::Subcommand;
 use forge_app::wire;
@@ -82,7 +82,7 @@ pub(crate) enum TenantCommand {
     },
 }
 
-/// Says what was done on the way to a new member.
+/// Shows what was done on the way to a new member.
 pub(super) fn remark(done: &wire::InitReport, ui: &mut Ui) {
     for login in &done.new_logins {
         let login = printable(login);
@@ -236,7 +236,7 @@ fn rights(access: &wire::MemberAccess) -> String {
     }
 }
 
-/// Members that are listed to people.
+/// Upper bound for the rows that are listed to people.
 const MAX_LISTED: usize = 500;
 
 fn list_members(all: &[wire::ListedMember], json: bool, ui: &mut Ui) -> Result<Exit, CommandError> {

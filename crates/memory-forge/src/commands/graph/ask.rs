@@ -1,4 +1,4 @@
-//! `graph ask`: the ready questions, to the files or to the server.
+//! Runs `graph ask`: ready questions, to the files or to the server.
 
 use clap::{Args, Subcommand, ValueEnum};
 use forge_app::document::day_of;
@@ -83,7 +83,7 @@ pub(super) enum Engine {
 }
 
 impl Engine {
-    /// The flag, or else the setting.
+    /// Returns the flag, or else the setting.
     pub(super) fn chosen(flag: Option<Engine>, workspace: &Workspace) -> Engine {
         flag.unwrap_or(match workspace.config().graph.engine.as_str() {
             "server" => Engine::Server,
@@ -92,7 +92,8 @@ impl Engine {
     }
 }
 
-/// Asks whoever was chosen. No caller knows who answered.
+/// Puts questions to the engine that was chosen. No caller needs to know which
+/// one answered.
 pub(super) fn answers(
     questions: &[Question],
     engine: Engine,
@@ -126,7 +127,8 @@ pub(super) fn run(
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
     let engine = Engine::chosen(args.engine, workspace);
-    // The server may know what these files do not.
+    // The server may have nodes that these files lack, so it decides about an
+    // unknown name.
     let id = |name: &str| match find(graph, vault, name) {
         Ok(node) => Ok(graph.node(node).id.clone()),
         Err(_) if engine == Engine::Server => Ok(name.to_owned()),
@@ -168,10 +170,10 @@ pub(super) fn run(
     Ok(told.exit)
 }
 
-/// An answer for people and for programs.
+/// Answer for people and for programs.
 struct Told {
     lines: Vec<String>,
-    /// What is said below the rows.
+    /// Lines below the rows.
     behind: Vec<String>,
     json: Value,
     exit: Exit,

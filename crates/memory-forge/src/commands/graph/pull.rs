@@ -1,4 +1,5 @@
-//! `graph pull`: what the graph derives, written where people read it.
+//! Runs `graph pull`: writes what the graph derives into files that people
+//! read.
 
 use clap::Args;
 use forge_app::graph::ask::{Answer, Question};

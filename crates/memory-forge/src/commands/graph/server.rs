@@ -1,5 +1,5 @@
-//! What `graph` does with a graph server: push, status, drop, free queries, each
-//! by the worker. No password is known here.
+//! Runs what `graph` does with a graph server: push, status, drop, free
+//! queries, each by the worker. No password is known here.
 
 use clap::Args;
 use forge_app::graph::ask::{Answer, Question};
@@ -79,7 +79,7 @@ pub(super) struct CypherArgs {
     json: bool,
 }
 
-/// The graph server of a workspace, for one command.
+/// Graph server of a workspace, for one command.
 struct GraphServer<'a>(EngineWorker<'a>);
 
 impl GraphServer<'_> {
@@ -97,7 +97,7 @@ fn server<'a>(workspace: &'a Workspace, settings: &'a Settings) -> GraphServer<'
     GraphServer(EngineWorker::new(workspace, settings))
 }
 
-/// Puts questions to the server, which has to have this workspace.
+/// Puts questions to the server, which needs a copy of this workspace.
 pub(super) fn ask(
     questions: &[Question],
     workspace: &Workspace,
@@ -187,6 +187,7 @@ pub(super) fn drop_all(
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
     let mut server = server(workspace, settings);
+    // An unreachable server is reported before the question.
     let scope: wire::GraphScope = server.call(wire::GraphOperation::Connect, ui)?;
     let question = format!(
         "Take the nodes of workspace {} (tenant {}) from the server?",
@@ -214,6 +215,7 @@ pub(super) fn cypher(
 ) -> Result<Exit, CommandError> {
     let mut server = server(workspace, settings);
     if args.write {
+        // An unreachable server is reported before the question.
         server.call::<wire::GraphScope>(wire::GraphOperation::Connect, ui)?;
         if !ui.confirm("Let this query write to the server?", args.yes)? {
             return Ok(Exit::Failure);
@@ -247,7 +249,7 @@ pub(super) fn cypher(
     Ok(Exit::Success)
 }
 
-/// A value on one line, without what a terminal would act on.
+/// Returns a value on one line, without characters that drive a terminal.
 fn cell(value: &Value) -> String {
     let text = match value {
         Value::String(text) => text.replace(['\t', '\n', '\r'], " "),

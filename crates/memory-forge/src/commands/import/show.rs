@@ -1,5 +1,5 @@
-//! What an import came to, for people and as JSON. No secret is ever here:
-//! the library hands over counts.
+//! Renders the result of an import, for people and as JSON. No secret is ever
+//! here: the library returns counts.
 
 use forge_app::import::{Landed, Outcome, Proposed, Report, StateProposal, Tally};
 use serde_json::{Value, json};
@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use crate::report::CommandError;
 use crate::ui::{Ui, printable};
 
-/// Lines of a kind that people are shown; JSON has all of them.
+/// Upper bounds for the lines of a kind that people are shown; JSON has all of
+/// them.
 const MOST: usize = 20;
 const MOST_DRY: usize = 200;
 
@@ -64,7 +65,7 @@ fn proposals(report: &Report, ui: &mut Ui) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// What people should know, on standard error.
+/// Prints what people should know to standard error.
 fn remarks(report: &Report, ui: &mut Ui) {
     let kept: Vec<&Landed> = report
         .files
@@ -201,9 +202,9 @@ fn word(outcome: Outcome, dry_run: bool) -> &'static str {
     }
 }
 
-/// The command that would do what is proposed.
+/// Returns the command that would do what is proposed.
 fn command(proposal: &StateProposal) -> String {
-    // For a POSIX shell: nothing acts inside of single quotes.
+    // Nothing in single quotes acts in a POSIX shell.
     let text = format!("'{}'", proposal.text.replace('\'', r"'\''"));
     match proposal.what {
         Proposed::Task => format!("memory-forge mind task add {text}"),

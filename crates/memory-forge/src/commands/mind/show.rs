@@ -1,4 +1,5 @@
-//! What `mind` shows: text for people, JSON for programs. It changes nothing.
+//! Renders what `mind` shows: text for people, JSON for programs. It changes
+//! nothing.
 
 use forge_app::brief::{BriefRequest, brief};
 use forge_app::check::{CheckReport, CheckView, Severity, Survey};
@@ -30,6 +31,7 @@ pub(super) fn show(
             ui.print(&printable(&briefing.text))
         };
     }
+    // Shown values hold no credentials, and hidden characters are written out.
     let mind = &mind.shown();
     let wanted = |what: What| args.what == What::All || args.what == what;
     let state = if wanted(What::State) {
@@ -355,7 +357,7 @@ fn health_json(mind: &Mind<'_>, health: &Health, report: &CheckReport) -> Value 
     })
 }
 
-/// The program's version and that of whatever was installed by its predecessor.
+/// Returns the program's version and that of its predecessor's installation.
 fn version_json(workspace: &Workspace) -> Value {
     const MAX_BYTES: u64 = 256;
     let current = env!("CARGO_PKG_VERSION");

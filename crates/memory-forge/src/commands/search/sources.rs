@@ -1,5 +1,5 @@
-//! `search --scope sources`: one question to the user's other workspaces, shown
-//! workspace by workspace.
+//! Runs `search --scope sources`: one question to the user's other workspaces,
+//! shown workspace by workspace.
 
 use forge_app::federation::{self, FromSource, Registry};
 use forge_app::recall::pack::Packing;
@@ -73,14 +73,14 @@ fn nothing(registry: &Registry, empty: bool, ui: &mut Ui) -> Result<Exit, Comman
     Ok(Exit::Success)
 }
 
-/// All answers as one, for budgets and prompts.
+/// Joins all answers into one, for budgets and prompts.
 fn joined(found: &[FromSource], limit: usize) -> Answer {
     let mut answers = found
         .iter()
         .filter_map(|one| one.answer.as_ref().ok())
         .map(|answered| answered.answer.clone());
     let first = answers.next().unwrap_or_else(Answer::nothing);
-    // Each workspace brings as many as were asked for: a loud one must not
+    // Each workspace contributes up to the limit: one with many hits must not
     // hide the others.
     answers.fold(first, |all, one| {
         recall::join(all, one, limit * found.len())
