@@ -43,7 +43,7 @@ fn visit(browser: &Browser, page: &Page, place: &str, expect: &str) {
         &format!("return !!document.querySelector({})", json!(expect)),
     );
     // What comes later on a page comes too.
-    browser.wait_for("the rest", "return !document.querySelector('.loading') && !document.body.innerText.includes('Asking git')");
+    browser.wait_for("the rest", "return !document.querySelector('.loading') && !document.body.innerText.includes('Reading git')");
 }
 
 #[test]
@@ -206,7 +206,12 @@ fn a_person_finds_edits_and_takes_back() {
         ws.read("knowledge/refunds.md"),
         "# Refunds\n\nRewritten by a colleague.\n"
     );
-    browser.script("unsaved = () => false", &[]);
+    browser.script("window.confirm = () => true", &[]);
+    browser.click("#cancel");
+    browser.wait_for(
+        "the editor is closed",
+        "return !document.querySelector('textarea')",
+    );
 
     // A click on a node opens its document.
     visit(&browser, &page, "graph", "canvas[data-settled=true]");
@@ -236,18 +241,18 @@ fn a_person_finds_edits_and_takes_back() {
         "return document.body.innerText.includes('As of 2026-01-12')",
     );
 
-    // A finding's fix, applied and taken back.
+    // A finding's fix, applied and undone.
     let before = ws.read("CLAUDE.md");
     visit(&browser, &page, "audit", ".finding");
     browser.click(".finding button");
     browser.click("#apply");
-    browser.wait_for("it is done", "return document.querySelector('.toast') && document.querySelector('.toast').innerText.includes('Repaired')");
+    browser.wait_for("it is done", "return document.querySelector('.toast') && document.querySelector('.toast').innerText.includes('Fixed ')");
     assert_ne!(ws.read("CLAUDE.md"), before);
     browser.click(".toast button");
-    browser.wait_for("it is taken back", "return [...document.querySelectorAll('.toast')].some((it) => it.innerText.includes('Taken back'))");
+    browser.wait_for("it is undone", "return [...document.querySelectorAll('.toast')].some((it) => it.innerText.includes('Undone: '))");
     assert_eq!(ws.read("CLAUDE.md"), before);
 
-    // Keys and colours.
+    // Shortcuts and colours.
     visit(&browser, &page, "overview", ".now .next");
     browser.keys("body", "gt");
     browser.wait_for(
@@ -255,9 +260,12 @@ fn a_person_finds_edits_and_takes_back() {
         "return location.hash === '#/timeline' && !!document.querySelector('.time')",
     );
     browser.keys("body", "?");
-    browser.wait_for("the keys", "return document.getElementById('keys').open");
-    picture(&browser, "keys-light");
-    browser.script("document.getElementById('keys').close()", &[]);
+    browser.wait_for(
+        "the list",
+        "return document.getElementById('shortcuts').open",
+    );
+    picture(&browser, "shortcuts-light");
+    browser.script("document.getElementById('shortcuts').close()", &[]);
     browser.prefers("light");
     let paper = || {
         browser.script(
@@ -273,12 +281,10 @@ fn a_person_finds_edits_and_takes_back() {
     check_requests(&browser, &page);
 
     // A tab without the token says so, and gets nothing.
-    browser.script("sessionStorage.clear()", &[]);
-    browser.script("token = null; tabs.close();", &[]);
-    browser.script("location.hash = '#/overview'", &[]);
+    browser.script("sessionStorage.clear(); location.reload()", &[]);
     browser.wait_for(
         "the refusal",
-        "return document.body.innerText.includes('This tab has no key')",
+        "return document.body.innerText.includes('This tab has no token')",
     );
 }
 
