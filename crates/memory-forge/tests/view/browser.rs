@@ -244,6 +244,7 @@ fn a_person_finds_edits_and_takes_back() {
     // A finding's fix, applied and undone.
     let before = ws.read("CLAUDE.md");
     visit(&browser, &page, "audit", ".finding");
+    assert!(browser.text("#main").contains("Preview only"));
     browser.click(".finding button");
     browser.click("#apply");
     browser.wait_for("it is done", "return document.querySelector('.toast') && document.querySelector('.toast').innerText.includes('Fixed ')");
@@ -264,6 +265,7 @@ fn a_person_finds_edits_and_takes_back() {
         "the list",
         "return document.getElementById('shortcuts').open",
     );
+    assert!(browser.text("#shortcuts").contains("Shortcuts on"));
     picture(&browser, "shortcuts-light");
     browser.script("document.getElementById('shortcuts').close()", &[]);
     browser.prefers("light");
@@ -286,6 +288,36 @@ fn a_person_finds_edits_and_takes_back() {
         "the refusal",
         "return document.body.innerText.includes('This tab has no token')",
     );
+}
+
+#[test]
+fn numbers_agree_with_their_nouns() {
+    let Some(browser) = Browser::start(TMP, 1280, 900) else {
+        return;
+    };
+    let ws = shop();
+    let page = Page::of(&ws);
+    browser.open(&page.address);
+    for (expression, expected) in [
+        ("format.plural(1, 'file')", "1 file"),
+        ("format.plural(1234, 'file')", "1,234 files"),
+        ("format.plural(2, 'entry', 'entries')", "2 entries"),
+        (
+            "widgets.moreNote(8, 'change').textContent",
+            "8 more changes",
+        ),
+        ("widgets.moreNote(1, 'change').textContent", "1 more change"),
+        ("String(widgets.moreNote(0, 'change'))", "null"),
+        (
+            "format.formatAge('2026-01-01T00:00Z', Date.parse('2026-01-03T01:00Z'))",
+            "2 days ago",
+        ),
+    ] {
+        let script = format!(
+            "const done = arguments[arguments.length - 1]; Promise.all(['/format.js', '/widgets.js'].map((it) => import(new URL(it, location)))).then(([format, widgets]) => done({expression}))"
+        );
+        assert_eq!(browser.script_later(&script, &[]), expected, "{expression}");
+    }
 }
 
 /// Everything that was ever used to run a script from a text.

@@ -39,20 +39,27 @@ fn the_linter_reports_globals_cycles_and_unknown_imports() {
     let rules = std::fs::read_to_string(Path::new(ASSETS).join("biome.json"));
     ws.write("biome.json", rules.expect("it is part of the page"));
     ws.write("a.js", "export const a = 1;\n");
-    ws.write("b.js", "import { a } from \"./a.js\";\n\nconsole.log(a);\n");
+    ws.write(
+        "b.js",
+        "import { a } from \"./a.js\";\n\nexport const b = a;\n",
+    );
+    ws.write(
+        "c.js",
+        "import { b } from \"./b.js\";\n\nexport const c = () => b;\n",
+    );
     let (is_clean, report) = check(&biome, ws.root());
     assert!(is_clean, "{report}");
     for (text, rule) in [
-        ("shared(1);\n", "noUndeclaredVariables"),
+        ("export const b = shared;\n", "noUndeclaredVariables"),
         (
-            "import { gone } from \"./a.js\";\n\nconsole.log(gone);\n",
+            "import { gone } from \"./a.js\";\n\nexport const b = gone;\n",
             "noUnresolvedImports",
         ),
         (
-            "import { b } from \"./b.js\";\n\nexport const c = b;\n",
+            "import { c } from \"./c.js\";\n\nexport const b = c;\n",
             "noImportCycles",
         ),
-        ("console.log( 1 );\n", "format"),
+        ("export const b  = 1;\n", "format"),
     ] {
         ws.write("b.js", text);
         let (is_clean, report) = check(&biome, ws.root());
