@@ -32,10 +32,11 @@ tests=(--workspace)
 if [ "$is_quick" = yes ]; then
     tests+=(--lib --bins --test it --test 'spec_*')
 else
-    echo "== scripts/clients.sh, scripts/mcp-tools.sh, scripts/browser.sh, scripts/engines.sh"
+    echo "== scripts/clients.sh, scripts/mcp-tools.sh, scripts/browser.sh, scripts/page-tools.sh, scripts/engines.sh"
     ./scripts/clients.sh
     ./scripts/mcp-tools.sh
     ./scripts/browser.sh
+    ./scripts/page-tools.sh
     ./scripts/engines.sh
 fi
 

@@ -1,6 +1,6 @@
-# Sourced by clients.sh, mcp-tools.sh and browser.sh: packages of npm, pinned, checked
-# against a sum, and unpacked once. Nothing here fails; what cannot be had is
-# told as a reason.
+# Sourced by clients.sh, mcp-tools.sh, browser.sh and page-tools.sh: packages of
+# npm, pinned, checked against a sum, and unpacked once. Nothing here fails; what
+# cannot be had is told as a reason.
 
 seconds_a_download="${seconds_a_download:-180}"
 

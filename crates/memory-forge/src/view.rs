@@ -23,6 +23,7 @@ use crate::settings::Settings;
 use forge_app::library::Library;
 
 mod audit;
+mod bundle;
 mod documents;
 mod export;
 mod fleet;
@@ -43,22 +44,32 @@ macro_rules! asset {
     };
 }
 
-/// Files of the page, in the order in which its scripts run.
+/// The page itself: `theme.js` is a classic script, the others are modules.
 pub(crate) const ASSETS: &[Asset] = &[
     asset!("index.html", "text/html"),
     asset!("page.css", "text/css"),
     asset!("theme.js", "text/javascript"),
-    asset!("core.js", "text/javascript"),
-    asset!("chart.js", "text/javascript"),
-    asset!("overview.js", "text/javascript"),
-    asset!("search.js", "text/javascript"),
-    asset!("layout.js", "text/javascript"),
-    asset!("graph.js", "text/javascript"),
-    asset!("timeline.js", "text/javascript"),
-    asset!("document.js", "text/javascript"),
-    asset!("audit.js", "text/javascript"),
-    asset!("fleet.js", "text/javascript"),
     asset!("start.js", "text/javascript"),
+    asset!("dom.js", "text/javascript"),
+    asset!("format.js", "text/javascript"),
+    asset!("errors.js", "text/javascript"),
+    asset!("copy.js", "text/javascript"),
+    asset!("server.js", "text/javascript"),
+    asset!("widgets.js", "text/javascript"),
+    asset!("router.js", "text/javascript"),
+    asset!("changes.js", "text/javascript"),
+    asset!("prose.js", "text/javascript"),
+    asset!("chart.js", "text/javascript"),
+    asset!("layout.js", "text/javascript"),
+    asset!("picture.js", "text/javascript"),
+    asset!("pages/overview.js", "text/javascript"),
+    asset!("pages/search.js", "text/javascript"),
+    asset!("pages/graph.js", "text/javascript"),
+    asset!("pages/timeline.js", "text/javascript"),
+    asset!("pages/documents.js", "text/javascript"),
+    asset!("pages/document.js", "text/javascript"),
+    asset!("pages/audit.js", "text/javascript"),
+    asset!("pages/fleet.js", "text/javascript"),
     Asset {
         path: "/icon.svg",
         kind: "image/svg+xml",

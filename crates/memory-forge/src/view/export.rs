@@ -1,6 +1,6 @@
-//! Exports the pages as a folder that needs no server: the same scripts, and
-//! all answers in one file next to them. It writes nothing but that folder, and
-//! overwrites only its own files.
+//! The pages as a folder that needs no server: the same modules in one script,
+//! and all answers in another. It writes nothing but that folder, and
+//! nothing over what is not its own.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -13,6 +13,7 @@ use forge_app::workspace::{
 use serde_json::{Map, Value};
 use serve::{Asked, Method};
 
+use super::bundle::bundle_modules;
 use super::{ASSETS, Desk, Refused};
 use crate::report::CommandError;
 use crate::settings::Settings;
@@ -24,6 +25,13 @@ const MOST_BYTES: usize = 50_000_000;
 const MOST_IMAGES: usize = 40_000_000;
 /// Replacement for the header of a server.
 const POLICY: &str = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'self' file:; style-src 'self' file:; img-src 'self' file:; base-uri 'none'; form-action 'none'\">";
+
+/// Between these `index.html` has its modules.
+const SCRIPTS_START: &str = "<!-- scripts -->\n";
+const SCRIPTS_END: &str = "<!-- /scripts -->\n";
+/// `defer` runs them in this order, after the document is parsed.
+const COPY_SCRIPTS: &str =
+    "<script src=\"data.js\" defer></script>\n<script src=\"page.js\" defer></script>\n";
 
 /// Result of an export.
 pub(crate) struct Exported {
@@ -90,10 +98,16 @@ pub(crate) fn export(
         let name = asset.path.trim_start_matches('/').to_owned();
         let bytes = match name.as_str() {
             "index.html" => index(asset.bytes),
+            "theme.js" => asset.bytes.to_vec(),
+            // `page.js` has all modules.
+            module if module.ends_with(".js") => continue,
             _ => asset.bytes.to_vec(),
         };
         files.push((name, bytes));
     }
+    let script = bundle_modules(ASSETS, "/start.js")
+        .map_err(|error| CommandError::failure(error.to_string()))?;
+    files.push(("page.js".to_owned(), script.into_bytes()));
     images.sort();
     images.dedup();
     let mut of_images = 0;
@@ -158,13 +172,13 @@ fn ask(desk: &Desk, name: &str, query: &str) -> Result<Value, CommandError> {
     }
 }
 
-/// Returns the page with its data before its scripts.
+/// Returns the page with its data and one classic script instead of modules.
 fn index(bytes: &[u8]) -> Vec<u8> {
     let page = String::from_utf8_lossy(bytes);
     let page = page.replacen("<!-- policy -->", &format!("{POLICY}\n{MARK}"), 1);
-    let data = "<!-- data -->";
-    page.replacen(data, "<script src=\"data.js\" defer></script>", 1)
-        .into_bytes()
+    let (before, rest) = page.split_once(SCRIPTS_START).unwrap_or((&page, ""));
+    let (_, after) = rest.split_once(SCRIPTS_END).unwrap_or_default();
+    format!("{before}{COPY_SCRIPTS}{after}").into_bytes()
 }
 
 /// Returns the images that a rendered document refers to.

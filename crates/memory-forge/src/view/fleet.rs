@@ -27,7 +27,7 @@ pub(super) fn fleet(visit: &Visit, _: &Given) -> Result<Told, Refused> {
         })
         .collect();
     Ok(json!({
-        "version": 1, "registry": clean(&registry.path().display().to_string()),
+        "version": 1, "now": visit.now, "registry": clean(&registry.path().display().to_string()),
         "workspaces": shown, "leftOut": sources.len().saturating_sub(MOST),
     })
     .into())

@@ -340,6 +340,29 @@ pub(crate) fn root() -> PathBuf {
         .to_owned()
 }
 
+/// The page's source; its formatter leaves comments and strings as they are.
+const PAGE: &str = "crates/memory-forge/src/view/assets/";
+const MAX_PAGE_LINE_CHARS: usize = 120;
+
+#[test]
+fn the_page_has_short_lines_and_plain_names() {
+    let mut broken = Vec::new();
+    for path in tracked_files() {
+        if !path.starts_with(PAGE) {
+            continue;
+        }
+        let text = fs::read_to_string(root().join(&path)).unwrap_or_default();
+        for (number, line) in text.lines().enumerate() {
+            let is_word = |it: char| it.is_alphanumeric() || it == '_' || it == '.';
+            let is_vague = line.split(|it| !is_word(it)).any(|it| it == "told");
+            if is_vague || line.chars().count() > MAX_PAGE_LINE_CHARS {
+                broken.push(format!("{path}:{}: {line}", number + 1));
+            }
+        }
+    }
+    assert_none(&broken, "at most 120 characters, and no variable `told`");
+}
+
 fn library() -> Vec<Source> {
     let libraries = LAYERS.iter().filter(|it| it.kind == Kind::Library);
     libraries

@@ -43,7 +43,7 @@ fn visit(browser: &Browser, page: &Page, place: &str, expect: &str) {
         &format!("return !!document.querySelector({})", json!(expect)),
     );
     // What comes later on a page comes too.
-    browser.wait_for("the rest", "return !document.querySelector('.loading') && !document.body.innerText.includes('Asking git')");
+    browser.wait_for("the rest", "return !document.querySelector('.loading') && !document.body.innerText.includes('Reading git')");
 }
 
 #[test]
@@ -206,7 +206,12 @@ fn a_person_finds_edits_and_takes_back() {
         ws.read("knowledge/refunds.md"),
         "# Refunds\n\nRewritten by a colleague.\n"
     );
-    browser.script("unsaved = () => false", &[]);
+    browser.script("window.confirm = () => true", &[]);
+    browser.click("#cancel");
+    browser.wait_for(
+        "the editor is closed",
+        "return !document.querySelector('textarea')",
+    );
 
     // A click on a node opens its document.
     visit(&browser, &page, "graph", "canvas[data-settled=true]");
@@ -236,18 +241,19 @@ fn a_person_finds_edits_and_takes_back() {
         "return document.body.innerText.includes('As of 2026-01-12')",
     );
 
-    // A finding's fix, applied and taken back.
+    // A finding's fix, applied and undone.
     let before = ws.read("CLAUDE.md");
     visit(&browser, &page, "audit", ".finding");
+    assert!(browser.text("#main").contains("Preview only"));
     browser.click(".finding button");
     browser.click("#apply");
-    browser.wait_for("it is done", "return document.querySelector('.toast') && document.querySelector('.toast').innerText.includes('Repaired')");
+    browser.wait_for("it is done", "return document.querySelector('.toast') && document.querySelector('.toast').innerText.includes('Fixed ')");
     assert_ne!(ws.read("CLAUDE.md"), before);
     browser.click(".toast button");
-    browser.wait_for("it is taken back", "return [...document.querySelectorAll('.toast')].some((it) => it.innerText.includes('Taken back'))");
+    browser.wait_for("it is undone", "return [...document.querySelectorAll('.toast')].some((it) => it.innerText.includes('Undone: '))");
     assert_eq!(ws.read("CLAUDE.md"), before);
 
-    // Keys and colours.
+    // Shortcuts and colours.
     visit(&browser, &page, "overview", ".now .next");
     browser.keys("body", "gt");
     browser.wait_for(
@@ -255,9 +261,13 @@ fn a_person_finds_edits_and_takes_back() {
         "return location.hash === '#/timeline' && !!document.querySelector('.time')",
     );
     browser.keys("body", "?");
-    browser.wait_for("the keys", "return document.getElementById('keys').open");
-    picture(&browser, "keys-light");
-    browser.script("document.getElementById('keys').close()", &[]);
+    browser.wait_for(
+        "the list",
+        "return document.getElementById('shortcuts').open",
+    );
+    assert!(browser.text("#shortcuts").contains("Shortcuts on"));
+    picture(&browser, "shortcuts-light");
+    browser.script("document.getElementById('shortcuts').close()", &[]);
     browser.prefers("light");
     let paper = || {
         browser.script(
@@ -273,13 +283,41 @@ fn a_person_finds_edits_and_takes_back() {
     check_requests(&browser, &page);
 
     // A tab without the token says so, and gets nothing.
-    browser.script("sessionStorage.clear()", &[]);
-    browser.script("token = null; tabs.close();", &[]);
-    browser.script("location.hash = '#/overview'", &[]);
+    browser.script("sessionStorage.clear(); location.reload()", &[]);
     browser.wait_for(
         "the refusal",
-        "return document.body.innerText.includes('This tab has no key')",
+        "return document.body.innerText.includes('This tab has no token')",
     );
+}
+
+#[test]
+fn numbers_agree_with_their_nouns() {
+    let Some(browser) = Browser::start(TMP, 1280, 900) else {
+        return;
+    };
+    let ws = shop();
+    let page = Page::of(&ws);
+    browser.open(&page.address);
+    for (expression, expected) in [
+        ("format.plural(1, 'file')", "1 file"),
+        ("format.plural(1234, 'file')", "1,234 files"),
+        ("format.plural(2, 'entry', 'entries')", "2 entries"),
+        (
+            "widgets.moreNote(8, 'change').textContent",
+            "8 more changes",
+        ),
+        ("widgets.moreNote(1, 'change').textContent", "1 more change"),
+        ("String(widgets.moreNote(0, 'change'))", "null"),
+        (
+            "format.formatAge('2026-01-01T00:00Z', Date.parse('2026-01-03T01:00Z'))",
+            "2 days ago",
+        ),
+    ] {
+        let script = format!(
+            "const done = arguments[arguments.length - 1]; Promise.all(['/format.js', '/widgets.js'].map((it) => import(new URL(it, location)))).then(([format, widgets]) => done({expression}))"
+        );
+        assert_eq!(browser.script_later(&script, &[]), expected, "{expression}");
+    }
 }
 
 /// Everything that was ever used to run a script from a text.

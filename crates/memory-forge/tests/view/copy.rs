@@ -56,6 +56,11 @@ fn a_copy_works_from_the_disk() {
     };
     let ws = shop();
     ws.run(&["view", "--export", "site"]).ok();
+    // Browsers load no modules from the disk.
+    assert!(ws.exists("site/page.js") && !ws.exists("site/start.js"));
+    assert!(!ws.exists("site/pages"));
+    let page = ws.read("site/index.html");
+    assert!(!page.contains("module"), "{page}");
     let index = ws.path("site/index.html").display().to_string();
     browser.open(&format!("file://{index}"));
     assert!(browser.text(".now .next").contains("reconciliation"));

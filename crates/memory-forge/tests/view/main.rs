@@ -1,5 +1,6 @@
 //! `memory-forge view` as people meet it: in a real browser where there is one
-//! (`scripts/browser.sh`), and by its questions everywhere.
+//! (`scripts/browser.sh`), and by its questions everywhere; and its source, as
+//! a linter reads it.
 
 #![cfg(unix)]
 
@@ -7,3 +8,4 @@ mod browser;
 mod copy;
 mod questions;
 mod served;
+mod source;

@@ -1,74 +1,202 @@
-// Places for the nodes of a graph: springs along edges, repulsion between
-// neighbours on a grid and between far parts by their centres. Each step is
-// linear, so that thousands of nodes move smoothly.
-"use strict";
+// Places the nodes of a graph: springs along edges, repulsion between
+// neighbours on a grid and from the centres of distant regions. Each step is
+// linear in nodes and edges, so that thousands of nodes move smoothly.
 
-class Layout {
+/** The length of an edge at rest, in pixels at scale 1. */
+const EDGE_LENGTH = 46;
+/** The size of a grid cell in which nodes repel each other one by one. */
+const CELL_SIZE = 70;
+/** Fuller cells repel by their centre. */
+const MAX_CELL_NODES = 14;
+/** Distant regions are the fields of a square grid with this many columns. */
+const REGION_COLUMNS = 8;
+/** Regions nearer than this (squared) are left to the cells. */
+const MIN_REGION_DISTANCE_SQUARED = 200 ** 2;
+/** The layout is settled below this energy. */
+const MIN_ENERGY = 0.012;
+const COOLING = 0.984;
+/** The angle between neighbours on a spiral that spreads them evenly. */
+const GOLDEN_ANGLE = 2.39996;
+
+/** Positions of nodes, improved step by step. */
+export class GraphLayout {
+  /** `edges` are pairs of node numbers in one array; `groups` names a group per node. */
   constructor(count, edges, groups) {
-    this.count = count; this.edges = edges; this.alpha = 1;
-    this.x = new Float32Array(count); this.y = new Float32Array(count);
-    this.dx = new Float32Array(count); this.dy = new Float32Array(count);
+    this.count = count;
+    this.edges = edges;
+    this.energy = 1;
+    this.x = new Float32Array(count);
+    this.y = new Float32Array(count);
+    this.dx = new Float32Array(count);
+    this.dy = new Float32Array(count);
     this.degree = new Uint32Array(count);
-    for (let i = 0; i < edges.length; i += 2) { this.degree[edges[i]]++; this.degree[edges[i + 1]]++; }
-    // Those of one folder begin near one another, on a spiral.
-    const order = Array.from({ length: count }, (_, i) => i).sort((a, b) => (groups[a] < groups[b] ? -1 : groups[a] > groups[b] ? 1 : a - b));
+    for (const node of edges) this.degree[node] += 1;
+    this.#placeOnSpiral(groups);
+  }
+
+  /** Starts nodes of one group near each other. */
+  #placeOnSpiral(groups) {
+    const compare = (a, b) => (groups[a] < groups[b] ? -1 : groups[a] > groups[b] ? 1 : a - b);
+    const order = Array.from({ length: this.count }, (_, i) => i).sort(compare);
     order.forEach((node, rank) => {
-      const angle = rank * 2.39996, radius = 14 * Math.sqrt(rank + 0.5);
-      this.x[node] = radius * Math.cos(angle); this.y[node] = radius * Math.sin(angle);
+      const radius = 14 * Math.sqrt(rank + 0.5);
+      this.x[node] = radius * Math.cos(rank * GOLDEN_ANGLE);
+      this.y[node] = radius * Math.sin(rank * GOLDEN_ANGLE);
     });
   }
-  /** One step; false once it stands still. */
+
+  /** Moves every node once; returns false when the layout is settled. */
   step() {
-    if (this.alpha < 0.012) return false;
-    const { count, x, y, dx, dy, edges, degree } = this, cell = 70;
-    dx.fill(0); dy.fill(0);
+    if (this.energy < MIN_ENERGY) return false;
+    this.dx.fill(0);
+    this.dy.fill(0);
+    this.#repelNeighbours();
+    this.#repelRegions();
+    this.#pullEdges();
+    this.#move();
+    this.energy *= COOLING;
+    return true;
+  }
+
+  #repelNeighbours() {
+    const { count, x, y } = this;
     const cells = new Map();
-    let minX = Infinity, minY = Infinity, maxX = -Infinity, maxY = -Infinity;
+    const cellKey = (column, row) => column * 65536 + row;
     for (let i = 0; i < count; i++) {
-      if (x[i] < minX) minX = x[i]; if (x[i] > maxX) maxX = x[i]; if (y[i] < minY) minY = y[i]; if (y[i] > maxY) maxY = y[i];
-      const key = Math.floor(x[i] / cell) * 65536 + Math.floor(y[i] / cell);
-      let it = cells.get(key);
-      if (!it) cells.set(key, (it = { nodes: [], x: 0, y: 0 }));
-      it.nodes.push(i); it.x += x[i]; it.y += y[i];
+      const key = cellKey(Math.floor(x[i] / CELL_SIZE), Math.floor(y[i] / CELL_SIZE));
+      let cell = cells.get(key);
+      if (!cell) {
+        cell = { nodes: [], x: 0, y: 0 };
+        cells.set(key, cell);
+      }
+      cell.nodes.push(i);
+      cell.x += x[i];
+      cell.y += y[i];
     }
-    for (const it of cells.values()) { it.x /= it.nodes.length; it.y /= it.nodes.length; }
-    const push = (i, ox, oy, weight) => {
-      let ax = x[i] - ox, ay = y[i] - oy;
-      let square = ax * ax + ay * ay;
-      if (square < 0.5) { ax = ((i * 7919) % 17) - 8; ay = ((i * 104729) % 17) - 8; square = ax * ax + ay * ay + 1; }
-      const force = (weight * 900) / (square + 40);
-      dx[i] += ax * force * 0.12; dy[i] += ay * force * 0.12;
-    };
+    for (const cell of cells.values()) {
+      cell.x /= cell.nodes.length;
+      cell.y /= cell.nodes.length;
+    }
     for (let i = 0; i < count; i++) {
-      const cx = Math.floor(x[i] / cell), cy = Math.floor(y[i] / cell);
-      for (let gx = cx - 1; gx <= cx + 1; gx++) for (let gy = cy - 1; gy <= cy + 1; gy++) {
-        const it = cells.get(gx * 65536 + gy);
-        if (!it) continue;
-        if (it.nodes.length <= 14) { for (const j of it.nodes) if (j !== i) push(i, x[j], y[j], 1); }
-        else push(i, it.x, it.y, it.nodes.length);
+      const column = Math.floor(x[i] / CELL_SIZE);
+      const row = Math.floor(y[i] / CELL_SIZE);
+      for (let c = column - 1; c <= column + 1; c++) {
+        for (let r = row - 1; r <= row + 1; r++) {
+          const cell = cells.get(cellKey(c, r));
+          if (cell) this.#repelFromCell(i, cell);
+        }
       }
     }
-    // Far away, only parts of an 8 by 8 grid count.
-    const far = Array.from({ length: 64 }, () => [0, 0, 0]), wide = Math.max(1, maxX - minX) / 7.999, high = Math.max(1, maxY - minY) / 7.999;
-    for (let i = 0; i < count; i++) { const it = far[Math.floor((x[i] - minX) / wide) * 8 + Math.floor((y[i] - minY) / high)]; it[0] += x[i]; it[1] += y[i]; it[2]++; }
-    for (const it of far) if (it[2]) { it[0] /= it[2]; it[1] /= it[2]; }
-    for (let i = 0; i < count; i++) for (const it of far) if (it[2]) {
-      const ax = x[i] - it[0], ay = y[i] - it[1], square = ax * ax + ay * ay;
-      if (square > 40000) { const force = (it[2] * 60) / square; dx[i] += ax * force; dy[i] += ay * force; }
+  }
+
+  #repelFromCell(node, cell) {
+    if (cell.nodes.length > MAX_CELL_NODES) {
+      this.#repel(node, cell.x, cell.y, cell.nodes.length);
+      return;
     }
-    for (let e = 0; e < edges.length; e += 2) {
-      const a = edges[e], b = edges[e + 1], ax = x[b] - x[a], ay = y[b] - y[a];
-      const length = Math.sqrt(ax * ax + ay * ay) || 1, crowd = Math.sqrt(Math.min(degree[a], degree[b]) || 1);
-      const pull = ((length - 46) / length) * 0.22 / crowd;
-      dx[a] += ax * pull; dy[a] += ay * pull; dx[b] -= ax * pull; dy[b] -= ay * pull;
+    for (const other of cell.nodes) {
+      if (other !== node) this.#repel(node, this.x[other], this.y[other], 1);
     }
-    const most = 40 * this.alpha + 1;
+  }
+
+  #repel(node, fromX, fromY, weight) {
+    let ax = this.x[node] - fromX;
+    let ay = this.y[node] - fromY;
+    let square = ax * ax + ay * ay;
+    if (square < 0.5) {
+      // Nodes in one place need a direction: one from their number keeps the
+      // layout the same in every run, which a random one would not.
+      ax = ((node * 7919) % 17) - 8;
+      ay = ((node * 104729) % 17) - 8;
+      square = ax * ax + ay * ay + 1;
+    }
+    const force = (weight * 900) / (square + 40);
+    this.dx[node] += ax * force * 0.12;
+    this.dy[node] += ay * force * 0.12;
+  }
+
+  #repelRegions() {
+    const { count, x, y, dx, dy } = this;
+    const regions = this.#regions();
     for (let i = 0; i < count; i++) {
-      dx[i] -= x[i] * (degree[i] ? 0.006 : 0.02); dy[i] -= y[i] * (degree[i] ? 0.006 : 0.02);
-      const length = Math.hypot(dx[i], dy[i]), scale = length > most ? most / length : 1;
-      x[i] += dx[i] * scale * this.alpha; y[i] += dy[i] * scale * this.alpha;
+      for (const region of regions) {
+        const ax = x[i] - region.x;
+        const ay = y[i] - region.y;
+        const square = ax * ax + ay * ay;
+        if (square <= MIN_REGION_DISTANCE_SQUARED) continue;
+        const force = (region.count * 60) / square;
+        dx[i] += ax * force;
+        dy[i] += ay * force;
+      }
     }
-    this.alpha *= 0.984;
-    return true;
+  }
+
+  /** Returns the centre and the number of nodes of every region that has some. */
+  #regions() {
+    const { count, x, y } = this;
+    const box = this.bounds();
+    // A little more than the whole, so that the last node is in the last column.
+    const columnWidth = Math.max(1, box.right - box.left) / (REGION_COLUMNS - 0.001);
+    const rowHeight = Math.max(1, box.bottom - box.top) / (REGION_COLUMNS - 0.001);
+    const regions = Array.from({ length: REGION_COLUMNS ** 2 }, () => ({ x: 0, y: 0, count: 0 }));
+    for (let i = 0; i < count; i++) {
+      const column = Math.floor((x[i] - box.left) / columnWidth);
+      const row = Math.floor((y[i] - box.top) / rowHeight);
+      const region = regions[column * REGION_COLUMNS + row];
+      region.x += x[i];
+      region.y += y[i];
+      region.count += 1;
+    }
+    const filled = regions.filter((region) => region.count > 0);
+    for (const region of filled) {
+      region.x /= region.count;
+      region.y /= region.count;
+    }
+    return filled;
+  }
+
+  #pullEdges() {
+    const { x, y, dx, dy, edges, degree } = this;
+    for (let e = 0; e < edges.length; e += 2) {
+      const a = edges[e];
+      const b = edges[e + 1];
+      const ax = x[b] - x[a];
+      const ay = y[b] - y[a];
+      const length = Math.sqrt(ax * ax + ay * ay) || 1;
+      // Hubs would collapse if each of their many edges pulled in full.
+      const crowding = Math.sqrt(Math.min(degree[a], degree[b]) || 1);
+      const pull = (((length - EDGE_LENGTH) / length) * 0.22) / crowding;
+      dx[a] += ax * pull;
+      dy[a] += ay * pull;
+      dx[b] -= ax * pull;
+      dy[b] -= ay * pull;
+    }
+  }
+
+  #move() {
+    const { count, x, y, dx, dy, degree, energy } = this;
+    const maxStep = 40 * energy + 1;
+    for (let i = 0; i < count; i++) {
+      const gravity = degree[i] ? 0.006 : 0.02;
+      dx[i] -= x[i] * gravity;
+      dy[i] -= y[i] * gravity;
+      const length = Math.hypot(dx[i], dy[i]);
+      const scale = length > maxStep ? maxStep / length : 1;
+      x[i] += dx[i] * scale * energy;
+      y[i] += dy[i] * scale * energy;
+    }
+  }
+
+  /** Returns the box around all nodes. */
+  bounds() {
+    const { count, x, y } = this;
+    const box = { left: Infinity, top: Infinity, right: -Infinity, bottom: -Infinity };
+    for (let i = 0; i < count; i++) {
+      if (x[i] < box.left) box.left = x[i];
+      if (x[i] > box.right) box.right = x[i];
+      if (y[i] < box.top) box.top = y[i];
+      if (y[i] > box.bottom) box.bottom = y[i];
+    }
+    return box;
   }
 }

@@ -1,7 +1,11 @@
-// The colours a person chose, before anything is drawn: else the page flashes.
-"use strict";
+// Applies the chosen colours. This is a classic script that blocks painting:
+// a module would run after the first paint, and the page would flash.
 (() => {
   let chosen = null;
-  try { chosen = localStorage.getItem("theme"); } catch { /* a browser may forbid it */ }
+  try {
+    chosen = localStorage.getItem("theme");
+  } catch {
+    // Storage can be disabled; the system's colours apply then.
+  }
   if (chosen === "light" || chosen === "dark") document.documentElement.dataset.theme = chosen;
 })();
