@@ -13,7 +13,11 @@ mod vouched;
 
 pub use checks::fix_commands;
 pub(crate) use checks::{check_settings, diagnose};
-pub use repair::{LeftAlone, Repair, Step, plan, repair_commands, shortened};
+pub use repair::{
+    FileReview, LeftAlone, Repair, RepairChoices, Step, plan, plan_chosen, repair_commands,
+    shortened,
+};
+pub use stub::{SectionChoice, SectionChoices, SectionPlan};
 
 /// How much of the files a check reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
