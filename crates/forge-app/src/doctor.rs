@@ -14,8 +14,8 @@ mod vouched;
 pub use checks::fix_commands;
 pub(crate) use checks::{check_settings, diagnose};
 pub use repair::{
-    FileReview, LeftAlone, Repair, RepairChoices, Step, plan, plan_chosen, repair_commands,
-    shortened,
+    FileReview, LeftAlone, Repair, RepairChoices, RepairOffer, Step, plan, plan_chosen,
+    repair_offer, shortened,
 };
 pub use stub::{SectionChoice, SectionChoices, SectionPlan};
 

@@ -2,14 +2,13 @@
 //! what is stale, what memory costs and what is installed where. It changes
 //! nothing, and what cannot be read is part of the answer.
 
-use crate::audit::{AuditRequest, measure_autoload};
+use crate::audit::{StartCost, measure_starts};
 use crate::brief::{BriefRequest, Budget, Occasion, StartReason, WorkspaceLook, brief};
 use crate::client::Client;
 use crate::index::{self, Index};
 use crate::knowledge::refresh;
 use crate::mind::{self, Mind, State};
 use crate::state_files::{self, MIND_FOLDER};
-use crate::tokens::Tokenizer;
 use crate::workspace::{DERIVED, Identity, Workspace, git, identity};
 
 pub use forge_clients::setup::found::{Other, Presence};
@@ -65,12 +64,8 @@ pub struct SessionCost {
     pub nudge: usize,
     /// The lines about memory in a file, by estimate.
     pub stub: usize,
-    /// The files that agents load.
-    pub always_on: usize,
-    /// How many those are.
-    pub always_on_files: usize,
-    /// How those were counted.
-    pub tokenizer: Tokenizer,
+    /// What each client loads at a start, connected ones and those in use.
+    pub always_on: Vec<StartCost>,
 }
 
 /// How the index stands to the files.
@@ -180,11 +175,6 @@ impl SessionCost {
         };
         let briefing = if mind.exists() { tokens(&request) } else { 0 };
         let has_stub = installed.iter().any(|it| it.presence.stub.is_some());
-        let request = AuditRequest {
-            home: around.places.home,
-            ..AuditRequest::plain(now)
-        };
-        let always = measure_autoload(workspace, &request);
         SessionCost {
             briefing,
             nudge: tokens(&nudge),
@@ -193,9 +183,7 @@ impl SessionCost {
             } else {
                 0
             },
-            always_on: always.autoload_tokens,
-            always_on_files: always.autoload_files,
-            tokenizer: workspace.config().audit.tokenizer,
+            always_on: measure_starts(around),
         }
     }
 }

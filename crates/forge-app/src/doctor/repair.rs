@@ -64,9 +64,10 @@ impl FileReview {
             .take(MAX_NAMED)
             .map(|(tokens, title)| format!("\"{title}\" {}", thousands(*tokens)))
             .collect();
-        let most = match named.is_empty() {
-            true => String::new(),
-            false => format!("; most of it in {}", named.join(", ")),
+        let most = if named.is_empty() {
+            String::new()
+        } else {
+            format!("; most of it in {}", named.join(", "))
         };
         Some(format!(
             "{} tokens remain, above {}: rules, commands and imports stay{most}",
@@ -176,11 +177,21 @@ pub fn shortened<'a>(workspace: &Workspace, paths: &[&'a RelPath]) -> Vec<&'a Re
     paths.iter().filter(would).copied().collect()
 }
 
-/// Returns the commands that shorten the files that are too large, if any.
-pub fn repair_commands<'a>(
+/// What a repair does about the files that are too large.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RepairOffer {
+    /// The files that it shortens.
+    pub paths: Vec<RelPath>,
+    /// The commands that do so; none where no file would change.
+    pub commands: Vec<String>,
+}
+
+/// Returns the commands that shorten the files that are too large, and which of
+/// them they shorten.
+pub fn repair_offer<'a>(
     workspace: &Workspace,
     findings: impl IntoIterator<Item = &'a audit::Finding>,
-) -> Vec<String> {
+) -> RepairOffer {
     let is_size =
         |it: &&audit::Finding| it.kind == audit::Kind::Size && it.level > audit::Level::Notice;
     let sizes = findings.into_iter().filter(is_size);
@@ -188,7 +199,11 @@ pub fn repair_commands<'a>(
         .filter_map(|finding| RelPath::new(&finding.file).ok())
         .collect();
     let paths: Vec<&RelPath> = paths.iter().collect();
-    super::fix_commands(&shortened(workspace, &paths))
+    let shortened = shortened(workspace, &paths);
+    RepairOffer {
+        commands: super::fix_commands(&shortened),
+        paths: shortened.into_iter().cloned().collect(),
+    }
 }
 
 /// Whether a repair would shorten this file.

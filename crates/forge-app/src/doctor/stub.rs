@@ -443,7 +443,7 @@ impl KeptLines {
                 let is_blank = document.str(&line_span(document, index)).trim().is_empty();
                 if is_blank
                     || self.lines[index]
-                    || line_span(document, index).start < document.body.start
+                    || line_span(document, index).end <= document.body.start
                 {
                     continue;
                 }

@@ -39,7 +39,8 @@ pub enum Lines {
 }
 
 impl Lines {
-    fn text(self) -> &'static str {
+    /// Returns the lines.
+    pub fn text(self) -> &'static str {
         match self {
             Lines::Usual => TEXT,
             Lines::Workspace => WORKSPACE_TEXT,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use forge_app::check::{CheckOutcome, CheckReport, CheckView, Finding, Severity, Survey};
-use forge_app::doctor::{self, FileReview, ReadingDepth, Repair, Step};
+use forge_app::doctor::{self, ReadingDepth, Repair, Step};
 use forge_app::knowledge::proposal::Proposal;
 use forge_app::tokens::thousands;
 use forge_app::workspace::{RelPath, Workspace};
@@ -341,7 +341,7 @@ fn note_size(repair: &Repair, path: &RelPath, before: usize, after: usize, ui: &
     let (before, after) = (thousands(before), thousands(after));
     ui.note(&format!("`{path}`: {before} → {after} tokens (o200k)"));
     let review = repair.reviews.iter().find(|it| it.path == *path);
-    if let Some(remaining) = review.and_then(FileReview::remaining) {
+    if let Some(remaining) = review.and_then(doctor::FileReview::remaining) {
         ui.note(&format!("`{path}`: {remaining}"));
     }
 }

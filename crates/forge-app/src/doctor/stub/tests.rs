@@ -300,6 +300,13 @@ fn descriptions_move() {
         "# T\n\n## Server\n\n- Record the decision\n- Query engine\n- Test fixtures\n",
         "# T\n\n## Server\n\n- Record the decision\n",
     );
+    // Rows without the others are no table.
+    check(
+        "# T\n\n## API\n\n| Call | What |\n|---|---|\n| `a` | Delete a task |\n| `b` | Tasks |\n| `c` | Users |\n",
+        "# T\n",
+    );
+    let rules = "# T\n\n## API\n\n| Task | Read this |\n|---|---|\n| a | b |\n| c | d |\n";
+    check(rules, rules);
     check(
         "# T\n\n## Project structure\n\n```\nsrc/\n├── a.rs  # never empty\n```\n\n- `src/`: Run loop\n",
         "# T\n",

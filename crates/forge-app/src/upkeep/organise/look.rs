@@ -58,7 +58,7 @@ pub fn loose_notes(workspace: &Workspace) -> usize {
 pub fn look(workspace: &Workspace, now: Timestamp) -> Plan {
     let tree = workspace.tree();
     let fixed = FixedPaths::of(workspace, &tree);
-    if fixed.project_file().is_some() {
+    if fixed.is_project() {
         return Plan {
             version: VERSION,
             about: about(workspace),

@@ -1,7 +1,7 @@
 //! The sections of the files that a repair shortens, for a person at a terminal
 //! to look at and to change before anything is written.
 
-use forge_app::doctor::{self, FileReview, Repair, RepairChoices, SectionChoice};
+use forge_app::doctor::{self, Repair};
 use forge_app::tokens::thousands;
 use forge_app::workspace::{RelPath, Workspace};
 
@@ -16,7 +16,7 @@ pub(super) fn review(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Repair, CommandError> {
-    let mut choices = RepairChoices::new();
+    let mut choices = doctor::RepairChoices::new();
     let mut repair = doctor::plan(workspace, named, settings.now);
     let paths: Vec<RelPath> = repair.reviews.iter().map(|it| it.path.clone()).collect();
     for path in paths {
@@ -43,7 +43,7 @@ pub(super) fn review(
     Ok(repair)
 }
 
-fn show(review: &FileReview, ui: &mut Ui) -> Result<(), CommandError> {
+fn show(review: &doctor::FileReview, ui: &mut Ui) -> Result<(), CommandError> {
     let (bold, faint) = (style::HEADING, style::FAINT);
     ui.line(&format!(
         "{bold}{}{bold:#}: {} → {} tokens (o200k), limit {}",
@@ -63,9 +63,9 @@ fn show(review: &FileReview, ui: &mut Ui) -> Result<(), CommandError> {
             moved => thousands(moved),
         };
         let chosen = match section.choice {
-            SectionChoice::KeepRules => "",
-            SectionChoice::Keep => "kept, as you chose",
-            SectionChoice::Move => "moved, as you chose",
+            doctor::SectionChoice::KeepRules => "",
+            doctor::SectionChoice::Keep => "kept, as you chose",
+            doctor::SectionChoice::Move => "moved, as you chose",
         };
         ui.line(&format!(
             "  {:>3}  {:>6}  {moves:>6}  {}{}  {faint}{chosen}{faint:#}",
@@ -82,12 +82,12 @@ fn show(review: &FileReview, ui: &mut Ui) -> Result<(), CommandError> {
 }
 
 /// Reads `keep 2 5`: what to do, and with which sections.
-fn parse_answer(answer: &str) -> Option<(SectionChoice, Vec<usize>)> {
+fn parse_answer(answer: &str) -> Option<(doctor::SectionChoice, Vec<usize>)> {
     let mut words = answer.split([' ', ',']).filter(|word| !word.is_empty());
     let choice = match words.next()?.to_lowercase().as_str() {
-        "keep" | "k" => SectionChoice::Keep,
-        "move" | "m" => SectionChoice::Move,
-        "rules" | "r" => SectionChoice::KeepRules,
+        "keep" | "k" => doctor::SectionChoice::Keep,
+        "move" | "m" => doctor::SectionChoice::Move,
+        "rules" | "r" => doctor::SectionChoice::KeepRules,
         _ => return None,
     };
     let numbers: Vec<usize> = words.map(|word| word.parse().ok()).collect::<Option<_>>()?;
@@ -102,9 +102,12 @@ mod tests {
     fn an_answer_names_a_choice_and_sections() {
         assert_eq!(
             parse_answer("keep 2, 5"),
-            Some((SectionChoice::Keep, vec![2, 5]))
+            Some((doctor::SectionChoice::Keep, vec![2, 5]))
         );
-        assert_eq!(parse_answer("M 3"), Some((SectionChoice::Move, vec![3])));
+        assert_eq!(
+            parse_answer("M 3"),
+            Some((doctor::SectionChoice::Move, vec![3]))
+        );
         for wrong in ["", "keep", "keep x", "drop 2"] {
             assert_eq!(parse_answer(wrong), None, "{wrong}");
         }
