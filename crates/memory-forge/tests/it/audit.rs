@@ -187,7 +187,7 @@ fn json_has_its_shape() {
     assert_eq!(keys, expect);
     // D25: "Claude with the `~claude` tokenizer". `AGENTS.md` is not loaded.
     let start = serde_json::json!({
-        "client": "claude", "tokens": 1669, "tokenizer": "claude", "estimate": true,
+        "client": "claude", "tokens": 1668, "tokenizer": "claude", "estimate": true,
         "files": 1, "userTokens": 0,
     });
     assert_eq!(value["starts"], serde_json::json!([start]));

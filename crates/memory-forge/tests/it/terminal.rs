@@ -197,7 +197,12 @@ fn a_repair_shows_its_sections_and_takes_changes_on_a_terminal() {
         format!("# Shop\n\n## Rules\n\nNever push.\n\n## History\n\n{why}\n\n## Design\n\n{why}\n"),
     );
     let before = ws.read("CLAUDE.md");
-    let screen = on(&ws, 100, &["keep 3", "", "n"], &["doctor", "--fix"]);
+    let repair = |answers| {
+        let mut command = ws.command();
+        command.args(["doctor", "--fix"]);
+        terminal::run(command, 100, answers)
+    };
+    let screen = repair("keep 3\n\nn\n");
     let text = screen.text();
     for part in [
         "  N  Tokens   Moves  Section",
@@ -207,7 +212,7 @@ fn a_repair_shows_its_sections_and_takes_changes_on_a_terminal() {
         assert!(text.contains(part), "{part}:\n{text}");
     }
     assert_eq!(ws.read("CLAUDE.md"), before);
-    on(&ws, 100, &["keep 3", "", "y"], &["doctor", "--fix"]);
+    repair("keep 3\n\ny\n");
     let after = ws.read("CLAUDE.md");
     assert!(
         after.contains(why.trim_end()) && after.contains("Never push."),
