@@ -7,6 +7,7 @@ pub(crate) mod hooks;
 pub(crate) mod mcp;
 pub(crate) mod links;
 pub(crate) mod recall;
+pub(crate) mod rules;
 pub(crate) mod secrets;
 mod sets;
 pub(crate) mod speed;

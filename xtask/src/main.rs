@@ -48,6 +48,9 @@ Commands:
   bench secrets [--show]
       Count the formats of secrets that are taken out of Markdown, and what is
       taken out of documentation that holds none
+  bench rules [--all] [--show] [--out DIR]
+      Count the rules that stay when `doctor --fix` shortens real CLAUDE.md,
+      AGENTS.md and SKILL.md files, ten of a repository at most
   bench view [--files N] [--runs N] [--binary FILE]
       Measure the page over 5,000 documents in Chromium
   bench engine parity [SET]... [--groups N] [--server 15|18]
@@ -109,6 +112,7 @@ fn main() -> ExitCode {
         ["bench", "closets", rest @ ..] => bench::closets::run(rest),
         ["bench", "links", rest @ ..] => bench::links::run(rest),
         ["bench", "secrets", rest @ ..] => bench::secrets::run(rest),
+        ["bench", "rules", rest @ ..] => bench::rules::run(rest),
         ["bench", "view", rest @ ..] => bench::view::run(rest),
         ["bench", "engine", rest @ ..] => bench_engine(rest),
         ["bench", "embed"] => bench_embed::run(),

@@ -9,14 +9,16 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
+use crate::client::Client;
 use crate::tokens::Tokenizer;
 use crate::workspace::{Error, Workspace};
 
-use forge_clients::audit::{AuditOptions, autoload_cost, run, run_each};
+use forge_clients::audit::{AuditOptions, run, run_each, start_costs};
 pub use forge_clients::audit::{
     Finding, Item, Kind, Level, Limits, MergedFinding, Origin, Report, STATE_FILE, Summary, View,
-    merge_findings, plugin, svg, to_json, trend,
+    merge_findings, plugin, svg, to_json, tokenizer_of, trend,
 };
+use forge_clients::setup::{Scope, Surroundings, found};
 
 /// A request to audit the files that agents load.
 #[derive(Debug, Clone)]
@@ -94,10 +96,60 @@ fn keep_baseline(
     }
 }
 
-/// Returns what the files that agents load cost in the plain view, without
-/// reading any knowledge.
-pub fn measure_autoload(workspace: &Workspace, request: &AuditRequest<'_>) -> Summary {
-    autoload_cost(workspace, &options(workspace, request))
+/// What a client loads at each start, as it counts it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StartCost {
+    /// The client.
+    pub client: Client,
+    /// How the tokens are counted: as the client does, where that is known.
+    pub tokenizer: Tokenizer,
+    /// What of the project it loads.
+    pub tokens: usize,
+    /// How many files those are in.
+    pub files: usize,
+    /// What the person's own files add, and those above the project.
+    pub beyond_tokens: usize,
+}
+
+/// Returns what each client that is connected or in use here really loads at a
+/// start; where there is none, what each client would that loads anything.
+/// Knowledge is not read for it.
+pub fn measure_starts(around: &Surroundings<'_>) -> Vec<StartCost> {
+    let in_use = found::clients(around);
+    let is_here = |client: &Client| {
+        let is_connected = |scope| {
+            let presence = found::presence(around, *client, scope);
+            !presence.is_empty_but_for_stub()
+        };
+        in_use.iter().any(|(it, _)| it == client) || Scope::ALL.into_iter().any(is_connected)
+    };
+    let mut clients: Vec<Client> = Client::audited().filter(is_here).collect();
+    let is_known = !clients.is_empty();
+    if !is_known {
+        clients = Client::audited().collect();
+    }
+    let request = AuditRequest {
+        tokenizer: Some(Tokenizer::O200k),
+        home: around.places.home,
+        ..AuditRequest::plain(around.now)
+    };
+    let views: Vec<View> = clients.iter().copied().map(View::Client).collect();
+    let costs = start_costs(
+        around.workspace,
+        &options(around.workspace, &request),
+        &views,
+    );
+    let costs = clients.into_iter().zip(costs);
+    costs
+        .map(|(client, (tokenizer, summary))| StartCost {
+            client,
+            tokenizer,
+            tokens: summary.autoload_tokens - summary.nested_tokens,
+            files: summary.autoload_files - summary.nested_files,
+            beyond_tokens: summary.beyond_tokens,
+        })
+        .filter(|cost| is_known || cost.files > 0)
+        .collect()
 }
 
 fn options<'a>(workspace: &Workspace, request: &AuditRequest<'a>) -> AuditOptions<'a> {

@@ -13,7 +13,11 @@ mod vouched;
 
 pub use checks::fix_commands;
 pub(crate) use checks::{check_settings, diagnose};
-pub use repair::{LeftAlone, Repair, Step, plan, repair_commands, shortened};
+pub use repair::{
+    FileReview, LeftAlone, Repair, RepairChoices, RepairOffer, Step, plan, plan_chosen,
+    repair_offer, shortened,
+};
+pub use stub::{SectionChoice, SectionChoices, SectionPlan};
 
 /// Number of files that the checks open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

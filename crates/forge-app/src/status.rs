@@ -2,14 +2,13 @@
 //! the work, what is stale, what memory costs and what is installed where. It
 //! changes nothing; an error of one part is a part of the answer.
 
-use crate::audit::{AuditRequest, measure_autoload};
+use crate::audit::{StartCost, measure_starts};
 use crate::brief::{BriefRequest, Budget, Occasion, StartReason, WorkspaceLook, brief};
 use crate::client::Client;
 use crate::index::{self, Index};
 use crate::knowledge::refresh;
 use crate::mind::{self, Mind, State};
 use crate::state_files::{self, MIND_FOLDER};
-use crate::tokens::Tokenizer;
 use crate::workspace::{DERIVED, Identity, Workspace, git, identity};
 
 pub use forge_clients::setup::found::{Other, Presence};
@@ -65,12 +64,8 @@ pub struct SessionCost {
     pub nudge: usize,
     /// The lines about memory in a file, by estimate.
     pub stub: usize,
-    /// The files that agents load.
-    pub always_on: usize,
-    /// Number of those files.
-    pub always_on_files: usize,
-    /// The tokenizer that counted them.
-    pub tokenizer: Tokenizer,
+    /// What each client loads at a start, connected ones and those in use.
+    pub always_on: Vec<StartCost>,
 }
 
 /// State of the index relative to the files.
@@ -182,11 +177,6 @@ impl SessionCost {
         };
         let briefing = if mind.exists() { tokens(&request) } else { 0 };
         let has_stub = installed.iter().any(|it| it.presence.stub.is_some());
-        let request = AuditRequest {
-            home: around.places.home,
-            ..AuditRequest::plain(now)
-        };
-        let always = measure_autoload(workspace, &request);
         SessionCost {
             briefing,
             nudge: tokens(&nudge),
@@ -195,9 +185,7 @@ impl SessionCost {
             } else {
                 0
             },
-            always_on: always.autoload_tokens,
-            always_on_files: always.autoload_files,
-            tokenizer: workspace.config().audit.tokenizer,
+            always_on: measure_starts(around),
         }
     }
 }

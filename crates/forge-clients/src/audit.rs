@@ -61,10 +61,14 @@ pub fn run(workspace: &Workspace, options: &AuditOptions) -> Report {
     shared.report(options.view)
 }
 
-/// Returns the cost of the files that agents load, in the plain view, without
-/// reading the knowledge.
-pub fn autoload_cost(workspace: &Workspace, options: &AuditOptions) -> Summary {
-    let shared = Shared {
+/// Returns what is loaded at a start in each view, in the tokenizer of that
+/// view's client. Knowledge is not read for it.
+pub fn start_costs(
+    workspace: &Workspace,
+    options: &AuditOptions,
+    views: &[View],
+) -> Vec<(Tokenizer, Summary)> {
+    let mut shared = Shared {
         workspace,
         options: *options,
         reader: Reader::new(workspace, options.home),
@@ -73,9 +77,25 @@ pub fn autoload_cost(workspace: &Workspace, options: &AuditOptions) -> Summary {
         knowledge_files: 0,
         state: None,
     };
-    let loads = plain::loads(&shared.reader).loads;
-    let items: Vec<Item> = loads.iter().map(|load| shared.item(load)).collect();
-    shared.summary(&items)
+    let mut costs = Vec::new();
+    for view in views {
+        let tokenizer = match view {
+            View::Client(client) => tokenizer_of(*client).unwrap_or(options.tokenizer),
+            View::Plain => options.tokenizer,
+        };
+        // No limits are compared here, so nothing is counted twice.
+        (shared.options.tokenizer, shared.judge) = (tokenizer, tokenizer);
+        let loads = shared.loads(*view).loads;
+        let items: Vec<Item> = loads.iter().map(|load| shared.item(load)).collect();
+        costs.push((tokenizer, shared.summary(&items)));
+    }
+    costs
+}
+
+/// Returns the tokenizer that a client's own counts come nearest to, where it is
+/// not the default one.
+pub fn tokenizer_of(client: Client) -> Option<Tokenizer> {
+    (client == Client::Claude).then_some(Tokenizer::Claude)
 }
 
 /// Audits several views and reads what they share once.
@@ -119,8 +139,8 @@ impl<'a> Shared<'a> {
         }
     }
 
-    fn report(&self, view: View) -> Report {
-        let Loads { loads, findings } = match view {
+    fn loads(&self, view: View) -> Loads {
+        match view {
             View::Plain => plain::loads(&self.reader),
             View::Client(Client::Claude) => claude::loads(&self.reader),
             View::Client(Client::Codex) => codex::loads(&self.reader),
@@ -129,7 +149,11 @@ impl<'a> Shared<'a> {
             View::Client(Client::Copilot) => copilot::loads(&self.reader),
             // Not audited, see `Client::audited`; no door offers it.
             View::Client(Client::Cursor) => Default::default(),
-        };
+        }
+    }
+
+    fn report(&self, view: View) -> Report {
+        let Loads { loads, findings } = self.loads(view);
         let mut all = self.findings.clone();
         // A file that only another client loads does not concern this view.
         let loaded = |file: &str| loads.iter().any(|load| load.source.shown == file);

@@ -106,16 +106,23 @@ impl StatusView<'_> {
     }
 
     fn show_always_on(&self, screen: &mut Screen) {
-        let cost = &self.cost;
-        screen.line(
-            "Always on",
-            &format!(
-                "{} tokens ({}) in {}; see `memory-forge audit`",
-                thousands(cost.always_on),
-                cost.tokenizer.label(),
-                count(cost.always_on_files, "file"),
-            ),
-        );
+        let mut label = "Always on";
+        for cost in &self.cost.always_on {
+            let size = thousands(cost.tokens);
+            let (client, files) = (cost.client.title(), count(cost.files, "file"));
+            let tokenizer = cost.tokenizer.label();
+            let text = format!("{client}: {size} {tokenizer} tokens in {files}");
+            let hint = if label.is_empty() {
+                ""
+            } else {
+                "; `memory-forge audit`"
+            };
+            screen.line(label, &format!("{text}{hint}"));
+            label = "";
+        }
+        if self.cost.always_on.is_empty() {
+            screen.line(label, "no agent loads a file of this project at a start");
+        }
     }
 
     fn show_index(&self, screen: &mut Screen) {
@@ -238,11 +245,10 @@ impl StatusView<'_> {
                 "briefing": { "count": self.cost.briefing, "tokenizer": "estimate" },
                 "nudge": { "count": self.cost.nudge, "tokenizer": "estimate" },
                 "stub": { "count": self.cost.stub, "tokenizer": "estimate" },
-                "alwaysOn": {
-                    "count": self.cost.always_on,
-                    "files": self.cost.always_on_files,
-                    "tokenizer": self.cost.tokenizer.label(),
-                },
+                "alwaysOn": self.cost.always_on.iter().map(|it| json!({
+                    "client": it.client.name(), "count": it.tokens, "files": it.files,
+                    "tokenizer": it.tokenizer.label(),
+                })).collect::<Vec<_>>(),
             },
             "index": index,
             "trackedDerivedFiles": self.tracked_files,

@@ -1,7 +1,7 @@
-//! Plans the repairs of the installation: stubs for context files that are too
-//! large, with their text word for word in `knowledge/legacy/`; explanations of
-//! large skills, moved to `references/` in their folder; and the README's list.
-//! It never writes; a file that it is unsure about is left alone with a reason.
+//! The repair of files that are too large: the explanations of context files
+//! move word for word to `knowledge/legacy/`, those of skills to `references/`
+//! beside them; and the README's list. It proposes and never writes, and where
+//! a limit cannot be reached it says what remains.
 
 use crate::audit;
 use crate::document::day_of;
@@ -11,7 +11,9 @@ use jiff::Timestamp;
 
 use super::checks::{context_files, is_nested, skill_files};
 use super::legacy;
-use super::stub::{STUB_TOKENS, SkillParts, Verdict, split_skill, stub};
+use super::stub::{
+    FileParts, STUB_TOKENS, SectionChoices, SectionPlan, StubRefusal, split_skill, stub,
+};
 use crate::knowledge::proposal::Proposal;
 use crate::knowledge::readme;
 use crate::tokens::{Tokenizer, count_tokens, thousands};
@@ -23,6 +25,56 @@ pub struct Repair {
     pub proposal: Proposal,
     pub steps: Vec<Step>,
     pub left_alone: Vec<LeftAlone>,
+    /// The files that it shortens, section by section.
+    pub reviews: Vec<FileReview>,
+}
+
+/// What a person chose, file by file.
+pub type RepairChoices = BTreeMap<RelPath, SectionChoices>;
+
+/// A file that is shortened, for a person to look at before it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileReview {
+    pub path: RelPath,
+    /// Tokens of `o200k`.
+    pub before: usize,
+    pub after: usize,
+    pub limit: usize,
+    pub sections: Vec<SectionPlan>,
+}
+
+/// Sections that are named as the largest of what remains.
+const MAX_NAMED: usize = 3;
+
+impl FileReview {
+    /// Returns what remains and why, where the limit is not reached.
+    pub fn remaining(&self) -> Option<String> {
+        if self.after <= self.limit {
+            return None;
+        }
+        let mut largest: Vec<(usize, &str)> = self
+            .sections
+            .iter()
+            .map(|it| (it.tokens.saturating_sub(it.moved), it.title.as_str()))
+            .filter(|(tokens, title)| *tokens > 0 && !title.is_empty())
+            .collect();
+        largest.sort_by_key(|(tokens, _)| std::cmp::Reverse(*tokens));
+        let named: Vec<String> = largest
+            .iter()
+            .take(MAX_NAMED)
+            .map(|(tokens, title)| format!("\"{title}\" {}", thousands(*tokens)))
+            .collect();
+        let most = if named.is_empty() {
+            String::new()
+        } else {
+            format!("; most of it in {}", named.join(", "))
+        };
+        Some(format!(
+            "{} tokens remain, above {}: rules, commands and imports stay{most}",
+            thousands(self.after),
+            thousands(self.limit)
+        ))
+    }
 }
 
 /// A single repair.
@@ -57,7 +109,19 @@ pub struct LeftAlone {
 /// Plans repairs of the files of the project itself, or of the named ones,
 /// which may belong to a part of it. Nothing is written.
 pub fn plan(workspace: &Workspace, named: &[RelPath], now: Timestamp) -> Repair {
+    plan_chosen(workspace, named, &RepairChoices::new(), now)
+}
+
+/// The same with what a person chose for sections of these files.
+pub fn plan_chosen(
+    workspace: &Workspace,
+    named: &[RelPath],
+    choices: &RepairChoices,
+    now: Timestamp,
+) -> Repair {
     let mut repair = Repair::default();
+    let none = SectionChoices::new();
+    let chosen = |path: &RelPath| choices.get(path).unwrap_or(&none);
     // Two sources may share a legacy file.
     let mut kept: BTreeMap<RelPath, Kept> = BTreeMap::new();
     let loaded = workspace.autoload();
@@ -75,7 +139,14 @@ pub fn plan(workspace: &Workspace, named: &[RelPath], now: Timestamp) -> Repair 
         }
     }
     for file in context_files(&loaded).filter(is_wanted) {
-        if let Err(why) = cut_down(workspace, file, now, &mut repair, &mut kept) {
+        if let Err(why) = cut_down(
+            workspace,
+            file,
+            chosen(&file.path),
+            now,
+            &mut repair,
+            &mut kept,
+        ) {
             repair.left_alone.push(LeftAlone {
                 path: file.path.clone(),
                 why,
@@ -83,7 +154,7 @@ pub fn plan(workspace: &Workspace, named: &[RelPath], now: Timestamp) -> Repair 
         }
     }
     for file in skill_files(&loaded).filter(is_wanted) {
-        if let Err(why) = cut_down_skill(workspace, file, now, &mut repair) {
+        if let Err(why) = cut_down_skill(workspace, file, chosen(&file.path), now, &mut repair) {
             repair.left_alone.push(LeftAlone {
                 path: file.path.clone(),
                 why,
@@ -108,11 +179,21 @@ pub fn shortened<'a>(workspace: &Workspace, paths: &[&'a RelPath]) -> Vec<&'a Re
     paths.iter().filter(would).copied().collect()
 }
 
-/// Returns the commands that shorten the files that are too large, if any.
-pub fn repair_commands<'a>(
+/// What a repair does about the files that are too large.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RepairOffer {
+    /// The files that it shortens.
+    pub paths: Vec<RelPath>,
+    /// The commands that do so; none where no file would change.
+    pub commands: Vec<String>,
+}
+
+/// Returns the commands that shorten the files that are too large, and which of
+/// them they shorten.
+pub fn repair_offer<'a>(
     workspace: &Workspace,
     findings: impl IntoIterator<Item = &'a audit::Finding>,
-) -> Vec<String> {
+) -> RepairOffer {
     let is_size =
         |it: &&audit::Finding| it.kind == audit::Kind::Size && it.level > audit::Level::Notice;
     let sizes = findings.into_iter().filter(is_size);
@@ -120,7 +201,11 @@ pub fn repair_commands<'a>(
         .filter_map(|finding| RelPath::new(&finding.file).ok())
         .collect();
     let paths: Vec<&RelPath> = paths.iter().collect();
-    super::fix_commands(&shortened(workspace, &paths))
+    let shortened = shortened(workspace, &paths);
+    RepairOffer {
+        commands: super::fix_commands(&shortened),
+        paths: shortened.into_iter().cloned().collect(),
+    }
 }
 
 /// Returns `true` if a repair would shorten this file.
@@ -130,13 +215,13 @@ pub(super) fn shortens(workspace: &Workspace, loaded: &Autoload, path: &RelPath)
         return false;
     };
     let limits = &workspace.config().audit;
+    let none = SectionChoices::new();
     if context_files(loaded).any(|file| is_meant(&file)) {
         let legacy = legacy::path_for(path);
-        let verdict = stub(&text, path, &legacy, limits.file_warn);
-        return matches!(verdict, Verdict::Stub { .. });
+        return stub(&text, path, &legacy, limits.file_warn, &none).is_ok();
     }
     skill_files(loaded).any(|file| is_meant(&file))
-        && split_skill(&text, REFERENCE, limits.skill_warn).is_ok()
+        && split_skill(&text, REFERENCE, limits.skill_warn, &none).is_ok()
 }
 
 /// Path of a skill's explanations, relative to its folder.
@@ -146,6 +231,7 @@ const REFERENCE: &str = "references/details.md";
 fn cut_down_skill(
     workspace: &Workspace,
     file: &AutoloadFile,
+    choices: &SectionChoices,
     now: Timestamp,
     repair: &mut Repair,
 ) -> Result<(), String> {
@@ -157,11 +243,12 @@ fn cut_down_skill(
         return Ok(());
     }
     refuse_link(file)?;
-    let SkillParts {
-        core,
+    let FileParts {
+        stays,
         tokens,
         moved,
-    } = split_skill(&text, REFERENCE, limit).map_err(|verdict| must_stay(&verdict, limit))?;
+        sections,
+    } = split_skill(&text, REFERENCE, limit, choices).map_err(|why| must_stay(why, limit))?;
     let folder = path.parent().ok_or("It lies in no folder of its own")?;
     let reference = folder.join(REFERENCE).map_err(|e| e.to_string())?;
     let existing = workspace
@@ -171,7 +258,7 @@ fn cut_down_skill(
         Some(there) => legacy::keep(Some(there), path, &moved, day_of(now)),
         None => moved,
     };
-    repair.proposal.add(path.clone(), Some(text), core);
+    repair.proposal.add(path.clone(), Some(text), stays);
     repair.proposal.add(reference.clone(), existing, after);
     repair.steps.push(Step::Skill {
         path: path.clone(),
@@ -179,18 +266,27 @@ fn cut_down_skill(
         before,
         after: tokens,
     });
+    repair.reviews.push(FileReview {
+        path: path.clone(),
+        before,
+        after: tokens,
+        limit,
+        sections,
+    });
     Ok(())
 }
 
-/// Explains why nothing can move.
-fn must_stay(verdict: &Verdict, limit: usize) -> String {
-    match verdict {
-        Verdict::TooMuchMustStay { tokens } => format!(
-            "What must stay (rules, imports, commands, marked lines) has {} tokens by itself, above {}",
-            thousands(*tokens),
+/// Says why nothing moves.
+fn must_stay(refusal: StubRefusal, limit: usize) -> String {
+    match refusal {
+        StubRefusal::TooMuchMustStay { tokens } => format!(
+            "Rules, imports, commands and marked lines have {} tokens, above {}, and moving the rest would save little",
+            thousands(tokens),
             thousands(limit)
         ),
-        _ => "All of it must stay".to_owned(),
+        StubRefusal::NothingToMove => {
+            "All of it stays: rules, imports, commands and marked lines".to_owned()
+        }
     }
 }
 
@@ -214,6 +310,7 @@ struct Kept {
 fn cut_down(
     workspace: &Workspace,
     file: &AutoloadFile,
+    choices: &SectionChoices,
     now: Timestamp,
     repair: &mut Repair,
     kept: &mut BTreeMap<RelPath, Kept>,
@@ -227,10 +324,13 @@ fn cut_down(
     }
     refuse_link(file)?;
     let legacy = legacy::path_for(path);
-    let (stub, after) = match stub(&text, path, &legacy, limit) {
-        Verdict::Stub { text, tokens } => (text, tokens),
-        verdict => return Err(must_stay(&verdict, limit.min(STUB_TOKENS))),
-    };
+    let limit = limit.min(STUB_TOKENS);
+    let FileParts {
+        stays,
+        tokens,
+        moved,
+        sections,
+    } = stub(&text, path, &legacy, limit, choices).map_err(|why| must_stay(why, limit))?;
     let existing = match kept.get(&legacy) {
         Some(kept) => Some(kept.after.clone()),
         None => workspace
@@ -238,19 +338,26 @@ fn cut_down(
             .map_err(|e| e.to_string())?,
     };
     let day = day_of(now);
-    let with_original = legacy::keep(existing.as_deref(), path, &text, day);
+    let with_moved = legacy::keep(existing.as_deref(), path, &moved, day);
     kept.entry(legacy.clone())
         .or_insert_with(|| Kept {
             before: existing,
             after: String::new(),
         })
-        .after = with_original;
-    repair.proposal.add(path.clone(), Some(text), stub);
+        .after = with_moved;
+    repair.proposal.add(path.clone(), Some(text), stays);
     repair.steps.push(Step::Stub {
         path: path.clone(),
         legacy,
         before,
-        after,
+        after: tokens,
+    });
+    repair.reviews.push(FileReview {
+        path: path.clone(),
+        before,
+        after: tokens,
+        limit,
+        sections,
     });
     Ok(())
 }

@@ -1,19 +1,23 @@
-//! Selects what must stay in a file that agents load: front matter, rules,
-//! commands, imports, and parts that its author marked. The rest is
-//! explanation: it goes to `knowledge/legacy/`, or for a skill to `references/`
-//! in its folder. Lines are kept or moved whole. Of a long paragraph only the
-//! sentences stay that are rules; an import of a file that a search finds
-//! becomes a path.
+//! What must stay of a file that agents load: front matter, rules, commands,
+//! imports, and what its author marked. The rest is explanation: it goes to
+//! `knowledge/legacy/`, or for a skill to `references/` beside it, word for word
+//! and under its headings. Lines are kept whole or moved, and where they were a
+//! line says what moved and where it is.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::document::{self, BlockKind, Code, Document, Edit, LinkKind};
-use crate::knowledge::readme::sentence_end;
+use forge_clients::setup::stub as setup_lines;
+
+use crate::document::{self, Block, BlockKind, Document, Edit, LinkKind};
 use crate::tokens::{Tokenizer, count_tokens};
 use crate::workspace::RelPath;
 
-/// Tokens of `o200k` that a stub stays below, whatever is configured.
+mod rules;
+
+use rules::SectionRole;
+
+/// A stub stays below this many tokens of `o200k`, whatever is configured.
 pub const STUB_TOKENS: usize = 500;
 
 /// Marks of the lines that `setup` writes. They differ from ours, so that
@@ -25,100 +29,137 @@ const END: &str = "memory-forge:stub:end";
 const KEEP: &str = "memory-forge:keep";
 const END_KEEP: &str = "/memory-forge:keep";
 
-/// Result of shortening a file.
+/// How the line begins that is where something was that moved.
+const MOVED: &str = "> Moved to `";
+
+/// What becomes of a section of a file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum SectionChoice {
+    /// All of it stays.
+    Keep,
+    /// Rules, commands and imports stay, the rest moves.
+    #[default]
+    KeepRules,
+    /// All of it moves that is not marked to stay.
+    Move,
+}
+
+/// What a person chose for the sections of a file, by their number in it; the
+/// default for those that are not named.
+pub type SectionChoices = BTreeMap<usize, SectionChoice>;
+
+/// A section and what a repair does to it, for a person to decide.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
-    /// A shorter file.
-    Stub {
-        text: String,
-        /// Above the limit if rules and commands alone exceed it.
-        tokens: usize,
-    },
-    /// The part that must stay is too large itself, and moving the rest saves
-    /// little.
+pub struct SectionPlan {
+    /// Its number in the file, by which it is chosen.
+    pub number: usize,
+    pub level: u8,
+    pub title: String,
+    /// Tokens of `o200k`, without the sections below it.
+    pub tokens: usize,
+    /// Of these, those that move.
+    pub moved: usize,
+    pub choice: SectionChoice,
+}
+
+/// A file in two parts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileParts {
+    /// What stays in the file, with the lines that lead to the rest.
+    pub stays: String,
+    /// Tokens of `o200k` of what stays; above the limit where rules and
+    /// commands alone are more.
+    pub tokens: usize,
+    /// What moves, with the headings that it was under.
+    pub moved: String,
+    pub sections: Vec<SectionPlan>,
+}
+
+/// Why nothing moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StubRefusal {
+    /// What must stay is itself too much, and moving the rest saves little.
     TooMuchMustStay { tokens: usize },
     /// Nothing can move.
     NothingToMove,
 }
 
-/// Makes a stub of `text`, the text of `source`, whose rest goes to `legacy`.
-pub fn stub(text: &str, source: &RelPath, legacy: &RelPath, limit: usize) -> Verdict {
-    // `shorten` stays below its limit, while the configured one may be reached:
-    // hence the one more.
+/// Decides what stays of `text`, the text of `source`, when the rest is in
+/// `legacy`.
+pub fn stub(
+    text: &str,
+    source: &RelPath,
+    legacy: &RelPath,
+    limit: usize,
+    choices: &SectionChoices,
+) -> Result<FileParts, StubRefusal> {
     let limit = STUB_TOKENS.min(limit + 1);
-    let shortened = shorten(text, limit, |stays, document| {
-        with_pointer(&with_paths(&stays.render(document), source), legacy)
-    });
-    match shortened {
-        Ok((_, text, tokens)) => Verdict::Stub { text, tokens },
-        Err(verdict) => verdict,
-    }
-}
-
-/// A skill, split into two parts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SkillParts {
-    /// The part that stays in `SKILL.md`.
-    pub core: String,
-    pub tokens: usize,
-    /// The part that moves, with its headings.
-    pub moved: String,
-}
-
-/// Splits a skill into instructions, which stay, and explanations, which go to
-/// `reference`, a path relative to the skill.
-pub fn split_skill(text: &str, reference: &str, limit: usize) -> Result<SkillParts, Verdict> {
-    let shortened = shorten(text, limit + 1, |stays, document| {
-        with_reference(&stays.render(document), reference)
-    });
-    let (stays, core, tokens) = shortened?;
-    let document = document::parse(text);
-    let moved = stays.inverted(&document).render(&document);
-    Ok(SkillParts {
-        core,
-        tokens,
-        moved: moved.trim_start_matches('\u{feff}').to_owned(),
+    // The lines of `setup` come and go as if the file had never been shortened.
+    let (own, block) = setup_lines::take_block(text);
+    let restore = |text: String| match &block {
+        Some(block) => setup_lines::put_block(&text, block),
+        None => text,
+    };
+    shorten(&own, legacy.as_str(), limit, choices, |text| {
+        restore(with_block(&with_paths(&text, source)))
     })
 }
 
-/// Tokens that a move must save to be worth a change, if the limit cannot be
-/// reached.
-const LEAST_SAVED: usize = 100;
+/// Splits the text of a skill into what it orders and what explains it, which
+/// goes to `reference`, a path relative to the skill.
+pub fn split_skill(
+    text: &str,
+    reference: &str,
+    limit: usize,
+    choices: &SectionChoices,
+) -> Result<FileParts, StubRefusal> {
+    shorten(text, reference, limit + 1, choices, |text| text)
+}
+
+/// Where a limit cannot be reached, a move must save this many tokens to be
+/// worth a change.
+const MIN_SAVED: usize = 100;
 
 /// Returns the longest form with fewer tokens than `limit`, else the shortest.
 fn shorten(
     text: &str,
+    target: &str,
     limit: usize,
-    render: impl Fn(&Stays, &Document) -> String,
-) -> Result<(Stays, String, usize), Verdict> {
+    choices: &SectionChoices,
+    finish: impl Fn(String) -> String,
+) -> Result<FileParts, StubRefusal> {
     let document = document::parse(text);
-    let mut least: Option<(Stays, String, usize)> = None;
-    // The more generous extent comes first, since the first text below the
-    // limit is used.
+    let mut least: Option<FileParts> = None;
     for extent in [Extent::Sections, Extent::Commands] {
-        let stays = Stays::of(&document, extent);
-        let text = render(&stays, &document);
-        // The pointer takes space too, so a form may be longer than the
-        // original.
-        if stays.lines.iter().all(|stays| *stays) || text.len() >= document.text.len() {
+        let stays = KeptLines::of(&document, extent, choices, target, MIN_MOVED);
+        if stays.places(&document).is_empty() {
             continue;
         }
-        let tokens = count_tokens(Tokenizer::O200k, &text);
+        let parts = FileParts {
+            stays: finish(stays.render(&document)),
+            tokens: 0,
+            moved: stays.moved(&document),
+            sections: stays.sections(&document, choices),
+        };
+        let tokens = count_tokens(Tokenizer::O200k, &parts.stays);
+        let parts = FileParts { tokens, ..parts };
         if tokens < limit {
-            return Ok((stays, text, tokens));
+            return Ok(parts);
         }
-        if least.as_ref().is_none_or(|(.., known)| tokens < *known) {
-            least = Some((stays, text, tokens));
+        if least.as_ref().is_none_or(|known| tokens < known.tokens) {
+            least = Some(parts);
         }
     }
-    let Some((stays, text, tokens)) = least else {
-        return Err(Verdict::NothingToMove);
+    let Some(parts) = least else {
+        return Err(StubRefusal::NothingToMove);
     };
     let before = count_tokens(Tokenizer::O200k, &document.text);
-    if before.saturating_sub(tokens) < LEAST_SAVED {
-        return Err(Verdict::TooMuchMustStay { tokens });
+    // A person who chose is not told that it saves little.
+    if choices.is_empty() && before.saturating_sub(parts.tokens) < MIN_SAVED {
+        let tokens = parts.tokens;
+        return Err(StubRefusal::TooMuchMustStay { tokens });
     }
-    Ok((stays, text, tokens))
+    Ok(parts)
 }
 
 /// Extent to which sections about commands stay; the first one that fits is
@@ -130,21 +171,51 @@ enum Extent {
     Commands,
 }
 
-/// Flags of the lines that stay.
-struct Stays {
+/// For every line whether it stays.
+#[derive(Clone)]
+struct KeptLines {
     lines: Vec<bool>,
-    /// Rules from long paragraphs, by the first line of each; they stay without
-    /// the lines around them.
-    extracts: BTreeMap<usize, String>,
+    /// The block of each line; none for blank ones.
+    blocks: Vec<Option<usize>>,
+    /// Lines that say what moved, by the line before which each is put.
+    pointers: BTreeMap<usize, String>,
 }
 
-impl Stays {
-    /// Selects the lines that stay.
-    fn of(document: &Document, extent: Extent) -> Stays {
-        let mut stays = Stays {
+/// Fewer tokens than this in one place are not worth a line that leads to them.
+const MIN_MOVED: usize = 40;
+
+/// An introduction with more words than this is an explanation.
+const MAX_INTRODUCTION_WORDS: usize = 60;
+
+impl KeptLines {
+    fn of(
+        document: &Document,
+        extent: Extent,
+        choices: &SectionChoices,
+        target: &str,
+        least: usize,
+    ) -> KeptLines {
+        let mut blocks = vec![None; document.line_starts.len()];
+        for (index, block) in document.blocks.iter().enumerate() {
+            if !block.span.is_empty() {
+                let (first, last) = document.lines_of(&block.span);
+                blocks[first - 1..last].fill(Some(index));
+            }
+        }
+        let mut stays = KeptLines {
             lines: vec![false; document.line_starts.len()],
-            extracts: BTreeMap::new(),
+            blocks,
+            pointers: BTreeMap::new(),
         };
+        let roles = rules::section_roles(document);
+        stays.keep_command_sections(document, extent, &roles);
+        stays.keep_introduction(document);
+        stays.keep_rules(document, &roles);
+        stays.keep_code(document, &roles);
+        stays.complete(document);
+        stays.keep_small(document, least);
+        stays.obey(document, choices);
+        // What must stay stays, whatever was chosen.
         if let Some(front) = &document.front_matter {
             stays.keep(document, &front.span);
         }
@@ -154,24 +225,21 @@ impl Stays {
                 stays.keep(document, &link.span);
             }
         }
-        for code in document.code.iter().filter(|code| is_shell(document, code)) {
-            stays.keep(document, &code.span);
-            stays.keep_lead_in(document, code.span.start);
-        }
-        stays.keep_command_sections(document, extent);
-        stays.keep_rules(document);
         stays.complete(document);
+        stays.point(document, target);
         stays
     }
 
-    /// Returns every line that does not stay, with the context that it needs.
-    fn inverted(&self, document: &Document) -> Stays {
-        let mut moves = Stays {
+    /// What moves, with what it needs to be understood.
+    fn moved(&self, document: &Document) -> String {
+        let mut moves = KeptLines {
             lines: self.lines.iter().map(|stays| !stays).collect(),
-            extracts: BTreeMap::new(),
+            blocks: self.blocks.clone(),
+            pointers: BTreeMap::new(),
         };
         moves.complete(document);
-        moves
+        let text = moves.render(document);
+        text.trim_start_matches('\u{feff}').to_owned()
     }
 
     /// Keeps the lines of a span.
@@ -187,14 +255,14 @@ impl Stays {
     /// part, or one at the end of a line. An unclosed part extends to the end:
     /// where the author's intention is unclear, nothing moves.
     fn keep_marked(&mut self, document: &Document) {
+        let code = rules::code_lines(document);
         let mut closing: Option<&str> = None;
         for index in 0..self.lines.len() {
-            let span = line(document, index);
+            let span = line_span(document, index);
             let text = document.str(&span).trim_start_matches('\u{feff}').trim();
             let in_front = document.body.start > span.start && !text.is_empty();
-            if in_front || document.in_code(span.start) && closing.is_none() {
-                // A comment alone on a line of code is an example; one at the
-                // end of the line is meant.
+            if in_front || code[index] && closing.is_none() {
+                // A comment in code is shown, not meant; at its end it is.
                 self.lines[index] |= comment_at_end(text) == Some("keep");
                 continue;
             }
@@ -210,75 +278,107 @@ impl Stays {
                 (None, Some(KEEP)) => closing = Some(END_KEEP),
                 (None, _) => self.lines[index] |= comment_at_end(text) == Some("keep"),
             }
+            // Other tools' marks, tags around parts, and what led to a move before.
+            self.lines[index] |= comment(text).is_some() || is_tag(text) || text.starts_with(MOVED);
             self.lines[index] |= closing.is_some();
         }
     }
 
-    /// Keeps sections about commands, to this extent.
-    fn keep_command_sections(&mut self, document: &Document, extent: Extent) {
-        for (index, section) in document.sections.iter().enumerate() {
-            // The title of the whole file does not describe its parts.
-            let is_title = section.level == 1 && has_children(document, index);
-            if section.level == 0 || is_title || !is_about_commands(&section.title) {
+    fn keep_command_sections(
+        &mut self,
+        document: &Document,
+        extent: Extent,
+        roles: &[SectionRole],
+    ) {
+        for (section, role) in document.sections.iter().zip(roles) {
+            if *role != SectionRole::Commands {
                 continue;
             }
-            if extent != Extent::Commands {
-                self.keep(document, &section.span);
+            if extent == Extent::Sections {
+                self.keep(document, &section.own);
                 continue;
             }
-            let (first, last) = document.lines_of(&section.span);
+            let (first, last) = document.lines_of(&section.own);
             for index in first - 1..last {
-                let text = document.str(&line(document, index));
+                let text = document.str(&line_span(document, index));
                 self.lines[index] |= text.contains('`');
             }
         }
     }
 
-    /// Keeps paragraphs and list items that order or forbid something, lists in
-    /// which most items do, and the line that introduces them.
-    fn keep_rules(&mut self, document: &Document) {
-        let items = items(document);
-        let mut rules: Vec<bool> = items.iter().map(is_rule).collect();
-        let mut first = 0;
-        for list in items.chunk_by(|a, b| a.list == b.list) {
-            let all = &mut rules[first..first + list.len()];
-            first += list.len();
-            let ordering = all.iter().filter(|is_rule| **is_rule).count();
-            if list[0].list.is_some() && ordering * 2 > all.len() {
-                all.fill(true);
+    /// Keeps the first paragraph below the title, which says what all of it is
+    /// about.
+    fn keep_introduction(&mut self, document: &Document) {
+        let is_text = |block: &&Block| block.kind == BlockKind::Paragraph;
+        let Some(first) = document.blocks.iter().find(is_text) else {
+            return;
+        };
+        let title = document.sections.get(1).filter(|it| it.level == 1);
+        let is_below_title = document.sections[0].own.contains(&first.span.start)
+            || title.is_some_and(|it| it.own.contains(&first.span.start));
+        let words = document.str(&first.span).split_whitespace().count();
+        if is_below_title && words <= MAX_INTRODUCTION_WORDS {
+            self.keep(document, &first.span);
+        }
+    }
+
+    fn keep_rules(&mut self, document: &Document, roles: &[SectionRole]) {
+        let items = rules::items(document, roles);
+        for (item, is_rule) in items.iter().zip(rules::find_rules(&items)) {
+            if is_rule {
+                self.lines[item.lines.clone()].fill(true);
             }
         }
-        // From the end, so that a line which introduces a kept introduction is
-        // kept as well.
-        for at in (0..items.len()).rev() {
-            let introduces = items[at].text.ends_with(':');
-            let next = items.get(at + 1).zip(rules.get(at + 1));
-            if introduces && next.is_some_and(|(next, is_rule)| *is_rule && next.list.is_some()) {
-                rules[at] = true;
-            }
-        }
-        for (item, is_rule) in items.iter().zip(rules) {
-            let kept = &mut self.lines[item.lines.clone()];
-            match rules_in(item).filter(|_| !is_rule) {
-                _ if is_rule => kept.fill(true),
-                // A part of it stays for another reason, such as an import.
-                Some(_) if kept.contains(&true) => kept.fill(true),
-                Some(text) => drop(self.extracts.insert(item.lines.start, text)),
-                None => {}
+        // A heading that orders is a rule itself.
+        for section in document.sections.iter().filter(|it| it.level > 1) {
+            if rules::orders(&section.title) {
+                self.keep(document, &section.heading);
             }
         }
     }
 
-    /// Keeps a sentence in front of a code block that ends in a colon.
-    fn keep_lead_in(&mut self, document: &Document, code: usize) {
-        let before = document.blocks.iter().rfind(|block| block.span.end <= code);
-        if let Some(block) = before
-            && block.kind == BlockKind::Paragraph
-        {
-            let (first, last) = document.lines_of(&block.span);
-            if first == last && document.str(&block.span).trim_end().ends_with(':') {
-                self.keep(document, &block.span);
+    /// Keeps commands, and code that is part of a rule.
+    fn keep_code(&mut self, document: &Document, roles: &[SectionRole]) {
+        let mut section = 0;
+        for code in &document.code {
+            let starts = |index: usize| {
+                let next = document.sections.get(index + 1);
+                next.is_some_and(|next| next.heading.start <= code.span.start)
+            };
+            while starts(section) {
+                section += 1;
             }
+            let role = roles.get(section).copied().unwrap_or(SectionRole::Other);
+            let introduction = self.introduction(document, code.span.start);
+            let is_introduced = introduction.as_ref().is_some_and(|it| self.lines[it.start]);
+            if rules::is_shell(document, code)
+                || rules::is_rule_code(document, code, role, is_introduced)
+            {
+                self.keep(document, &code.span);
+                if let Some(lines) = introduction {
+                    self.lines[lines].fill(true);
+                }
+            }
+        }
+    }
+
+    /// The lines before a block of code that end in a colon: a paragraph, or the
+    /// last line of a list.
+    fn introduction(&self, document: &Document, code: usize) -> Option<Range<usize>> {
+        let line = document.line_of(code) - 1;
+        let mut above = (0..line).rev();
+        let last =
+            above.find(|index| !document.str(&line_span(document, *index)).trim().is_empty())?;
+        let text = document.str(&line_span(document, last));
+        let ends = text.trim().trim_end_matches(['*', '_']).ends_with(':');
+        let block = &document.blocks[self.blocks[last].filter(|_| ends)?];
+        match block.kind {
+            BlockKind::Paragraph => {
+                let (first, last) = document.lines_of(&block.span);
+                Some(first - 1..last)
+            }
+            BlockKind::List => Some(last..last + 1),
+            _ => None,
         }
     }
 
@@ -291,9 +391,16 @@ impl Stays {
             }
         }
         for block in &document.blocks {
-            if block.kind == BlockKind::Table && self.any(document, &block.span) {
-                let (first, last) = document.lines_of(&block.span);
-                self.lines[first - 1..last.min(first + 1)].fill(true);
+            match block.kind {
+                BlockKind::Table if self.any(document, &block.span) => {
+                    let (first, last) = document.lines_of(&block.span);
+                    self.lines[first - 1..last.min(first + 1)].fill(true);
+                }
+                // Markup is closed by what is further down.
+                BlockKind::Html if self.any(document, &block.span) => {
+                    self.keep(document, &block.span);
+                }
+                _ => {}
             }
         }
         for (index, section) in document.sections.iter().enumerate() {
@@ -304,95 +411,325 @@ impl Stays {
         }
     }
 
-    /// Returns `true` if a line of the span stays that is not blank.
+    /// Keeps what would move from one place where it is too little for a line
+    /// that leads to it.
+    fn keep_small(&mut self, document: &Document, least: usize) {
+        for place in self.places(document) {
+            let text: String = place
+                .iter()
+                .map(|index| document.str(&line_span(document, *index)))
+                .collect();
+            if count_tokens(Tokenizer::O200k, &text) < least {
+                place.iter().for_each(|index| self.lines[*index] = true);
+            }
+        }
+        self.complete(document);
+    }
+
+    /// The lines that move, without blank ones, in groups: those of one section,
+    /// and of sections that follow each other and move as a whole.
+    fn places(&self, document: &Document) -> Vec<Vec<usize>> {
+        let mut places: Vec<Vec<usize>> = Vec::new();
+        let mut is_open = false;
+        for section in &document.sections {
+            let is_gone = section.level > 0 && !self.any(document, &section.heading);
+            let span = section.heading.start..section.own.end;
+            if !is_gone {
+                is_open = false;
+            }
+            if span.is_empty() {
+                continue;
+            }
+            let (first, last) = document.lines_of(&span);
+            for index in first - 1..last {
+                let is_blank = document.str(&line_span(document, index)).trim().is_empty();
+                if is_blank
+                    || self.lines[index]
+                    || line_span(document, index).end <= document.body.start
+                {
+                    continue;
+                }
+                match places.last_mut().filter(|_| is_open) {
+                    Some(place) => place.push(index),
+                    None => places.push(vec![index]),
+                }
+                is_open = true;
+            }
+        }
+        places
+    }
+
+    fn obey(&mut self, document: &Document, choices: &SectionChoices) {
+        for (index, section) in document.sections.iter().enumerate() {
+            match choices.get(&index) {
+                Some(SectionChoice::Keep) => self.keep(document, &section.own),
+                Some(SectionChoice::Move) if !section.own.is_empty() => {
+                    let (first, last) = document.lines_of(&section.own);
+                    self.lines[first - 1..last].fill(false);
+                    // Its heading stays where something below it does.
+                    if section.level > 1 {
+                        let (first, last) = document.lines_of(&section.heading);
+                        self.lines[first - 1..last].fill(false);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Returns what becomes of each section.
+    fn sections(&self, document: &Document, choices: &SectionChoices) -> Vec<SectionPlan> {
+        let mut plans = Vec::new();
+        for (number, section) in document.sections.iter().enumerate() {
+            let span = section.heading.start.max(document.body.start)..section.own.end;
+            let text = document.str(&span);
+            if text.trim().is_empty() {
+                continue;
+            }
+            let (first, last) = document.lines_of(&span);
+            let moved: String = (first - 1..last)
+                .filter(|index| !self.lines[*index])
+                .map(|index| document.str(&line_span(document, index)))
+                .collect();
+            plans.push(SectionPlan {
+                number,
+                level: section.level,
+                title: section.title.clone(),
+                tokens: count_tokens(Tokenizer::O200k, text),
+                moved: count_tokens(Tokenizer::O200k, moved.trim()),
+                choice: choices.get(&number).copied().unwrap_or_default(),
+            });
+        }
+        plans
+    }
+
+    /// Puts a line where something moves that says what, and where to.
+    fn point(&mut self, document: &Document, target: &str) {
+        let mut all: Vec<(usize, Vec<String>)> = Vec::new();
+        for place in self.places(document) {
+            let Some(&first) = place.first() else {
+                continue;
+            };
+            let labels = self.labels(document, &place);
+            // Not between the items of a list or the rows of a table.
+            let at = self.blocks[first]
+                .map(|index| &document.blocks[index])
+                .filter(|block| is_tight(block) && self.any(document, &block.span))
+                .map_or(first, |block| document.lines_of(&block.span).1);
+            match all.last_mut() {
+                // Nothing stays between the two.
+                Some((before, known))
+                    if (*before..at).all(|it| !self.is_kept_text(document, it)) =>
+                {
+                    known.extend(labels);
+                }
+                _ => all.push((at, labels)),
+            }
+        }
+        for (at, labels) in all {
+            let shown = labels.len().min(MAX_LABELS);
+            let mut text = format!("{MOVED}{target}`: {}", labels[..shown].join("; "));
+            if labels.len() > shown {
+                text.push_str(&format!("; and {} more", labels.len() - shown));
+            }
+            self.pointers.insert(at, text);
+        }
+    }
+
+    /// Says what is in these lines: the titles of sections that move as a whole,
+    /// else what kind of text.
+    fn labels(&self, document: &Document, lines: &[usize]) -> Vec<String> {
+        let mut labels: Vec<String> = Vec::new();
+        let mut known = None;
+        let mut gone_until = 0;
+        for &index in lines {
+            let span = line_span(document, index);
+            let block = self.blocks[index];
+            if span.start < gone_until || block.is_some() && block == known {
+                continue;
+            }
+            known = block;
+            let Some(block) = block.map(|index| &document.blocks[index]) else {
+                continue;
+            };
+            let text = document.str(&span);
+            let label = match block.kind {
+                BlockKind::Heading => {
+                    let at = document
+                        .sections
+                        .partition_point(|it| it.heading.start <= span.start);
+                    let section = &document.sections[at - 1];
+                    gone_until = section.span.end;
+                    short_label(&section.title)
+                }
+                BlockKind::Table => {
+                    let head = document.str(&block.span).lines().next();
+                    format!("table of {}", short_label(head.unwrap_or_default()))
+                }
+                BlockKind::Code => {
+                    let at = document
+                        .code
+                        .partition_point(|it| it.span.end <= block.span.start);
+                    match document.code.get(at) {
+                        Some(code) if rules::is_tree(document, code) => {
+                            "diagram or listing".to_owned()
+                        }
+                        Some(code) if !code.language.is_empty() => {
+                            format!("{} example", short_label(&code.language))
+                        }
+                        _ => "example".to_owned(),
+                    }
+                }
+                _ => format!("“{}”", short_label(text)),
+            };
+            if labels.last() != Some(&label) {
+                labels.push(label);
+            }
+        }
+        labels
+    }
+
+    fn is_kept_text(&self, document: &Document, index: usize) -> bool {
+        self.lines[index] && !document.str(&line_span(document, index)).trim().is_empty()
+    }
+
+    /// Whether a line of the span stays that is not blank.
     fn any(&self, document: &Document, span: &Range<usize>) -> bool {
         if span.is_empty() {
             return false;
         }
         let (first, last) = document.lines_of(span);
-        self.extracts.range(first - 1..last).next().is_some()
-            || (first - 1..last).any(|index| {
-                self.lines[index] && !document.str(&line(document, index)).trim().is_empty()
-            })
+        (first - 1..last).any(|index| self.is_kept_text(document, index))
     }
 
-    /// Renders the lines that stay, with one blank line for each gap.
+    /// The lines that stay, one blank line where others were, and none between
+    /// the items of a list.
     fn render(&self, document: &Document) -> String {
         let newline = document.newline();
+        let tight = |first: usize, second: usize| {
+            let block = self.blocks[first].filter(|_| self.blocks[first] == self.blocks[second]);
+            block.is_some_and(|index| is_tight(&document.blocks[index]))
+        };
         let mut text = String::new();
         if document.text.starts_with('\u{feff}') {
             text.push('\u{feff}');
         }
         let start = text.len();
         let mut gap = false;
-        for (index, stays) in self.lines.iter().enumerate() {
-            if let Some(extract) = self.extracts.get(&index) {
-                let end = text.trim_end().len().max(start);
-                text.truncate(end);
-                if end > start {
-                    text.push_str(newline);
+        let mut latest = None;
+        let separate = |text: &mut String, is_tight: bool| {
+            let end = end_of_text(text).max(start);
+            text.truncate(end);
+            if end > start {
+                text.push_str(newline);
+                if !is_tight {
                     text.push_str(newline);
                 }
-                text.push_str(extract);
-                text.push_str(newline);
             }
+        };
+        for index in 0..=self.lines.len() {
+            if let Some(pointer) = self.pointers.get(&index) {
+                separate(&mut text, false);
+                text.push_str(pointer);
+                text.push_str(newline);
+                gap = true;
+                latest = None;
+            }
+            let Some(stays) = self.lines.get(index) else {
+                break;
+            };
             if !stays {
                 gap = true;
                 continue;
             }
-            let line = document.str(&line(document, index));
+            let line = document.str(&line_span(document, index));
             let line = line.strip_prefix('\u{feff}').unwrap_or(line);
             // The gap adds a blank line of its own.
             if (gap || text.len() == start) && line.trim().is_empty() {
                 continue;
             }
             if gap && text.len() > start {
-                let end = text.trim_end().len().max(start);
-                text.truncate(end);
-                text.push_str(newline);
-                text.push_str(newline);
+                separate(&mut text, latest.is_some_and(|it| tight(it, index)));
             }
             gap = false;
+            if !line.trim().is_empty() {
+                latest = Some(index);
+            }
             text.push_str(line);
         }
         if gap {
-            let end = text.trim_end().len().max(start);
-            text.truncate(end);
-            if end > start {
-                text.push_str(newline);
-            }
+            separate(&mut text, true);
         }
         text
     }
 }
 
-/// Adds the lines that point to the moved text, below the title, where an
-/// unclosed code block cannot swallow them. Existing ones are enough.
-fn with_pointer(text: &str, legacy: &RelPath) -> String {
-    if text.contains(&format!("`{legacy}`")) {
+/// Where the last line ends that is not blank, with the spaces behind it: two
+/// of them break a line.
+fn end_of_text(text: &str) -> usize {
+    let end = text.trim_end().len();
+    let rest = &text[end..];
+    end + rest.find(['\n', '\r']).unwrap_or(rest.len())
+}
+
+/// Things that one line names before it counts the others.
+const MAX_LABELS: usize = 6;
+
+/// Whether what stays of a block is still one block.
+fn is_tight(block: &Block) -> bool {
+    matches!(block.kind, BlockKind::List | BlockKind::Table)
+}
+
+/// Words of a label before it is cut.
+const MAX_LABEL_WORDS: usize = 8;
+
+/// The beginning of a line as plain words, in which nothing is a link, an
+/// import or markup.
+fn short_label(text: &str) -> String {
+    let text = text.trim_start_matches('\u{feff}').trim();
+    let text = if rules::is_list_marker(text) {
+        text.split_once(' ').map_or(text, |(_, rest)| rest)
+    } else {
+        text
+    };
+    // Of a link its words, not its target.
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("](") {
+        plain.push_str(&rest[..at]);
+        rest = rest[at + 2..].split_once(')').map_or("", |(_, rest)| rest);
+    }
+    plain.push_str(rest);
+    let is_markup = |c: char| {
+        matches!(
+            c,
+            '`' | '*' | '[' | ']' | '<' | '>' | '|' | '@' | '#' | '~' | '\\' | '!' | '$'
+        ) || c.is_control()
+    };
+    let plain = plain.replace(is_markup, " ");
+    let words: Vec<&str> = plain.split_whitespace().collect();
+    let shown = words[..words.len().min(MAX_LABEL_WORDS)].join(" ");
+    let cut: String = shown.chars().take(80).collect();
+    let cut = cut.trim_end_matches([':', ',', ';', '.', '-', '—', ' ']);
+    let ends = words.len() <= MAX_LABEL_WORDS && cut.len() + 2 >= shown.len();
+    format!("{cut}{}", if ends { "" } else { "…" })
+}
+
+/// Adds the lines that lead to what this project knows: behind the title, where
+/// no unclosed code can swallow them. Lines that do so already are enough.
+fn with_block(text: &str) -> String {
+    if text.contains(&format!("<!-- {BEGIN} -->")) {
         return text.to_owned();
     }
     let newline = document::parse(text).newline();
-    let pointer = [
+    let block = [
         &format!("<!-- {BEGIN} -->"),
-        "What this project knows is in `knowledge/` and is not loaded automatically.",
-        "Search it before you change something: `memory-forge search \"<question>\"`.",
-        "Without the tool, begin with `knowledge/README.md`.",
-        &format!("The former text of this file is in `{legacy}`."),
+        "More about this project is in `knowledge/`, which is not loaded automatically. Search it",
+        "before you change something: `memory-forge search \"<question>\"`, or begin with",
+        "`knowledge/README.md`.",
         &format!("<!-- {END} -->"),
     ];
-    behind_title(text, &pointer.join(newline))
-}
-
-/// Adds the line that points from a skill to its moved text. The mark at its
-/// end keeps it there the next time.
-fn with_reference(text: &str, reference: &str) -> String {
-    if text.contains(&format!("`{reference}`")) {
-        return text.to_owned();
-    }
-    let pointer =
-        format!("Explanations are in `{reference}`; read it when you need them. <!-- keep -->");
-    behind_title(text, &pointer)
+    behind_title(text, &block.join(newline))
 }
 
 /// Inserts lines below the title, or at the top without one.
@@ -456,8 +793,7 @@ fn path_in_knowledge(source: &RelPath, target: &str) -> Option<RelPath> {
     (path.starts_with("knowledge") && path.as_str().ends_with(".md")).then_some(path)
 }
 
-/// Returns the span of a line.
-fn line(document: &Document, index: usize) -> Range<usize> {
+fn line_span(document: &Document, index: usize) -> Range<usize> {
     let end = document.line_starts.get(index + 1).copied();
     document.line_starts[index]..end.unwrap_or(document.text.len())
 }
@@ -474,261 +810,13 @@ fn comment_at_end(text: &str) -> Option<&str> {
     Some(inner[inner.rfind("<!--")? + 4..].trim())
 }
 
-/// Returns `true` if a section has subsections.
-fn has_children(document: &Document, index: usize) -> bool {
-    let mut sections = document.sections.iter();
-    sections.any(|section| section.parent == Some(index))
-}
-
-/// Words of headings above instructions to build, test and run.
-const COMMAND_WORDS: [&str; 22] = [
-    "build",
-    "building",
-    "builds",
-    "check",
-    "checks",
-    "cli",
-    "command",
-    "commands",
-    "format",
-    "formatting",
-    "install",
-    "installation",
-    "installing",
-    "lint",
-    "linting",
-    "run",
-    "running",
-    "script",
-    "scripts",
-    "test",
-    "testing",
-    "tests",
-];
-
-/// Words of the longest title that is a label; a longer one is a statement.
-const MOST_WORDS: usize = 6;
-
-/// Returns `true` if a title is a label about commands.
-fn is_about_commands(title: &str) -> bool {
-    let title = title.to_lowercase();
-    let words: Vec<&str> = title
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .collect();
-    words.len() <= MOST_WORDS && words.iter().any(|word| COMMAND_WORDS.contains(word))
-}
-
-/// A paragraph, a list item, or another run of lines that is read as one.
-struct Item {
-    lines: Range<usize>,
-    text: String,
-    /// The indentation of its list, and the line where that begins.
-    list: Option<(usize, usize)>,
-}
-
-/// Splits a document into items, without front matter, code and headings.
-fn items(document: &Document) -> Vec<Item> {
-    let mut items: Vec<Item> = Vec::new();
-    let mut open = false;
-    let mut lists: Vec<(usize, usize)> = Vec::new();
-    for index in 0..document.line_starts.len() {
-        let span = line(document, index);
-        let raw = document.str(&span);
-        let text = raw.trim_start_matches('\u{feff}').trim();
-        let skipped = document.in_code(span.start) || span.start < document.body.start;
-        if text.is_empty() || skipped || text.starts_with('#') {
-            open = false;
-            if !text.is_empty() {
-                lists.clear();
-            }
-            continue;
-        }
-        let indent = raw.len() - raw.trim_start().len();
-        let marker = is_list_marker(text);
-        if marker {
-            lists.retain(|(known, _)| *known <= indent);
-            if lists.last().is_none_or(|(known, _)| *known < indent) {
-                lists.push((indent, index));
-            }
-        } else if !open && indent == 0 {
-            lists.clear();
-        }
-        let begins = marker || text.starts_with(['|', '>']);
-        match items.last_mut().filter(|_| open && !begins) {
-            Some(item) => {
-                item.lines.end = index + 1;
-                item.text.push(' ');
-                item.text.push_str(text);
-            }
-            None => items.push(Item {
-                lines: index..index + 1,
-                text: text.to_owned(),
-                list: lists.last().copied().filter(|_| marker),
-            }),
-        }
-        open = true;
-    }
-    items
-}
-
-/// Returns `true` if the line begins a list item.
-fn is_list_marker(text: &str) -> bool {
-    let digits = text.trim_start_matches(|c: char| c.is_ascii_digit());
-    text.starts_with("- ")
-        || text.starts_with("* ")
-        || text.starts_with("+ ")
-        || digits.len() < text.len() && (digits.starts_with(". ") || digits.starts_with(") "))
-}
-
-/// Words that order or forbid in any position.
-const ORDERS: [&str; 13] = [
-    "always",
-    "never",
-    "must",
-    "mustn't",
-    "shall",
-    "don't",
-    "forbidden",
-    "prohibited",
-    "mandatory",
-    "do not",
-    "may not",
-    "not allowed",
-    "make sure",
-];
-
-/// Words that order in a short item only, since explanations use them too.
-const ORDERS_IN_SHORT: [&str; 8] = [
-    "only",
-    "required",
-    "requires",
-    "avoid",
-    "ensure",
-    "prefer",
-    "should",
-    "instead of",
-];
-
-/// Verbs at the beginning of an instruction.
-const IMPERATIVES: [&str; 42] = [
-    "add", "ask", "avoid", "build", "call", "check", "commit", "create", "delete", "do",
-    "document", "ensure", "follow", "format", "give", "include", "keep", "leave", "limit", "make",
-    "name", "only", "pass", "prefer", "put", "read", "remove", "report", "return", "review", "run",
-    "set", "skip", "start", "stop", "test", "treat", "update", "use", "verify", "wait", "write",
-];
-
-/// Words of the longest item that can be one rule; a longer one explains and
-/// may contain rules.
-const MAX_SHORT_WORDS: usize = 40;
-
-/// Returns `true` if an item as a whole orders or forbids something.
-fn is_rule(item: &Item) -> bool {
-    let sentences = sentences(&item.text);
-    let ordering = sentences.iter().filter(|sentence| orders(sentence)).count();
-    if item.list.is_some() || count_words(&item.text) <= MAX_SHORT_WORDS {
-        let words = spaced(&item.text);
-        let has = |order: &&str| words.contains(&format!(" {order} "));
-        let short = count_words(&item.text) <= MAX_SHORT_WORDS;
-        return ordering > 0 || short && ORDERS_IN_SHORT.iter().any(has);
-    }
-    // What would become a heading or a list at the beginning of a line stays
-    // where it is.
-    let structural = |it: &&str| orders(it) && !begins_plainly(it);
-    ordering * 2 > sentences.len() || sentences.iter().any(structural)
-}
-
-/// Returns `true` if a sentence is still plain text at the beginning of a line.
-fn begins_plainly(sentence: &str) -> bool {
-    let first = sentence.chars().next();
-    let plain = |c: char| c.is_alphabetic() || matches!(c, '`' | '"' | '\'' | '(' | '“' | '*');
-    first.is_some_and(plain) && !is_list_marker(sentence) && !sentence.starts_with("```")
-}
-
-/// Extracts the sentences of a long paragraph that order or forbid, word for
-/// word.
-fn rules_in(item: &Item) -> Option<String> {
-    // Rows of tables and quotations are not taken apart.
-    if item.list.is_some() || item.text.starts_with(['|', '>']) {
-        return None;
-    }
-    let mut rules = sentences(&item.text);
-    rules.retain(|sentence| orders(sentence));
-    (!rules.is_empty()).then(|| rules.join(" "))
-}
-
-/// Splits a text into sentences.
-fn sentences(text: &str) -> Vec<&str> {
-    let mut rest = text.trim();
-    let mut found = Vec::new();
-    while !rest.is_empty() {
-        let (sentence, behind) = rest.split_at(sentence_end(rest));
-        found.push(sentence.trim());
-        rest = behind.trim_start();
-    }
-    found
-}
-
-/// Returns `true` if a sentence orders or forbids something.
-fn orders(sentence: &str) -> bool {
-    let shouts =
-        |word: &str| matches!(word, "NEVER" | "ALWAYS" | "MUST" | "CRITICAL" | "IMPORTANT");
-    if sentence.split(|c: char| !c.is_alphanumeric()).any(shouts) {
-        return true;
-    }
-    let words = spaced(sentence);
-    if ORDERS
-        .iter()
-        .any(|order| words.contains(&format!(" {order} ")))
-    {
-        return true;
-    }
-    let is_number = |word: &str| word.bytes().all(|b| b.is_ascii_digit());
-    let first = words.split_whitespace().find(|word| !is_number(word));
-    first.is_some_and(|word| IMPERATIVES.contains(&word))
-}
-
-/// Returns the words in lower case with a space around each, so that whole
-/// words and phrases can be searched.
-fn spaced(text: &str) -> String {
-    let lower = text.to_lowercase().replace('’', "'");
-    let words: Vec<&str> = lower
-        .split(|c: char| !c.is_alphanumeric() && c != '\'')
-        .filter(|word| !word.is_empty())
-        .collect();
-    format!(" {} ", words.join(" "))
-}
-
-/// Counts words.
-fn count_words(text: &str) -> usize {
-    text.split_whitespace().count()
-}
-
-/// Programs that mark a line as a command.
-const PROGRAMS: [&str; 36] = [
-    "bash", "bun", "bundle", "bunx", "cargo", "cmake", "composer", "deno", "docker", "dotnet",
-    "git", "go", "gradle", "just", "make", "mix", "mvn", "nix", "node", "npm", "npx", "php", "pip",
-    "pnpm", "poetry", "pytest", "python", "python3", "rake", "ruff", "sbt", "swift", "task", "tox",
-    "uv", "yarn",
-];
-
-/// Returns `true` if a code block contains shell commands.
-fn is_shell(document: &Document, code: &Code) -> bool {
-    let mut lines = document.str(&code.span).lines().map(str::trim);
-    let is_command = |line: &str| {
-        let line = line.strip_prefix("$ ").unwrap_or(line);
-        let program = line.split_whitespace().next().unwrap_or_default();
-        PROGRAMS.contains(&program) || program.starts_with("./")
-    };
-    let language = code.language.to_lowercase();
-    match language.as_str() {
-        "bash" | "sh" | "shell" | "zsh" | "console" | "fish" | "powershell" | "ps1" | "bat"
-        | "cmd" | "terminal" | "shellscript" => {
-            lines.any(|line| !line.is_empty() && !line.starts_with(['#', '`', '~']))
-        }
-        "" | "text" | "txt" => code.fenced && lines.any(is_command),
-        _ => false,
-    }
+/// Whether a line is one tag alone, as people put them around parts.
+fn is_tag(text: &str) -> bool {
+    let inner = text.strip_prefix('<').and_then(|it| it.strip_suffix('>'));
+    inner.is_some_and(|it| {
+        let name = it.trim_start_matches('/');
+        name.starts_with(|c: char| c.is_ascii_alphabetic()) && !it.contains(['<', '>', ':', '@'])
+    })
 }
 
 #[cfg(test)]

@@ -20,11 +20,14 @@ use crate::routing::hubs::{self, Hub, hubs_of};
 use crate::routing::manifest::{self, Manifest, Mode, New, Part};
 use crate::workspace::{Error, Move, Proposal, RelPath, Workspace};
 
+mod anchors;
 mod look;
 #[cfg(test)]
 mod tests;
 
 mod reference;
+
+use anchors::{FixedPaths, is_common_word};
 
 pub use look::{look, loose_notes};
 
@@ -262,7 +265,7 @@ pub fn apply(workspace: &Workspace, plan: &Plan, now: Timestamp) -> Result<Appli
 /// Plans a new workspace: the files that every session reads, and the existing
 /// folders of notes as domains. Nothing moves; the plan of [`look`] does that.
 pub fn begin(workspace: &Workspace, about: &str, now: Timestamp) -> Result<Applied, Error> {
-    let found = look(workspace, now);
+    let found = look::look_at_all(workspace, now);
     let stays = |folder: &str| workspace.root().join(folder).is_dir();
     let plan = Plan {
         version: VERSION,
@@ -387,7 +390,11 @@ fn exact_names(
     };
     let vault = Vault::read(workspace);
     let notes = vault.notes().map(|(_, file, _)| file.path.clone());
-    let notes: Vec<RelPath> = notes.filter(|it| in_domain(it)).collect();
+    // Pages of a site and files of a project are not notes to link.
+    let fixed = FixedPaths::of(workspace, &workspace.tree());
+    let notes: Vec<RelPath> = notes
+        .filter(|it| in_domain(it) && !fixed.is_fixed(it))
+        .collect();
     if notes.is_empty() {
         return Vec::new();
     }
@@ -400,6 +407,7 @@ fn exact_names(
     links::suggest(workspace, &vault, &notes)
         .into_iter()
         .filter(|it| it.exact && in_domain(&it.note) && !planned(it))
+        .filter(|it| !is_common_word(&it.text) && !fixed.is_fixed(&it.path))
         .map(|it| Lateral {
             file: it.path.to_string(),
             line: it.line,

@@ -40,7 +40,8 @@ pub enum Lines {
 }
 
 impl Lines {
-    fn text(self) -> &'static str {
+    /// Returns the lines.
+    pub fn text(self) -> &'static str {
         match self {
             Lines::Usual => TEXT,
             Lines::Workspace => WORKSPACE_TEXT,
@@ -92,6 +93,37 @@ pub fn without(text: &str) -> Result<Option<String>, Broken> {
         return Ok(Some(text.to_owned()));
     };
     Ok(cut_out(text, span))
+}
+
+/// Our lines as they were at the end of a file, comments included.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StubBlock(String);
+
+/// Splits a text into what is not ours and our lines at its end, for those who
+/// change the rest: [`put_block`] adds them as they would have been added to
+/// the changed text. Lines that are elsewhere, or alone, stay in the text.
+pub fn take_block(text: &str) -> (String, Option<StubBlock>) {
+    let whole = || (text.to_owned(), None);
+    let Ok(Some(span)) = block(text) else {
+        return whole();
+    };
+    if !text[span.end..].trim().is_empty() {
+        return whole();
+    }
+    let ours = text[span.clone()].to_owned();
+    match cut_out(text, span) {
+        Some(rest) if appended(&rest, &ours, newline_of(&ours)) == text => {
+            (rest, Some(StubBlock(ours)))
+        }
+        _ => whole(),
+    }
+}
+
+/// Adds our lines to the end of a text.
+pub fn put_block(text: &str, block: &StubBlock) -> String {
+    let newline = newline_of(text);
+    let ours = block.0.replace("\r\n", "\n").replace('\n', newline);
+    appended(text, &ours, newline)
 }
 
 fn lines(which: Lines, newline: &str) -> String {

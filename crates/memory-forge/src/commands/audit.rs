@@ -19,9 +19,11 @@ mod plugin;
 
 /// Show what agents load at every start and what it costs in tokens
 ///
-/// It counts each file as the client loads it, compares with the limits, and
-/// looks for repeated text, hidden characters and secrets. It changes nothing;
-/// `doctor --fix` does.
+/// First every file that agents load, counted whole against the limits; then
+/// what each client that is connected or in use here really loads at a start,
+/// in its own tokens. It looks for repeated text, hidden characters and secrets
+/// as well. It changes nothing; `doctor --fix` does. Limits are settings below
+/// `[audit]`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -31,7 +33,8 @@ Examples:
   memory-forge audit --client all --svg > audit.svg
   memory-forge audit --plugin ./plugin  What a plugin costs, part by part")]
 pub(crate) struct AuditArgs {
-    /// Count as this client loads; without it, the plain view of all files
+    /// Count as this client loads, file by file; without it, all files whole and
+    /// a line for each client
     #[arg(long, value_parser = ClientChoice::parser())]
     pub(crate) client: Option<ClientChoice>,
 
@@ -120,7 +123,12 @@ impl Level {
 pub(crate) fn run(args: AuditArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
     let workspace = paths::workspace(settings, ui)?;
     let configured = workspace.config().audit.tokenizer;
-    let tokenizer = args.tokenizer.map_or(configured, Tokenizer::from);
+    // A client's view is in that client's tokens; limits keep their own.
+    let usual = match args.client {
+        Some(ClientChoice::One(client)) => audit::tokenizer_of(client).unwrap_or(configured),
+        _ => configured,
+    };
+    let tokenizer = args.tokenizer.map_or(usual, Tokenizer::from);
     if args.plugin.is_some() {
         return plugin::run(&args, &workspace, settings, tokenizer, ui);
     }
@@ -143,15 +151,28 @@ pub(crate) fn run(args: AuditArgs, settings: &Settings, ui: &mut Ui) -> Result<E
     let findings = audit::merge_findings(&reports);
     let all = findings.iter().map(|one| one.finding);
     let repair = if args.json {
-        Vec::new()
+        doctor::RepairOffer::default()
     } else {
-        doctor::repair_commands(&workspace, all)
+        doctor::repair_offer(&workspace, all)
+    };
+    let starts = match args.client {
+        None => audit::measure_starts(&settings.surroundings(&workspace)),
+        Some(_) => Vec::new(),
     };
     match (&reports[..], args.json) {
-        (reports, true) => ui.json(&audit::to_json(reports))?,
+        (reports, true) => {
+            let mut value = audit::to_json(reports);
+            if args.client.is_none() {
+                value["starts"] = starts.iter().map(start_as_json).collect();
+            }
+            ui.json(&value)?;
+        }
         ([report], false) => {
             match report.view {
-                View::Plain => show_files(report, ui)?,
+                View::Plain => {
+                    show_files(report, ui)?;
+                    show_starts(&starts, ui)?;
+                }
                 View::Client(client) => show_loads(client, report, ui)?,
             }
             show_findings(&findings, &repair, ui)?;
@@ -234,7 +255,11 @@ fn show_total(report: &Report, ui: &mut Ui) -> Result<(), CommandError> {
         None => ("ℹ️ ", String::new()),
     };
     let summary = &report.summary;
-    let mut line = format!("\n{sign} Total autoload: {size}{verdict}");
+    let whole = match report.view {
+        View::Plain if !report.items.is_empty() => ", if each file were loaded whole",
+        _ => "",
+    };
+    let mut line = format!("\n{sign} Total autoload: {size}{verdict}{whole}");
     if report.view == View::Plain && summary.nested_files > 0 {
         line.push_str(&format!(
             "\n    of which {} in {} below the root, loaded when work happens there",
@@ -243,6 +268,39 @@ fn show_total(report: &Report, ui: &mut Ui) -> Result<(), CommandError> {
         ));
     }
     ui.line(&format!("{line}\n"))
+}
+
+/// What each client really loads, a line each.
+fn show_starts(starts: &[audit::StartCost], ui: &mut Ui) -> Result<(), CommandError> {
+    if starts.is_empty() {
+        return Ok(());
+    }
+    ui.line("Loaded at each start (`--client NAME` lists what of which file):")?;
+    for start in starts {
+        let beyond = match start.beyond_tokens {
+            0 => String::new(),
+            tokens => format!(", and {} of your own", thousands(tokens)),
+        };
+        ui.line(&format!(
+            "  - {}: {} tokens ({}) in {}{beyond}",
+            start.client.title(),
+            thousands(start.tokens),
+            start.tokenizer.label(),
+            files(start.files)
+        ))?;
+    }
+    ui.line("")
+}
+
+fn start_as_json(start: &audit::StartCost) -> serde_json::Value {
+    serde_json::json!({
+        "client": start.client.name(),
+        "tokens": start.tokens,
+        "tokenizer": start.tokenizer.to_string(),
+        "estimate": start.tokenizer.is_estimate(),
+        "files": start.files,
+        "userTokens": start.beyond_tokens,
+    })
 }
 
 fn amount(report: &Report, shown: usize, judged: usize) -> String {
@@ -347,7 +405,7 @@ fn show_clients(reports: &[Report], ui: &mut Ui) -> Result<(), CommandError> {
 /// Shows the findings that the sizes above do not cover, then what to do.
 fn show_findings(
     findings: &[MergedFinding],
-    repair: &[String],
+    repair: &doctor::RepairOffer,
     ui: &mut Ui,
 ) -> Result<(), CommandError> {
     let single = findings.iter().all(|one| one.is_everywhere);
@@ -425,9 +483,17 @@ const MOST_NAMED: usize = 3;
 /// Returns advice on sizes, the largest saving first.
 fn recommendations<'a>(
     findings: impl Iterator<Item = &'a Finding>,
-    repair: &[String],
+    repair: &doctor::RepairOffer,
 ) -> Vec<String> {
-    let mut sizes: Vec<&Finding> = findings.filter(|finding| is_size(finding)).collect();
+    // Advice that no command carries out would only repeat the finding.
+    let is_offered = |finding: &&Finding| {
+        repair
+            .paths
+            .iter()
+            .any(|path| path.as_str() == finding.file)
+    };
+    let sizes = findings.filter(|finding| is_size(finding));
+    let mut sizes: Vec<&Finding> = sizes.filter(is_offered).collect();
     if sizes.is_empty() {
         return Vec::new();
     }
@@ -447,7 +513,7 @@ fn recommendations<'a>(
         let others = files(stubs - MOST_NAMED);
         advice.push(format!("Do the same with {others} more of those above"));
     }
-    if let [command, more @ ..] = repair {
+    if let [command, more @ ..] = &repair.commands[..] {
         advice.push(format!("`{command}` does this and can be undone"));
         advice.extend(more.iter().map(|command| format!("`{command}` as well")));
     }

@@ -17,9 +17,12 @@ use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable, style};
 
+mod sections;
+
 /// Check the workspace; with `--fix`, repair what the audit found
 ///
-/// A repair shows its diff and asks first. It moves explanations and leaves
+/// A repair shows its diff and asks first; on a terminal it shows the sections
+/// before that, and each can be kept or moved. It moves explanations and leaves
 /// rules, commands and imports where they are: from `CLAUDE.md` and `AGENTS.md`
 /// to `knowledge/legacy/`, from a `SKILL.md` to `references/` beside it. Files
 /// in parts of the project are changed only when they are named. The bytes
@@ -227,7 +230,12 @@ fn fix(
         .iter()
         .map(|file| paths::path_in(workspace, settings, file))
         .collect::<Result<_, _>>()?;
-    let repair = doctor::plan(workspace, &named, settings.now);
+    // A person sees the sections and can change what becomes of each.
+    let repair = if ui.can_ask() && !args.yes && !args.json && !args.dry_run {
+        sections::review(workspace, &named, settings, ui)?
+    } else {
+        doctor::plan(workspace, &named, settings.now)
+    };
     for one in &repair.left_alone {
         ui.warn(&format!("`{}` is left alone: {}", one.path, one.why));
     }
@@ -249,7 +257,7 @@ fn fix(
     if let Some(id) = &change {
         library::in_step(workspace, settings, ui)?;
         if !args.json {
-            report(&repair.steps, ui)?;
+            report(&repair, ui)?;
         }
         ui.note(&format!(
             "`memory-forge doctor --undo {id}` takes it back, byte for byte"
@@ -258,7 +266,7 @@ fn fix(
         ui.line(if repair.left_alone.is_empty() {
             "✓ Nothing to repair"
         } else {
-            "Nothing was repaired"
+            "Nothing can move: what these files hold has to stay where agents load it"
         })?;
     }
     if args.json {
@@ -296,9 +304,9 @@ pub(super) fn show_diff(proposal: &Proposal, ui: &mut Ui) -> Result<(), CommandE
     Ok(())
 }
 
-fn report(steps: &[Step], ui: &mut Ui) -> Result<(), CommandError> {
+fn report(repair: &Repair, ui: &mut Ui) -> Result<(), CommandError> {
     let good = style::GOOD;
-    for step in steps {
+    for step in &repair.steps {
         match step {
             Step::Stub {
                 path,
@@ -308,11 +316,7 @@ fn report(steps: &[Step], ui: &mut Ui) -> Result<(), CommandError> {
             } => {
                 ui.line(&format!("{good}✓{good:#} Stub generated in {path}"))?;
                 ui.line(&format!("{good}✓{good:#} Legacy content moved to {legacy}"))?;
-                ui.note(&format!(
-                    "`{path}`: {} → {} tokens (o200k)",
-                    thousands(*before),
-                    thousands(*after)
-                ));
+                note_size(repair, path, *before, *after, ui);
             }
             Step::Skill {
                 path,
@@ -323,11 +327,7 @@ fn report(steps: &[Step], ui: &mut Ui) -> Result<(), CommandError> {
                 ui.line(&format!(
                     "{good}✓{good:#} Explanations of {path} moved to {reference}"
                 ))?;
-                ui.note(&format!(
-                    "`{path}`: {} → {} tokens (o200k)",
-                    thousands(*before),
-                    thousands(*after)
-                ));
+                note_size(repair, path, *before, *after, ui);
             }
             Step::Readme { created: true } => {
                 ui.line(&format!("{good}✓{good:#} Created knowledge/README.md"))?;
@@ -338,6 +338,16 @@ fn report(steps: &[Step], ui: &mut Ui) -> Result<(), CommandError> {
         }
     }
     ui.line(&format!("{good}✓{good:#} Index updated"))
+}
+
+/// States the size before and after, and what remains above the limit.
+fn note_size(repair: &Repair, path: &RelPath, before: usize, after: usize, ui: &mut Ui) {
+    let (before, after) = (thousands(before), thousands(after));
+    ui.note(&format!("`{path}`: {before} → {after} tokens (o200k)"));
+    let review = repair.reviews.iter().find(|it| it.path == *path);
+    if let Some(remaining) = review.and_then(doctor::FileReview::remaining) {
+        ui.note(&format!("`{path}`: {remaining}"));
+    }
 }
 
 fn several(count: usize, word: &str) -> String {

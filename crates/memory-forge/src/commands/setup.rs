@@ -2,7 +2,8 @@
 //! change, asks, and changes all of it or nothing.
 
 use clap::Args;
-use forge_app::tokens::thousands;
+use forge_app::audit;
+use forge_app::tokens::{self, thousands};
 use forge_app::workspace::Workspace;
 use forge_clients::setup::{
     self, Ask, Client, HookSet, Place, Plan, Scope, Surroundings, found, hooks,
@@ -308,19 +309,36 @@ fn costs(ask: &Ask, workspace: &Workspace, ui: &mut Ui) -> Result<(), CommandErr
     for event in events {
         ui.line(&format!("  {:<17} {}", event.name, event.cost))?;
     }
-    if ask.stub {
-        ui.line(&format!(
-            "  {:<17} ~{} tokens a session",
-            "lines in the file",
-            setup::lines_of(workspace, ask.scope).tokens()
-        ))?;
-    }
-    if ask.mcp {
-        ui.line(&format!(
-            "  {:<17} ~{} tokens where a client loads all tools at its start",
-            "MCP server",
-            thousands(crate::mcp::tools::estimate())
-        ))?;
+    for &client in &ask.clients {
+        let estimate = |text: &str| match audit::tokenizer_of(client) {
+            Some(tokenizer) => tokens::count_tokens(tokenizer, text),
+            None => tokens::estimate(text),
+        };
+        let mut parts = Vec::new();
+        let mut sum = 0;
+        if ask.stub {
+            let lines = estimate(setup::lines_of(workspace, ask.scope).text());
+            parts.push(format!("lines in the file {}", thousands(lines)));
+            sum += lines;
+        }
+        if ask.mcp {
+            // Claude Code reads a tool's schema when it needs the tool.
+            let (tools, what) = match client {
+                Client::Claude => (crate::mcp::tools::names(), "names of tools"),
+                _ => (crate::mcp::tools::listing(), "tools"),
+            };
+            let server = estimate(&tools) + estimate(crate::mcp::INSTRUCTIONS);
+            parts.push(format!("{what} and server {}", thousands(server)));
+            sum += server;
+        }
+        if !parts.is_empty() {
+            ui.line(&format!(
+                "  {:<17} ~{} tokens at each start: {}",
+                client.title(),
+                thousands(sum),
+                parts.join(", ")
+            ))?;
+        }
     }
     Ok(())
 }

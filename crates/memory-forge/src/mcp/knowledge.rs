@@ -354,8 +354,8 @@ pub(super) fn audit(call: &mut Call, arguments: &Arguments) -> Result<Reply, Com
         advice = "\n\nRecommendation:\nMove stable knowledge to knowledge/ with save_knowledge.\n\
              Keep CLAUDE.md and AGENTS.md to a few lines"
             .to_owned();
-        let repair = doctor::repair_commands(workspace, &report.findings);
-        advice += if repair.is_empty() {
+        let repair = doctor::repair_offer(workspace, &report.findings);
+        advice += if repair.commands.is_empty() {
             "."
         } else {
             "; `memory-forge doctor --fix` does both."

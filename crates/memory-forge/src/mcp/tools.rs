@@ -308,12 +308,19 @@ pub(crate) fn chosen(names: &[String]) -> Result<Vec<&'static Spec>, String> {
     Ok(ALL.iter().filter(wanted).collect())
 }
 
-/// Estimates the cost of the default listing without loading a vocabulary.
-pub(crate) fn estimate() -> usize {
+/// The usual listing, as clients get it that load every schema at their start.
+pub(crate) fn listing() -> String {
     let usual = ALL.iter().filter(|spec| spec.usual);
     let listing: Vec<Tool> = usual.map(Spec::listed).collect();
-    let text = serde_json::to_string(&listing).expect("tools are plain data");
-    forge_app::tokens::estimate(&text)
+    serde_json::to_string(&listing).expect("tools are plain data")
+}
+
+/// The names of the usual tools, which is all that Claude Code loads of them at
+/// its start.
+pub(crate) fn names() -> String {
+    let usual = ALL.iter().filter(|spec| spec.usual);
+    let names = usual.map(|spec| format!("mcp__memory-forge__{}", spec.name));
+    names.collect::<Vec<_>>().join("\n")
 }
 
 impl Spec {

@@ -35,7 +35,10 @@ fn the_words_of_the_specification() {
       - .claude/skills/payments/SKILL.md: 738 tokens (CRITICAL, threshold: 600)
       - AGENTS.md: 120 tokens
 
-    ⚠️  Total autoload: 2,142 tokens (WARNING, threshold: 2,000)
+    ⚠️  Total autoload: 2,142 tokens (WARNING, threshold: 2,000), if each file were loaded whole
+
+    Loaded at each start (`--client NAME` lists what of which file):
+      - Claude Code: 2,149 tokens (~claude) in 2 files
 
     ℹ️  Good to know:
       - AGENTS.md: Claude Code does not read it, because CLAUDE.md exists
@@ -60,8 +63,11 @@ fn a_clean_workspace_has_no_issues() {
       - CLAUDE.md: 4 tokens
       - apps/web/CLAUDE.md: 3 tokens, nested
 
-    ℹ️  Total autoload: 7 tokens
+    ℹ️  Total autoload: 7 tokens, if each file were loaded whole
         of which 3 in 1 file below the root, loaded when work happens there
+
+    Loaded at each start (`--client NAME` lists what of which file):
+      - Claude Code: 5 tokens (~claude) in 1 file
 
     ℹ️  Good to know:
       - This is the first audit here: 2 files are recorded, and the next one names what is new or modified
@@ -91,16 +97,16 @@ fn a_client_shows_what_is_always_on_and_what_waits() {
     insta::assert_snapshot!(ws.run(&["audit", "--client", "claude"]), @r"
     exit: 0
     --- stdout
-    Claude Code at start, in tokens (o200k):
+    Claude Code at start, in tokens (~claude):
       Always-on  On-invoke
-              4          -  CLAUDE.md  instructions; whole file
-              6          4  .claude/skills/payments/SKILL.md  skill; name and description
-              0          4  .claude/rules/api.md  rule for matching files; nothing until then
+              5          -  CLAUDE.md  instructions; whole file
+              9          6  .claude/skills/payments/SKILL.md  skill; name and description
+              0          5  .claude/rules/api.md  rule for matching files; nothing until then
 
       Yours, not the project's: 2 more
               2          -  ~/.claude/CLAUDE.md  your instructions for all projects; whole file
 
-    ℹ️  Total autoload: 10 tokens
+    ℹ️  Total autoload: 14 ~claude tokens, 10 o200k
 
     ℹ️  Good to know:
       - This is the first audit here: 3 files are recorded, and the next one names what is new or modified
@@ -176,8 +182,15 @@ fn json_has_its_shape() {
         "notices",
         "files",
         "summary",
+        "starts",
     ];
     assert_eq!(keys, expect);
+    // D25: "Claude with the `~claude` tokenizer". `AGENTS.md` is not loaded.
+    let start = serde_json::json!({
+        "client": "claude", "tokens": 1668, "tokenizer": "claude", "estimate": true,
+        "files": 1, "userTokens": 0,
+    });
+    assert_eq!(value["starts"], serde_json::json!([start]));
     assert_eq!(value["version"], 1);
     assert_eq!(value["tokenizer"], "o200k");
     assert_eq!(value["client"], "plain");

@@ -241,7 +241,7 @@ fn no_door_imports_another() {
 
 /// Counts that may only fall: whoever lowers one writes the new number here.
 const DOOR_IMPORTS: usize = 298;
-const ONE_WORD_TYPES: usize = 657;
+const ONE_WORD_TYPES: usize = 655;
 const PARTICIPLE_TYPES: usize = 93;
 
 #[test]

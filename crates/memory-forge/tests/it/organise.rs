@@ -177,3 +177,45 @@ fn a_manifest_kept_by_hand_is_adopted() {
         "{text}"
     );
 }
+
+/// "On a repository with a working structure the right proposal is none."
+#[test]
+fn a_repository_of_software_or_of_a_site_keeps_its_order() {
+    for file in ["Cargo.toml", "mkdocs.yml", "package.json"] {
+        let ws = ws(NOTES);
+        ws.write(file, "");
+        let output = ws.run(&["init", "--organise"]);
+        output.ok();
+        assert!(
+            output.stderr.contains("nothing to put in order"),
+            "{output}"
+        );
+        assert!(!ws.exists("memory-forge-plan.toml"));
+        let output = ws.run(&["init", "--yes"]);
+        assert!(!output.stderr.contains("--organise"), "{output}");
+    }
+}
+
+#[test]
+fn what_a_script_reads_stays_and_common_words_are_no_links() {
+    let ws = ws(NOTES);
+    ws.write("publish.sh", "cp misc/baguette.md out/\n");
+    ws.write(
+        "legal/config.md",
+        "# Config\n\nThe lease of the shop and its terms.\n",
+    );
+    ws.write(
+        "recipes/oven.md",
+        "# Oven\n\nThe config of the oven, and dough to bake.\n",
+    );
+    let answer = json(&ws.run(&["init", "--organise", "--json"]));
+    assert!(!answer.to_string().contains("baguette.md\""), "{answer}");
+    ws.run(&["init", "--organise"]).ok();
+    ws.run(&["init", "--apply", "memory-forge-plan.toml", "--yes"])
+        .ok();
+    assert!(ws.exists("misc/baguette.md"));
+    assert!(
+        ws.read("recipes/oven.md")
+            .contains("The config of the oven")
+    );
+}

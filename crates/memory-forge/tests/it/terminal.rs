@@ -186,6 +186,44 @@ fn a_question_is_asked_and_answered_on_a_terminal() {
     assert!(ws.exists("knowledge/README.md"));
 }
 
+/// "A person sees the sections with their token counts and what would happen
+/// to each, and can change it before anything is written."
+#[test]
+fn a_repair_shows_its_sections_and_takes_changes_on_a_terminal() {
+    let ws = shop();
+    let why = "The till was replaced because the old one lost receipts. ".repeat(60);
+    ws.write(
+        "CLAUDE.md",
+        format!("# Shop\n\n## Rules\n\nNever push.\n\n## History\n\n{why}\n\n## Design\n\n{why}\n"),
+    );
+    let before = ws.read("CLAUDE.md");
+    let repair = |answers| {
+        let mut command = ws.command();
+        command.args(["doctor", "--fix"]);
+        terminal::run(command, 100, answers)
+    };
+    let screen = repair("keep 3\n\nn\n");
+    let text = screen.text();
+    for part in [
+        "  N  Tokens   Moves  Section",
+        "kept, as you chose",
+        "Apply these changes? [y/N]",
+    ] {
+        assert!(text.contains(part), "{part}:\n{text}");
+    }
+    assert_eq!(ws.read("CLAUDE.md"), before);
+    repair("keep 3\n\ny\n");
+    let after = ws.read("CLAUDE.md");
+    assert!(
+        after.contains(why.trim_end()) && after.contains("Never push."),
+        "{after}"
+    );
+    assert!(
+        after.contains("> Moved to `knowledge/legacy/CLAUDE.md`: Design"),
+        "{after}"
+    );
+}
+
 /// The first five minutes: nothing is there, and each answer says what to do.
 #[test]
 fn a_newcomer_is_told_what_to_do_next() {

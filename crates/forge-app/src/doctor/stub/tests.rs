@@ -4,127 +4,216 @@ fn legacy() -> RelPath {
     RelPath::new("knowledge/legacy/CLAUDE.md").unwrap()
 }
 
-fn stub_of(text: &str, limit: usize) -> Verdict {
+fn stub_of(text: &str, limit: usize) -> Result<FileParts, StubRefusal> {
     let source = RelPath::new("CLAUDE.md").unwrap();
-    stub(text, &source, &legacy(), limit)
+    stub(text, &source, &legacy(), limit, &SectionChoices::new())
+}
+
+fn skill_parts(text: &str, limit: usize) -> FileParts {
+    split_skill(text, "references/details.md", limit, &SectionChoices::new()).unwrap()
 }
 
 /// What stays, without the lines that lead to the rest.
 #[track_caller]
 fn check(text: &str, expect: &str) {
     let document = document::parse(text);
-    let stays = Stays::of(&document, Extent::Sections).render(&document);
+    // Text that is too short for a line that leads to it would stay.
+    let choices = SectionChoices::new();
+    let mut stays = KeptLines::of(&document, Extent::Sections, &choices, "x", 0);
+    stays.pointers.clear();
+    let stays = stays.render(&document);
     assert_eq!(stays, expect, "for {text:?}");
 }
 
 #[test]
 fn what_must_stay() {
-    check("# Title\n\nprose\n\nmore\n", "# Title\n");
-    check("prose\n", "");
+    check("# Title\n\n## Why\n\nprose\n\nmore\n", "# Title\n");
     check(
-        "---\na: b\n---\n\n# T\n\nprose\n",
+        "---\na: b\n---\n\n# T\n\n## Why\n\nprose\n",
         "---\na: b\n---\n\n# T\n",
     );
     check(
-        "# T\n\nprose\n\nSee @docs/a.md for it.\n\n- @b.md\n- c\n",
-        "# T\n\nSee @docs/a.md for it.\n\n- @b.md\n",
+        "# T\n\n## A\n\nprose\n\nSee @docs/a.md for it.\n\n- @b.md\n- c\n",
+        "# T\n\n## A\n\nSee @docs/a.md for it.\n\n- @b.md\n",
     );
     check(
         "# T\n\n## Commands\n\n- `make`\n- do it\n\n### More\n\nx\n\n## Why\n\nprose\n",
         "# T\n\n## Commands\n\n- `make`\n- do it\n\n### More\n\nx\n",
     );
     check(
-        "# T\n\na\n\nRun it:\n\n```sh\nmake test\n```\n\nb\n",
-        "# T\n\nRun it:\n\n```sh\nmake test\n```\n",
+        "# T\n\n## A\n\na\n\nRun it:\n\n```sh\nmake test\n```\n\nb\n",
+        "# T\n\n## A\n\nRun it:\n\n```sh\nmake test\n```\n",
     );
     check(
-        "# T\n\n## Notes\n\na\n\n```\nnpm test\n```\n\n```rust\nfn a() {}\n```\n",
-        "# T\n\n## Notes\n\n```\nnpm test\n```\n",
-    );
-    check("# T\n\na <!-- keep -->\nb\n", "# T\n\na <!-- keep -->\n");
-    check(
-        "a\n\n<!-- memory-forge:keep -->\nb\n\n\nc\n<!-- /memory-forge:keep -->\n\nd\n",
-        "<!-- memory-forge:keep -->\nb\n\n\nc\n<!-- /memory-forge:keep -->\n",
+        "# T\n\n## Data\n\na\n\n```\nnpm test\n```\n\n```rust\nfn a() {}\n```\n",
+        "# T\n\n## Data\n\n```\nnpm test\n```\n",
     );
     check(
-        "a\n\n<!-- memory-forge:begin -->\nb\n<!-- memory-forge:end -->\nc\n",
-        "<!-- memory-forge:begin -->\nb\n<!-- memory-forge:end -->\n",
+        "# T\n\n## A\n\na <!-- keep -->\nb\n",
+        "# T\n\n## A\n\na <!-- keep -->\n",
+    );
+    check(
+        "## A\n\na\n\n<!-- memory-forge:keep -->\nb\n\n\nc\n<!-- /memory-forge:keep -->\n\nd\n",
+        "## A\n\n<!-- memory-forge:keep -->\nb\n\n\nc\n<!-- /memory-forge:keep -->\n",
+    );
+    check(
+        "## A\n\na\n\n<!-- memory-forge:begin -->\nb\n<!-- memory-forge:end -->\nc\n",
+        "## A\n\n<!-- memory-forge:begin -->\nb\n<!-- memory-forge:end -->\n",
     );
     check(
         "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 | <!-- keep -->\n",
-        "| a | b |\n|---|---|\n\n| 3 | 4 | <!-- keep -->\n",
+        "| a | b |\n|---|---|\n| 3 | 4 | <!-- keep -->\n",
     );
+}
+
+/// A file that still reads as a whole begins with what it is about.
+#[test]
+fn the_introduction_stays() {
+    check(
+        "# T\n\nA tool for shells.\n\nIt was slow once.\n",
+        "# T\n\nA tool for shells.\n",
+    );
+    check("# T\n\n## Why\n\nA tool for shells.\n", "# T\n");
 }
 
 #[test]
 fn where_the_wish_is_unclear_nothing_leaves() {
     check(
-        "a\n\n<!-- memory-forge:keep -->\nb\n\nc\n",
-        "<!-- memory-forge:keep -->\nb\n\nc\n",
+        "## A\n\na\n\n<!-- memory-forge:keep -->\nb\n\nc\n",
+        "## A\n\n<!-- memory-forge:keep -->\nb\n\nc\n",
     );
 }
 
 #[test]
 fn marks_in_code_are_text() {
-    check("a\n\n```html\n<!-- memory-forge:keep -->\n```\n\nb\n", "");
+    check(
+        "# T\n\n## A\n\na\n\n```html\n<!-- memory-forge:keep -->\n```\n\nb\n",
+        "# T\n",
+    );
 }
 
 #[test]
 fn line_ends_and_the_mark_of_the_encoding_stay() {
     check(
-        "\u{feff}# T\r\n\r\nprose\r\n\r\n## Tests\r\n\r\nx\r\n",
+        "\u{feff}# T\r\n\r\n## Why\r\n\r\nprose\r\n\r\n## Tests\r\n\r\nx\r\n",
         "\u{feff}# T\r\n\r\n## Tests\r\n\r\nx\r\n",
     );
-    check("\u{feff}prose\n\n@a.md\n", "\u{feff}@a.md\n");
+    check(
+        "\u{feff}## A\n\nprose\n\n@a.md\n",
+        "\u{feff}## A\n\n@a.md\n",
+    );
 }
 
 #[test]
 fn the_title_of_a_file_is_not_a_section_about_commands() {
+    check("# Build tool\n\n## Why\n\nprose\n", "# Build tool\n");
     check(
-        "# Build tool\n\nprose\n\n## Why\n\nprose\n",
-        "# Build tool\n",
-    );
-    check(
-        "# Why\n\nprose\n\n# Build\n\nmake\n",
+        "# Why\n\n## A\n\nprose\n\n# Build\n\nmake\n",
         "# Why\n\n# Build\n\nmake\n",
     );
 }
 
 #[test]
-fn the_stub_leads_to_the_rest() {
-    let text = format!("# T\n\n{}\n## Tests\n\nrun `make`\n", "word ".repeat(600));
-    let Verdict::Stub {
-        text: stub_text,
-        tokens,
-    } = stub_of(&text, 500)
-    else {
-        panic!("no stub")
-    };
-    assert_eq!(
-        stub_text,
-        "# T\n\n<!-- memory-forge:stub:begin -->\n\
-         What this project knows is in `knowledge/` and is not loaded automatically.\n\
-         Search it before you change something: `memory-forge search \"<question>\"`.\n\
-         Without the tool, begin with `knowledge/README.md`.\n\
-         The former text of this file is in `knowledge/legacy/CLAUDE.md`.\n\
-         <!-- memory-forge:stub:end -->\n\n## Tests\n\nrun `make`\n"
+fn where_something_was_a_line_says_what_and_where() {
+    let why = "The old parser lost text when a fence was left open. ".repeat(12);
+    let text = format!(
+        "# T\n\n## Rules\n\n- Never push.\n\n## Architecture\n\n{why}\n\n### Flow\n\n{why}\n\n\
+         ## Files\n\n{why}\n\n## Style\n\nUse tabs.\n\n## Server\n\nNever stop it.\n\n{why}\n\n\
+         ```rust\nfn main() {{}}\n```\n"
     );
-    assert_eq!(tokens, count_tokens(Tokenizer::O200k, &stub_text));
-    assert!(tokens < 500);
-    assert_eq!(stub_of(&stub_text, 10), Verdict::NothingToMove);
+    let parts = stub_of(&text, 500).unwrap();
+    let (_, rest) = parts
+        .stays
+        .split_once("<!-- memory-forge:stub:end -->\n")
+        .unwrap();
+    assert_eq!(
+        rest,
+        "\n## Rules\n\n- Never push.\n\n\
+         > Moved to `knowledge/legacy/CLAUDE.md`: Architecture; Files\n\n\
+         ## Style\n\nUse tabs.\n\n## Server\n\nNever stop it.\n\n\
+         > Moved to `knowledge/legacy/CLAUDE.md`: “The old parser lost text when a fence…”; rust example\n"
+    );
+    // Word for word, under its headings.
+    assert_eq!(
+        parts.moved,
+        format!(
+            "# T\n\n## Architecture\n\n{why}\n\n### Flow\n\n{why}\n\n## Files\n\n{why}\n\n\
+             ## Server\n\n{why}\n\n```rust\nfn main() {{}}\n```\n"
+        )
+    );
 }
 
-/// D27: "two marked blocks with two names; neither removes the other".
+/// "On a terminal a person … can change it before anything is written."
+#[test]
+fn a_person_chooses_what_becomes_of_a_section() {
+    let why = "The old parser lost text when a fence was left open. ".repeat(12);
+    let text = format!(
+        "# T\n\n## Rules\n\n- Never push.\n- @docs/a.md\n\n## Design\n\n{why}\n\n## Files\n\n{why}\n"
+    );
+    let source = RelPath::new("CLAUDE.md").unwrap();
+    let plain = stub_of(&text, 100).unwrap();
+    let number = |title: &str| {
+        let mut sections = plain.sections.iter();
+        sections.find(|it| it.title == title).unwrap().number
+    };
+    let choices = SectionChoices::from([
+        (number("Rules"), SectionChoice::Move),
+        (number("Design"), SectionChoice::Keep),
+    ]);
+    let parts = stub(&text, &source, &legacy(), 100, &choices).unwrap();
+    assert!(parts.stays.contains(&why), "{}", parts.stays);
+    assert!(!parts.stays.contains("- Never push"), "{}", parts.stays);
+    assert!(parts.stays.contains("- @docs/a.md"), "imports always stay");
+    assert!(parts.moved.contains("- Never push."), "{}", parts.moved);
+    let files = |parts: &FileParts| {
+        let section = parts.sections.iter().find(|it| it.title == "Files");
+        section.map(|it| (it.tokens, it.moved > 0))
+    };
+    assert_eq!(files(&plain), files(&parts));
+}
+
+#[test]
+fn the_stub_leads_to_the_rest() {
+    let text = format!(
+        "# T\n\n## Why\n\n{}\n## Tests\n\nrun `make`\n",
+        "word ".repeat(600)
+    );
+    let parts = stub_of(&text, 500).unwrap();
+    assert_eq!(
+        parts.stays,
+        "# T\n\n<!-- memory-forge:stub:begin -->\n\
+         More about this project is in `knowledge/`, which is not loaded automatically. Search it\n\
+         before you change something: `memory-forge search \"<question>\"`, or begin with\n\
+         `knowledge/README.md`.\n\
+         <!-- memory-forge:stub:end -->\n\n\
+         > Moved to `knowledge/legacy/CLAUDE.md`: Why\n\n## Tests\n\nrun `make`\n"
+    );
+    assert_eq!(parts.tokens, count_tokens(Tokenizer::O200k, &parts.stays));
+    assert!(parts.tokens < 500);
+    assert_eq!(stub_of(&parts.stays, 10), Err(StubRefusal::NothingToMove));
+}
+
+/// D27: "two marked blocks with two names; neither removes the other". What
+/// is shortened with the lines of `setup` in it is what is shortened without
+/// them, with the lines added.
 #[test]
 fn d27_the_lines_of_setup_stay_beside_ours() {
-    let block = "<!-- memory-forge:begin -->\nmine\n<!-- memory-forge:end -->\n";
-    let text = format!("{block}\n{}\n", "word ".repeat(600));
-    let Verdict::Stub { text, .. } = stub_of(&text, 500) else {
-        panic!("no stub")
-    };
-    assert!(text.ends_with(block), "{text}");
-    assert_eq!(text.matches(BEGIN).count(), 1, "{text}");
-    assert_eq!(text.matches(SETUP).count(), 1, "{text}");
+    use forge_clients::setup::stub::{Lines, with, without};
+    let why = "word ".repeat(600);
+    for text in [
+        format!("# T\n\n## Rules\n\nNever push.\n\n## Why\n\n{why}"),
+        format!("# T\n\n## Why\n\n{why}\n\n## Rules\n\nNever push."),
+        format!("# T\r\n\r\n## Why\r\n\r\n{why}\r\n\r\n## Rules\r\n\r\nNever push.\r\n"),
+        format!("## Why\n\n{why}\n\n\n"),
+    ] {
+        let alone = stub_of(&text, 500).unwrap().stays;
+        let both = with(Some(&text), Lines::Usual).unwrap();
+        let both = stub_of(&both, 500).unwrap().stays;
+        assert_eq!(both, with(Some(&alone), Lines::Usual).unwrap());
+        assert_eq!(without(&both), Ok(Some(alone)));
+        assert_eq!(both.matches(BEGIN).count(), 1, "{both}");
+        assert_eq!(both.matches(SETUP).count(), 1, "{both}");
+    }
 }
 
 #[test]
@@ -133,10 +222,9 @@ fn long_command_sections_shrink_to_their_commands() {
         "# T\n\n## Commands\n\n{}\n\n- `make` builds\n",
         "word ".repeat(600)
     );
-    let Verdict::Stub { text, .. } = stub_of(&text, 500) else {
-        panic!("no stub")
-    };
-    assert!(text.ends_with("## Commands\n\n- `make` builds\n"), "{text}");
+    let text = stub_of(&text, 500).unwrap().stays;
+    assert!(text.contains("## Commands\n\n> Moved to"), "{text}");
+    assert!(text.ends_with("\n\n- `make` builds\n"), "{text}");
 }
 
 /// D26: "Rules stay: sentences that order or forbid (always, never, must, do
@@ -144,33 +232,85 @@ fn long_command_sections_shrink_to_their_commands() {
 #[test]
 fn d26_rules_stay() {
     check(
-        "# T\n\n## Rules\n\n- be nice\n- NEVER push\n  to main\n- sleep\n\nprose\n",
-        "# T\n\n## Rules\n\n- NEVER push\n  to main\n",
+        "# T\n\n## Data\n\n- it is nice\n- NEVER push\n  to main\n- sleeping\n\nprose\n",
+        "# T\n\n## Data\n\n- NEVER push\n  to main\n",
     );
     check(
-        "# T\n\nIt was rewritten in spring.\n\nMoney is in cents and\nmust not be a float.\n",
-        "# T\n\nMoney is in cents and\nmust not be a float.\n",
+        "# T\n\n## A\n\nIt was rewritten in spring.\n\nMoney is in cents and\nmust not be a float.\n",
+        "# T\n\n## A\n\nMoney is in cents and\nmust not be a float.\n",
     );
     check(
-        "# T\n\nOnly Ada deploys.\n\nA token is required.\n\nPrices grew in May.\n",
-        "# T\n\nOnly Ada deploys.\n\nA token is required.\n",
+        "# T\n\n## A\n\nOnly Ada deploys.\n\nA token is required.\n\nPrices grew in May.\n",
+        "# T\n\n## A\n\nOnly Ada deploys.\n\nA token is required.\n",
     );
     // A list made of orders stays whole, with the line that introduces it.
     check(
-        "# T\n\nIn code:\n\n- Use tabs.\n- Two blank lines.\n- Run `make`.\n\nAda likes it.\n",
-        "# T\n\nIn code:\n\n- Use tabs.\n- Two blank lines.\n- Run `make`.\n",
+        "# T\n\n## A\n\nIn code:\n\n- Use tabs.\n- Two blank lines.\n- Run `make`.\n\nAda likes it.\n",
+        "# T\n\n## A\n\nIn code:\n\n- Use tabs.\n- Two blank lines.\n- Run `make`.\n",
+    );
+    // What a rule refers to stays with it.
+    check(
+        "# T\n\n## Data\n\nThese are non-negotiable:\n\n- Cents\n- Euros\n\nAda likes it.\n",
+        "# T\n\n## Data\n\nThese are non-negotiable:\n\n- Cents\n- Euros\n",
+    );
+    check(
+        "# T\n\n## A\n\n- If it fails, run it again:\n  - once\n  - with a log\n- Ada\n- Bob\n",
+        "# T\n\n## A\n\n- If it fails, run it again:\n  - once\n  - with a log\n",
+    );
+    check(
+        "# T\n\n## A\n\nCommit messages must look like this:\n\n```\ntype: what\n```\n\nprose\n",
+        "# T\n\n## A\n\nCommit messages must look like this:\n\n```\ntype: what\n```\n",
+    );
+    // An item that stays keeps the item around it.
+    check(
+        "# T\n\n## Files\n\n- `api/` the server\n  - `v1/` old\n  - never edit `gen/`\n- `cli/` the tool\n",
+        "# T\n\n## Files\n\n- `api/` the server\n  - never edit `gen/`\n",
+    );
+    // Under such a heading everything short is a rule.
+    check(
+        "# T\n\n## Conventions\n\n- snake_case for functions\n- 4 spaces\n",
+        "# T\n\n## Conventions\n\n- snake_case for functions\n- 4 spaces\n",
+    );
+    // A line that begins with a name in code is text.
+    check(
+        "# T\n\n## A\n\n`gate` must never run twice.\n\n`core` holds parsers.\n",
+        "# T\n\n## A\n\n`gate` must never run twice.\n",
     );
     // A long explanation may say `only`; `never` always counts.
-    let long = "It was only slow because the cache had been cold for weeks. ".repeat(6);
-    check(&format!("# T\n\n{long}\n"), "# T\n");
-    // Of a long paragraph the sentences stay that order something.
+    let long =
+        "It was only slow because the cache had been cold for weeks since nobody had asked it \
+                anything at all in the meantime, as we learned. "
+            .repeat(6);
+    check(&format!("# T\n\n## A\n\n{long}\n"), "# T\n");
     let mixed = format!("{long}Never call it twice. {long}");
     check(
-        &format!("# T\n\n{mixed}\n\nend\n"),
-        "# T\n\nNever call it twice.\n",
+        &format!("# T\n\n## A\n\n{mixed}\n\nAda likes it.\n"),
+        &format!("# T\n\n## A\n\n{mixed}\n"),
     );
-    let orders = "Write small functions. Name a test after what it shows. ".repeat(6);
-    check(&format!("# T\n\n{orders}\n"), &format!("# T\n\n{orders}\n"));
+}
+
+#[test]
+fn descriptions_move() {
+    // Verbs that are nouns as well begin descriptions.
+    check(
+        "# T\n\n## Server\n\n- **V1**: Record store abstraction\n- Query engine\n- Test fixtures\n",
+        "# T\n",
+    );
+    check(
+        "# T\n\n## Server\n\n- Record the decision\n- Query engine\n- Test fixtures\n",
+        "# T\n\n## Server\n\n- Record the decision\n",
+    );
+    // Rows without the others are no table.
+    check(
+        "# T\n\n## API\n\n| Call | What |\n|---|---|\n| `a` | Delete a task |\n| `b` | Tasks |\n| `c` | Users |\n",
+        "# T\n",
+    );
+    let rules = "# T\n\n## API\n\n| Task | Read this |\n|---|---|\n| a | b |\n| c | d |\n";
+    check(rules, rules);
+    check(
+        "# T\n\n## Project structure\n\n```\nsrc/\n├── a.rs  # never empty\n```\n\n- `src/`: Run loop\n",
+        "# T\n",
+    );
 }
 
 /// D26: "where 500 tokens cannot be reached it moves what it can and states
@@ -182,36 +322,32 @@ fn d26_what_can_move_moves_although_rules_alone_are_too_much() {
         "# T\n\n## Rules\n\n{rules}\n## Why\n\n{}\n",
         "word ".repeat(600)
     );
-    let Verdict::Stub { text: stub, tokens } = stub_of(&text, 500) else {
-        panic!("no stub")
-    };
+    let parts = stub_of(&text, 500).unwrap();
     assert!(
-        tokens > 500 && stub.contains(&rules) && !stub.contains("word"),
-        "{stub}"
+        parts.tokens > 500 && parts.stays.contains(&rules) && !parts.stays.contains("word"),
+        "{}",
+        parts.stays
     );
-    let again = stub_of(&stub, 500);
-    assert!(!matches!(again, Verdict::Stub { .. }), "{again:?}");
+    assert!(stub_of(&parts.stays, 500).is_err());
 }
 
 /// "An import that it makes redundant is written as a path."
 #[test]
 fn an_import_of_something_that_a_search_finds_becomes_a_path() {
     let text = format!(
-        "# T\n\nSee @knowledge/refunds.md and @docs/style.md.\n\n{}\n",
+        "# T\n\nSee @knowledge/refunds.md and @docs/style.md.\n\n## Why\n\n{}\n",
         "word ".repeat(600)
     );
-    let Verdict::Stub { text: stub, .. } = stub_of(&text, 500) else {
-        panic!("no stub")
-    };
+    let stub = stub_of(&text, 500).unwrap().stays;
     assert!(
         stub.contains("See `knowledge/refunds.md` and @docs/style.md."),
         "{stub}"
     );
     let nested = RelPath::new("packages/a/CLAUDE.md").unwrap();
     let text = text.replace("@knowledge", "@../../knowledge");
-    let Verdict::Stub { text: below, .. } = super::stub(&text, &nested, &legacy(), 500) else {
-        panic!("no stub")
-    };
+    let choices = SectionChoices::new();
+    let parts = super::stub(&text, &nested, &legacy(), 500, &choices);
+    let below = parts.unwrap().stays;
     assert!(below.contains("See `knowledge/refunds.md` and"), "{below}");
 }
 
@@ -222,12 +358,11 @@ fn a_skill_keeps_its_rules_and_every_line_is_in_one_of_its_parts() {
         "---\nname: a\ndescription: b\n---\n\n# A\n\nNever guess.\n\n## Background\n\n{why}\n\n\
          ```rust\nfn main() {{}}\n```\n\n## Steps\n\n1. Run `make`.\n2. Read the report.\n\n```sh\nmake\n```\n"
     );
-    let parts = split_skill(&text, "references/details.md", 300).unwrap();
+    let parts = skill_parts(&text, 300);
     assert_eq!(
-        parts.core,
+        parts.stays,
         "---\nname: a\ndescription: b\n---\n\n# A\n\n\
-         Explanations are in `references/details.md`; read it when you need them. <!-- keep -->\n\n\
-         Never guess.\n\n## Steps\n\n1. Run `make`.\n2. Read the report.\n\n```sh\nmake\n```\n"
+         Never guess.\n\n> Moved to `references/details.md`: Background\n\n## Steps\n\n1. Run `make`.\n2. Read the report.\n\n```sh\nmake\n```\n"
     );
     assert_eq!(
         parts.moved,
@@ -235,7 +370,7 @@ fn a_skill_keeps_its_rules_and_every_line_is_in_one_of_its_parts() {
     );
     assert!(parts.tokens <= 300);
     for line in text.lines() {
-        let there = parts.core.contains(line) || parts.moved.contains(line);
+        let there = parts.stays.contains(line) || parts.moved.contains(line);
         assert!(there, "{line}");
     }
 }
@@ -247,5 +382,8 @@ fn too_much_that_must_stay_is_said() {
         "word ".repeat(600),
         "internationalisation ".repeat(25)
     );
-    assert!(matches!(stub_of(&text, 500), Verdict::TooMuchMustStay { tokens } if tokens > 600));
+    assert!(matches!(
+        stub_of(&text, 500),
+        Err(StubRefusal::TooMuchMustStay { tokens }) if tokens > 600
+    ));
 }

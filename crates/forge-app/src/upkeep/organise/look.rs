@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use jiff::{Timestamp, ToSpan};
 
+use super::anchors::{FixedPaths, is_common_word};
 use super::reference::{self, Kind};
 use super::{Conflict, Domain, Lateral, MoveTo, Plan, Reference, Stale, VERSION};
 use crate::document::{self, Document, content_hash, day_of, own_date};
@@ -13,7 +14,7 @@ use crate::routing::layout::{self, StateFile};
 use crate::routing::manifest::Manifest;
 use crate::routing::untracked::{code_folders, is_note};
 use crate::upkeep::domain::is_catch_all;
-use crate::workspace::{RelPath, Role, Workspace, slug};
+use crate::workspace::{RelPath, Role, Tree, Workspace, slug};
 
 /// Similarity that a note and a domain need, and its ratio to the next best
 /// domain.
@@ -41,27 +42,54 @@ struct Note {
     reference: Option<Kind>,
 }
 
-/// Counts the unsorted notes, by their paths alone.
+/// How many notes lie around in no order, by their paths alone. Files that
+/// something reads where they are do not count.
 pub fn loose_notes(workspace: &Workspace) -> usize {
-    let files = workspace.tree().files;
-    let files = files.iter().filter(|it| it.role == Role::Untracked);
-    files.filter(|it| is_note(&it.path)).count()
+    let tree = workspace.tree();
+    let fixed = FixedPaths::of(workspace, &tree);
+    let files = tree.files.iter().filter(|it| it.role == Role::Untracked);
+    files
+        .filter(|it| is_note(&it.path) && !fixed.is_fixed(&it.path))
+        .count()
 }
 
-/// Proposes an order for the notes of a workspace, without writing.
+/// Proposes an order for the notes of a workspace, where they have none.
+/// Changes nothing. What something reads where it is stays, and a repository of
+/// software or of a site has its order.
 pub fn look(workspace: &Workspace, now: Timestamp) -> Plan {
+    let tree = workspace.tree();
+    let fixed = FixedPaths::of(workspace, &tree);
+    if fixed.is_project() {
+        return Plan {
+            version: VERSION,
+            about: about(workspace),
+            ..Plan::default()
+        };
+    }
+    look_at(workspace, tree, now, &|path| fixed.is_fixed(path))
+}
+
+/// The same over every note, for a workspace that a person starts.
+pub(super) fn look_at_all(workspace: &Workspace, now: Timestamp) -> Plan {
+    look_at(workspace, workspace.tree(), now, &|_| false)
+}
+
+fn look_at(
+    workspace: &Workspace,
+    tree: Tree,
+    now: Timestamp,
+    is_fixed: &dyn Fn(&RelPath) -> bool,
+) -> Plan {
     let manifest = Manifest::read(workspace);
     let known = manifest.as_ref().map(Manifest::domains).unwrap_or_default();
-    let tree = workspace.tree();
     let code = code_folders(tree.files.iter().map(|it| &it.path));
     let paths = tree
         .files
         .iter()
         .filter(|it| matches!(it.role, Role::Untracked | Role::Knowledge))
         .map(|it| &it.path)
-        .filter(|path| is_note(path) && !path.starts_with("knowledge"));
-    // State files are found by their names wherever they are, so they do not
-    // move, unless a catch-all folder has them.
+        .filter(|path| is_note(path) && !path.starts_with("knowledge") && !is_fixed(path));
+    // Files of the state are found by their names, wherever they are.
     let state = layout::resolve_all(workspace, manifest.as_ref());
     let paths: Vec<&RelPath> = paths
         .filter(|path| {
@@ -441,17 +469,9 @@ fn list_domains(
     }
 }
 
-/// Returns why a note may be stale: its own words, or its date.
+/// Why a note may be past its time: what it says of itself as a whole, or its
+/// date. A note that speaks of deprecated things is not stale.
 fn stale(document: &Document, path: &RelPath, now: Timestamp) -> Option<String> {
-    const WORDS: [&str; 7] = [
-        "deprecated",
-        "obsolete",
-        "outdated",
-        "superseded",
-        "no longer valid",
-        "do not use",
-        "replaced by",
-    ];
     let front = document.front_matter.as_ref();
     let status = front
         .and_then(|it| it.text("status"))
@@ -460,22 +480,16 @@ fn stale(document: &Document, path: &RelPath, now: Timestamp) -> Option<String> 
     if ["archived", "superseded", "deprecated", "obsolete"].contains(&status.as_str()) {
         return Some(format!("its front matter says {status}"));
     }
-    // Only statements about the note itself count: in its name, a heading, or
-    // its first lines.
     let (body, _) = document.lines_of(&document.body);
     let first = (0..8).filter_map(|at| {
         let start = *document.line_starts.get(body - 1 + at)?;
         let end = document.line_starts.get(body + at).copied();
-        Some((
-            body + at,
-            &document.text[start..end.unwrap_or(document.text.len())],
-        ))
+        let text = &document.text[start..end.unwrap_or(document.text.len())];
+        (!document.in_code(start)).then_some((body + at, text))
     });
-    let headings = document.sections.iter().filter(|it| it.level > 0);
-    let headings = headings.map(|it| (document.line_of(it.heading.start), it.title.as_str()));
-    for (line, text) in [(1, path.stem())].into_iter().chain(first).chain(headings) {
-        let lower = text.to_lowercase();
-        if let Some(word) = WORDS.iter().find(|word| lower.contains(**word)) {
+    for (line, text) in first {
+        // A heading names what is below it.
+        if let Some(word) = statement_of_age(text).filter(|_| !text.starts_with('#')) {
             return Some(format!("says \"{word}\" in line {line}"));
         }
     }
@@ -485,8 +499,35 @@ fn stale(document: &Document, path: &RelPath, now: Timestamp) -> Option<String> 
     old.then(|| format!("its date is {date}"))
 }
 
-/// Finds notes with nearly the same name or the same title and different texts,
-/// and moves to the same path.
+/// The word by which a line calls the whole note out of date: "Deprecated.",
+/// "Superseded by …", "This page is outdated".
+fn statement_of_age(line: &str) -> Option<&'static str> {
+    const WORDS: [&str; 4] = ["deprecated", "obsolete", "outdated", "superseded"];
+    let plain = line.replace(['*', '_', '>', '#', '`', '!', '[', ']', '~', '⚠'], " ");
+    let lower = plain.to_lowercase();
+    lower.split(". ").find_map(|sentence| {
+        let words: Vec<&str> = sentence
+            .split(|c: char| !c.is_alphanumeric())
+            .filter(|word| !word.is_empty() && !matches!(*word, "status" | "note" | "warning"))
+            .collect();
+        let (first, rest) = words.split_first()?;
+        let found = |word: &str| WORDS.into_iter().find(|it| *it == word);
+        if let Some(word) = found(first) {
+            let is_whole = rest.is_empty() || matches!(rest[0], "by" | "in" | "since" | "see");
+            return is_whole.then_some(word);
+        }
+        // "This page is now outdated": the subject is the note.
+        let verb = words
+            .iter()
+            .position(|it| matches!(*it, "is" | "was" | "are"))?;
+        let is_self = *first == "this" && verb <= 3;
+        let said = words[verb + 1..].iter().take(3).find_map(|it| found(it));
+        said.filter(|_| is_self && !words[verb + 1..].contains(&"not"))
+    })
+}
+
+/// Notes with nearly the same name or the same title and different texts, and
+/// moves that would meet.
 fn conflicts(notes: &[Note], moves: &[MoveTo]) -> Vec<Conflict> {
     let mut groups: BTreeMap<String, Vec<&Note>> = BTreeMap::new();
     for note in notes {
@@ -593,7 +634,7 @@ fn laterals(
     let mut seen = HashSet::new();
     links::suggest(workspace, vault, &only)
         .into_iter()
-        .filter(|it| !it.exact && it.text.chars().count() > 3)
+        .filter(|it| !it.exact && it.text.chars().count() > 3 && !is_common_word(&it.text))
         .filter(|it| match (home.get(&it.path), home.get(&it.note)) {
             (Some(a), Some(b)) => a != b && b != "memory" && b != "scratch",
             _ => false,
@@ -619,4 +660,33 @@ fn about(workspace: &Workspace) -> String {
         .file_name()
         .map(|it| it.to_string_lossy().into_owned());
     title.or(folder).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_is_stale_when_it_says_so_of_itself() {
+        for line in [
+            "Deprecated.",
+            "> **Deprecated**",
+            "Status: Superseded by [[new]]",
+            "This recipe is outdated.",
+            "Bake it hot. Deprecated.",
+            "This page was superseded in May",
+        ] {
+            assert!(statement_of_age(line).is_some(), "{line}");
+        }
+        for line in [
+            "Deprecated APIs",
+            "# Deprecation policy",
+            "How to find outdated packages",
+            "This page lists flags that are deprecated",
+            "This page is not outdated",
+            "The old parser is deprecated",
+        ] {
+            assert_eq!(statement_of_age(line), None, "{line}");
+        }
+    }
 }
