@@ -15,6 +15,8 @@ pub struct Question {
     pub terms: Vec<String>,
     /// How much each term says.
     weights: Vec<f32>,
+    /// The words as they were typed, with their terms.
+    pub(super) tokens: Vec<Token>,
     /// Terms that follow each other, by their places in `terms`.
     pairs: Vec<(usize, usize)>,
     /// Folded, white space collapsed.
@@ -22,7 +24,44 @@ pub struct Question {
     pub prefixes: Vec<PrefixTerm>,
 }
 
+/// A word of a question.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Token {
+    pub(super) text: String,
+    /// Places in `terms`: the whole word first, then its parts.
+    pub(super) terms: Vec<usize>,
+}
+
+impl Token {
+    /// Whether it looks like code rather than language, so that a passage
+    /// without it is about something else.
+    pub(super) fn is_code(&self) -> bool {
+        let text = self.text.as_str();
+        let letters = text.chars().any(char::is_alphabetic);
+        if !text.is_ascii() || !letters || text.len() < 3 {
+            return false;
+        }
+        let digits = text.bytes().any(|b| b.is_ascii_digit());
+        let upper = text.bytes().skip(1).any(|b| b.is_ascii_uppercase());
+        let lower = text.bytes().any(|b| b.is_ascii_lowercase());
+        // A dot between one letter and another is an abbreviation: "e.g".
+        let dotted = text.split('.').all(|part| part.len() > 1) && text.contains('.');
+        text.contains('_')
+            || text.contains("::")
+            || text.starts_with("--")
+            || text.matches('/').count() > 1
+            || dotted
+            || digits && !text.contains('-')
+            || upper && lower && !text.contains(['-', '\''])
+    }
+}
+
 impl Question {
+    /// Whether it is nothing but one identifier.
+    pub(super) fn is_identifier(&self) -> bool {
+        matches!(&self.tokens[..], [only] if only.is_code())
+    }
+
     pub fn read(text: &str) -> Question {
         let mut phrases = Vec::new();
         let mut prefixes = Vec::new();
@@ -50,6 +89,7 @@ impl Question {
         }
         let pairs = neighbours(&plain, &terms);
         Question {
+            tokens: tokens(&plain, &terms),
             plain: plain.trim().to_owned(),
             weights: common::weights(&terms),
             pairs,
@@ -99,6 +139,33 @@ impl Question {
 
 /// A long text has more neighbours than a question is worth.
 const MOST_PAIRS: usize = 100;
+
+/// Groups terms by the word that gave them.
+fn tokens(plain: &str, terms: &[String]) -> Vec<Token> {
+    let places: HashMap<&str, usize> = terms.iter().map(String::as_str).zip(0..).collect();
+    let mut tokens: Vec<Token> = Vec::new();
+    let mut last = None;
+    Terms::default().each_with_place(plain, |place, term| {
+        let Some(at) = places.get(term).copied() else {
+            return;
+        };
+        if last.as_ref() == Some(&place)
+            && let Some(token) = tokens.last_mut()
+        {
+            token.terms.push(at);
+        } else {
+            let text = plain[place.clone()].trim_end_matches(|c: char| !c.is_alphanumeric());
+            let text =
+                text.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '-' && c != '_');
+            tokens.push(Token {
+                text: text.to_owned(),
+                terms: vec![at],
+            });
+            last = Some(place);
+        }
+    });
+    tokens
+}
 
 fn neighbours(plain: &str, terms: &[String]) -> Vec<(usize, usize)> {
     let places: HashMap<&str, usize> = terms.iter().map(String::as_str).zip(0..).collect();
