@@ -416,7 +416,8 @@ fn judge(
     let exact = evidence.literal || evidence.exact || quoted;
     // A lone identifier is a question for the places that hold it.
     let lone = question.is_identifier() && hit.signals.coverage >= 0.999;
-    hit.is_literal = exact || hit.signals.coverage >= 0.999;
+    hit.is_literal =
+        exact || evidence.dated || hit.signals.coverage >= 0.999 || yardstick.has_identifier(marks);
     if evidence.literal || quoted || lone {
         hit.confidence = confidence::raise(hit.confidence, hit.score >= other);
     }

@@ -27,7 +27,7 @@ const QUESTIONS: &str = include_str!("answers/questions.tsv");
 /// Copies of a tree, each without the answers to every fourth question.
 const COPIES: usize = 4;
 /// Trees whose questions fit the weights. All others are reported.
-const FITTED: [&str; 3] = ["uv", "ripgrep", "basic-memory"];
+const FITTED: [&str; 2] = ["ripgrep", "basic-memory"];
 /// The modes, each of which has weights of its own.
 const MODES: [&str; 2] = ["hybrid", "text"];
 /// A folder or a file of these names is no documentation: a changelog says
@@ -72,6 +72,7 @@ enum Kind {
 }
 
 struct Judged {
+    path: String,
     is_right: bool,
     label: String,
     confidence: f64,
@@ -317,6 +318,7 @@ fn ask(program: &Program, mode: &'static str, kind: Kind, question: &Question) -
             .and_then(|it| it.strip_prefix("knowledge/"));
         let signal = |name: &str| hit["why"]["signals"][name].as_f64().unwrap_or(0.0);
         Judged {
+            path: path.unwrap_or_default().to_owned(),
             is_right: kind == Kind::Answered
                 && path.is_some_and(|path| question.gold.iter().any(|it| it == path)),
             label: hit["label"].as_str().unwrap_or_default().to_owned(),
@@ -474,7 +476,7 @@ fn to_json(case: &Case) -> Value {
         Kind::Foreign => "foreign",
     };
     let hits = case.hits.iter().map(|it| {
-        json!({ "right": it.is_right, "label": it.label, "confidence": it.confidence, "signals": it.signals })
+        json!({ "path": it.path, "right": it.is_right, "label": it.label, "confidence": it.confidence, "signals": it.signals })
     });
     json!({
         "tree": case.tree, "question": case.question, "mode": case.mode, "kind": kind,

@@ -50,7 +50,8 @@ impl Label {
 const STRONG: f32 = 0.7;
 const PARTIAL: f32 = 0.35;
 /// Below this confidence of its best hit an answer is noise.
-const NOISE: f32 = 0.06;
+const NOISE: f32 = 0.13;
+const BY_MEANING_ALONE: f32 = 0.7;
 /// What a hit reaches at most where a token that looks like code is in no
 /// document.
 const CAPPED: f32 = STRONG - 0.01;
@@ -153,13 +154,13 @@ impl Model {
 /// Weights in the order of [`Signals::NAMES`], from `cargo xtask bench answers
 /// --fit`.
 const WITH_VECTORS: Model = Model {
-    bias: -6.0,
-    weights: [2.0, 1.0, 0.5, 0.5, 0.5, 3.0, 1.0, 2.0, 1.0],
+    bias: -4.94,
+    weights: [1.06, 1.07, 1.9, 0.65, 0.0, 4.29, 2.47, 1.27, 0.47],
 };
 /// The same where there are no vectors; the signals of vectors have no weight.
 const WORDS_ALONE: Model = Model {
-    bias: -6.0,
-    weights: [3.0, 2.0, 0.5, 0.5, 1.0, 0.0, 0.0, 2.0, 0.0],
+    bias: -5.16,
+    weights: [1.33, 1.78, 2.54, 1.5, 1.29, 0.0, 0.0, 1.22, 0.0],
 };
 
 /// What the words of a question are worth, worked out once for all hits.
@@ -227,8 +228,13 @@ impl<'a> Yardstick<'a> {
         let crowd = found.vector.get(CROWD - 1).or(found.vector.last());
         Yardstick {
             question,
+            // Asked for vectors alone, nobody counted which terms there are.
+            known: if found.holding.is_empty() {
+                worth.clone()
+            } else {
+                known
+            },
             worth,
-            known,
             ideal: found.ideal,
             mode: found.mode,
             trust: found.trust,
@@ -236,6 +242,13 @@ impl<'a> Yardstick<'a> {
             crowd: crowd.map_or(found.unrelated, |it| it.1.min(found.vector[0].1)),
             is_embedded: found.is_embedded,
         }
+    }
+
+    /// Whether an identifier of the question is in a text as it was typed.
+    pub(super) fn has_identifier(&self, marks: &[(Range<usize>, usize)]) -> bool {
+        let codes = self.question.tokens.iter().filter(|it| it.is_code());
+        let mut wholes = codes.filter_map(|it| it.terms.first());
+        wholes.any(|whole| marks.iter().any(|(_, at)| at == whole))
     }
 
     /// Returns what speaks for a hit, of which `marks` are the places of terms
@@ -358,8 +371,15 @@ const NEAREST: usize = 2;
 /// different documents, for their titles. An answer with one hit that holds
 /// all that was asked for is never withheld.
 pub fn withhold_noise(answer: &mut Answer) {
-    let is_noise = |hit: &Hit| hit.confidence < NOISE && !hit.is_literal;
-    if answer.hits.is_empty() || !answer.hits.iter().all(is_noise) {
+    // What meaning alone found has passed a floor of its own, and has no words
+    // that could speak for it.
+    let floor = |hit: &Hit| match hit.evidence.text_rank {
+        Some(_) => NOISE,
+        None => NOISE * BY_MEANING_ALONE,
+    };
+    let is_noise = |hit: &Hit| hit.confidence < floor(hit) && !hit.is_literal;
+    // Whoever asks for vectors alone wants whatever is nearest.
+    if answer.mode == Mode::Vector || answer.hits.is_empty() || !answer.hits.iter().all(is_noise) {
         return;
     }
     answer.withheld = answer.hits.len() + answer.more;
@@ -370,5 +390,137 @@ pub fn withhold_noise(answer: &mut Answer) {
         if answer.nearest.len() < NEAREST && answer.nearest.iter().all(is_new) {
             answer.nearest.push(hit);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn signals(values: &[f32]) -> Signals {
+        Signals {
+            coverage: values[0],
+            together: values[1],
+            headings: values[2],
+            information: values[3],
+            strength: values[4],
+            nearness: values[5],
+            standout: values[6],
+            margin: values[7],
+            agreement: values[8],
+        }
+    }
+
+    proptest! {
+        /// More of anything that speaks for a hit never lowers its confidence.
+        #[test]
+        fn confidence_never_falls_when_a_signal_rises(
+            values in proptest::collection::vec(0f32..=1.0, 9),
+            at in 0usize..9,
+            more in 0f32..=1.0,
+        ) {
+            let before = signals(&values);
+            prop_assert_eq!(before.values().to_vec(), values.clone());
+            let mut risen = values;
+            risen[at] = risen[at].max(more);
+            let after = signals(&risen);
+            for (a, b) in [
+                (before.by_both(), after.by_both()),
+                (before.by_words(), after.by_words()),
+            ] {
+                prop_assert!(b >= a, "{a} {b}");
+                prop_assert!((0.0..=1.0).contains(&b));
+            }
+        }
+    }
+
+    #[test]
+    fn all_or_nothing_is_strong_or_noise() {
+        let all = signals(&[1.0; 9]);
+        let none = signals(&[0.0; 9]);
+        for confidence in [all.by_both(), all.by_words()] {
+            assert_eq!(Label::of(confidence), Label::Strong);
+        }
+        for confidence in [none.by_both(), none.by_words()] {
+            assert!(confidence < NOISE);
+        }
+    }
+
+    /// How a passage is judged by words for a question, in an index in which
+    /// each term is in so many of a thousand passages.
+    fn judged(question: &str, held: &[usize], text: &str) -> Signals {
+        let question = Question::read(question);
+        let holding = question.terms.iter().cloned().zip(held.iter().copied());
+        let holding: Vec<(String, usize)> = holding.collect();
+        let found = Found {
+            passages: 1000,
+            holding: &holding,
+            ideal: 0.0,
+            vector: &[],
+            mode: Mode::Text,
+            trust: 1.0,
+            unrelated: 0.5,
+            is_embedded: false,
+        };
+        let marks = super::super::snippet::marks(text, &question);
+        let passage = crate::index::Passage {
+            chunk: 0,
+            file: 0,
+            path: "knowledge/a.md".to_owned(),
+            title: String::new(),
+            scope: "knowledge".to_owned(),
+            kind: crate::index::Kind::Knowledge,
+            date: None,
+            importance: 5,
+            standing: crate::index::Standing::Current,
+            ordinal: 0,
+            headings: Vec::new(),
+            lines: (1, 1),
+            tokens: 1,
+            text: text.to_owned(),
+        };
+        let hit = super::super::hit(passage, Evidence::default(), 0.0, 0.0, &question);
+        Yardstick::new(&question, &found).signals(&hit, &marks, 0.0)
+    }
+
+    #[test]
+    fn rare_terms_decide_coverage() {
+        let question = "the kubernetes port";
+        let rare = judged(question, &[900, 2, 300], "kubernetes is here");
+        let common = judged(question, &[900, 2, 300], "the port is here");
+        assert!(rare.coverage > 0.6, "{rare:?}");
+        assert!(common.coverage < 0.4, "{common:?}");
+        // A word that no document has is the rarest of all.
+        let unknown = judged(question, &[900, 0, 300], "the port is here");
+        assert!(unknown.coverage < common.coverage);
+    }
+
+    #[test]
+    fn parts_of_an_identifier_are_not_the_identifier() {
+        let whole = judged("retry_policy", &[3, 3, 3], "set retry_policy");
+        let parts = judged("retry_policy", &[3, 3, 3], "the policy is to retry");
+        assert_eq!(whole.coverage, 1.0);
+        assert!(parts.coverage < 0.5, "{parts:?}");
+    }
+
+    #[test]
+    fn words_far_from_each_other_are_not_together() {
+        let near = judged("red door", &[9, 9], "the red door is open");
+        let far = format!("red {} door", "filler ".repeat(60));
+        let far = judged("red door", &[9, 9], &far);
+        assert_eq!((near.coverage, far.coverage), (1.0, 1.0));
+        assert_eq!(near.together, 1.0);
+        assert!(far.together < 0.6, "{far:?}");
+    }
+
+    #[test]
+    fn a_common_word_says_nothing_though_it_is_covered() {
+        let common = judged("port", &[900], "the port");
+        let rare = judged("capstan", &[1], "the capstan");
+        assert_eq!((common.coverage, rare.coverage), (1.0, 1.0));
+        assert!(common.information < 0.1, "{common:?}");
+        assert!(rare.information > 0.5, "{rare:?}");
     }
 }

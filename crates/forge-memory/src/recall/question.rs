@@ -240,6 +240,42 @@ mod tests {
     }
 
     #[test]
+    fn tokens_that_look_like_code_are_known() {
+        let code = |text: &str| Question::read(text).tokens.iter().any(Token::is_code);
+        for yes in [
+            "ERR_LEDGER_4471",
+            "retry_policy",
+            "parseHTTPHeader",
+            "std::fmt",
+            "--dry-run",
+            "src/billing/charge.rs",
+            "charge.rs",
+            "E0433",
+            "OAuth2",
+            "PostgreSQL",
+            "`S3Bucket`,",
+        ] {
+            assert!(code(yes), "{yes}");
+        }
+        for no in [
+            "retry",
+            "HTTP",
+            "pre-commit",
+            "e.g.",
+            "and/or",
+            "2024",
+            "3.12",
+            "don't",
+            "Refunds",
+            "設計",
+            "mid-2024",
+            "end.",
+        ] {
+            assert!(!code(no), "{no}");
+        }
+    }
+
+    #[test]
     fn an_open_quotation_mark_is_text() {
         let q = Question::read(r#"5" screen"#);
         assert!(q.phrases.is_empty());

@@ -156,11 +156,25 @@ pub fn excerpt(
     }
     if best.0 == 0 {
         let fits = units.iter().take_while(|it| it.end <= best.2.start + width);
-        return fits
+        let range = fits
             .last()
             .map_or(best.2.clone(), |last| best.2.start..last.end);
+        return without_open_fence(text, range);
     }
-    best.2
+    without_open_fence(text, best.2)
+}
+
+/// Leaves out a fence at the end, of which no line of code is shown.
+fn without_open_fence(text: &str, range: Range<usize>) -> Range<usize> {
+    let shown = &text[range.clone()];
+    let last = shown.rfind('\n').map_or(0, |at| at + 1);
+    let is_fence = |line: &str| line.trim_start().starts_with("```");
+    let is_open = shown.lines().filter(|line| is_fence(line)).count() % 2 == 1;
+    if last > 0 && is_open && is_fence(&shown[last..]) {
+        range.start..range.start + shown[..last].trim_end().len()
+    } else {
+        range
+    }
 }
 
 /// Where the text behind those leading headings begins that are in `headings`.

@@ -23,9 +23,11 @@ pub(crate) fn answer(ws: &TestWorkspace, question: &str, flags: &[&str]) -> Valu
     arguments.extend(flags);
     arguments.extend(["--", question]);
     let output = ws.run(&arguments);
-    let answer: Value = serde_json::from_str(&output.stdout)
-        .unwrap_or_else(|error| panic!("{error}: {output}"));
-    let has_results = answer["results"].as_array().is_some_and(|it| !it.is_empty());
+    let answer: Value =
+        serde_json::from_str(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output}"));
+    let has_results = answer["results"]
+        .as_array()
+        .is_some_and(|it| !it.is_empty());
     assert_eq!(output.status, Some(i32::from(!has_results)), "{output}");
     answer
 }

@@ -126,10 +126,7 @@ fn phrases_stand_as_they_are_and_prefixes_begin_a_word() {
 #[test]
 fn a_flag_is_asked_for_behind_two_dashes() {
     let output = memory().run(&["search", "--mode", "text", "--", "--dry-run"]);
-    assert!(
-        output.ok().contains("knowledge/payments.md:"),
-        "{output}"
-    );
+    assert!(output.ok().contains("knowledge/payments.md:"), "{output}");
 }
 
 #[test]
@@ -146,7 +143,7 @@ fn people_see_place_headings_text_and_mode() {
             .to_string(),
         "exit: 0\n--- stdout\n\
          Found 1 relevant result(s), searched by full text:\n\n\
-         knowledge/refunds.md:3  Refunds  [strong]\n    \
+         knowledge/refunds.md:3  Refunds  [partial]\n    \
          Money goes back within five days.\n"
     );
     for (mode, said) in [
@@ -185,7 +182,11 @@ fn the_answer_as_json() {
     let signals = answer["results"][0]["why"]["signals"].take();
     let signals = signals.as_object().expect("an object");
     assert_eq!(signals["coverage"], 1.0);
-    assert!(signals.values().all(|it| (0.0..=1.0).contains(&it.as_f64().expect("a number"))));
+    assert!(
+        signals
+            .values()
+            .all(|it| (0.0..=1.0).contains(&it.as_f64().expect("a number")))
+    );
     let why = &mut answer["results"][0]["why"];
     assert!(why["bm25"].take().as_f64().expect("a number") > 0.0);
     let term = &mut why["terms"][0];
@@ -818,7 +819,8 @@ fn searching_changes_no_source() {
         &["設計", "--scope", "all"],
         &["x", "--mode", "vector"],
     ] {
-        ws.run(&[&["search"], flags].concat()).ok();
+        let output = ws.run(&[&["search"], flags].concat());
+        assert!(matches!(output.status, Some(0 | 1)), "{output}");
     }
     assert_eq!(ws.tree_of_sources(), before);
 }
@@ -904,7 +906,7 @@ fn a_readme_alone_is_an_answer_only_with_words_of_its_own() {
     ws.run(&["init", "--yes"]).ok();
     for question in ["what this project knows", "knowledge", "topic file grep"] {
         let output = ws.run(&["search", question]);
-        assert!(!output.ok().contains("README.md"), "{output}");
+        assert!(!output.stdout.contains("README.md"), "{output}");
         assert!(output.stderr.contains("no document yet"), "{output}");
     }
     let own = ws.read("knowledge/README.md") + "\nBegin with the tides of the harbour.\n";
@@ -956,7 +958,10 @@ fn shelf() -> TestWorkspace {
 
 /// The label of the first hit.
 fn label(answer: &serde_json::Value) -> String {
-    answer["results"][0]["label"].as_str().unwrap_or_default().to_owned()
+    answer["results"][0]["label"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 #[test]
@@ -967,12 +972,22 @@ fn a_hit_says_how_far_it_is_to_be_trusted() {
     assert_eq!(paths(&sure)[0], "knowledge/refunds.md");
     assert_eq!(label(&sure), "strong", "{sure:#}");
     let people = ws.run(&["search", "how long does a refund take to reach the card"]);
-    let first = people.ok().lines().find(|line| line.starts_with("knowledge/"));
-    assert!(first.is_some_and(|line| line.ends_with("[strong]")), "{people}");
+    let first = people
+        .ok()
+        .lines()
+        .find(|line| line.starts_with("knowledge/"));
+    assert!(
+        first.is_some_and(|line| line.ends_with("[strong]")),
+        "{people}"
+    );
     let prompt = ws.run(&["search", "--context", "how long does a refund take"]);
     assert!(prompt.ok().contains("| Relevance: strong_"), "{prompt}");
     // Half of what was asked for is in no document.
-    let unsure = answer(&ws, "which courier delivers the refund vouchers to Greenland", &["--weak"]);
+    let unsure = answer(
+        &ws,
+        "which courier delivers the refund vouchers to Greenland",
+        &["--weak"],
+    );
     assert_ne!(label(&unsure), "strong", "{unsure:#}");
 }
 
@@ -983,16 +998,30 @@ fn a_token_that_looks_like_code_and_is_in_no_document_is_named() {
     for mode in ["text", "hybrid"] {
         let flags = ["--weak", "--mode", mode];
         let answer = answer(&ws, "refund paid back to the card ERR_LEDGER_4471", &flags);
-        assert_eq!(answer["noExactMatch"], json!(["ERR_LEDGER_4471"]), "{answer:#}");
+        assert_eq!(
+            answer["noExactMatch"],
+            json!(["ERR_LEDGER_4471"]),
+            "{answer:#}"
+        );
         assert_ne!(label(&answer), "strong", "{answer:#}");
     }
     let people = ws.run(&["search", "refund paid back ERR_LEDGER_4471 card"]);
     let text = people.stdout.as_str();
-    assert!(text.contains("no exact match for `ERR_LEDGER_4471`"), "{people}");
+    assert!(
+        text.contains("no exact match for `ERR_LEDGER_4471`"),
+        "{people}"
+    );
     // What is there is not named, in whatever form it was typed.
-    for question in ["refund --lines", "REFUND --LINES order", "deploy --previous release"] {
+    for question in [
+        "refund --lines",
+        "REFUND --LINES order",
+        "deploy --previous release",
+    ] {
         let answer = answer(&ws, question, &["--weak"]);
-        assert!(answer.get("noExactMatch").is_none(), "{question}: {answer:#}");
+        assert!(
+            answer.get("noExactMatch").is_none(),
+            "{question}: {answer:#}"
+        );
     }
 }
 
@@ -1003,12 +1032,21 @@ fn nothing_relevant_is_an_answer_with_the_nearest_titles() {
     let question = "price of tea in Shanghai last winter";
     let output = ws.run(&["search", question]);
     assert_eq!(output.status, Some(1), "{output}");
-    assert!(output.stdout.starts_with("Nothing relevant found. The nearest documents:\n"), "{output}");
+    assert!(
+        output
+            .stdout
+            .starts_with("Nothing relevant found. The nearest documents:\n"),
+        "{output}"
+    );
     assert_eq!(output.stdout.matches("knowledge/").count(), 2, "{output}");
     assert!(output.stderr.contains("`--weak` show"), "{output}");
     let data = answer(&ws, question, &[]);
     assert_eq!(data["results"], json!([]));
-    assert_eq!(data["nearest"].as_array().map(Vec::len), Some(2), "{data:#}");
+    assert_eq!(
+        data["nearest"].as_array().map(Vec::len),
+        Some(2),
+        "{data:#}"
+    );
     assert!(data["nearest"][0]["title"].is_string(), "{data:#}");
     let all = ws.run(&["search", "--weak", question]);
     assert!(all.ok().contains("[weak]"), "{all}");
@@ -1020,17 +1058,31 @@ fn nothing_relevant_is_an_answer_with_the_nearest_titles() {
 fn exact_strings_are_never_withheld() {
     let ws = shelf();
     ws.run(&["index"]).ok();
-    for question in ["quarter", "--previous", "`deploy --previous`", "500", "\"at ten\"", "thirty days", "rehears*", "uros by h"] {
+    for question in [
+        "quarter",
+        "--previous",
+        "`deploy --previous`",
+        "500",
+        "\"at ten\"",
+        "thirty days",
+        "rehears*",
+        "uros by h",
+    ] {
         for mode in ["text", "hybrid"] {
-            assert!(!found(&ws, question, &["--mode", mode]).is_empty(), "{question} {mode}");
+            assert!(
+                !found(&ws, question, &["--mode", mode]).is_empty(),
+                "{question} {mode}"
+            );
         }
     }
 }
 
 #[test]
 fn a_snippet_is_about_the_match_and_has_whole_sentences() {
-    let filler = "Nothing of interest is written in this sentence, which only fills the page. ".repeat(8);
-    let ws = ws(&format!("
+    let filler =
+        "Nothing of interest is written in this sentence, which only fills the page. ".repeat(8);
+    let ws = ws(&format!(
+        "
         //- knowledge/guide.md
         # Guide
 
@@ -1039,14 +1091,25 @@ fn a_snippet_is_about_the_match_and_has_whole_sentences() {
         The flux capacitor needs **1.21 gigawatts**. Keep it away from water.
 
         {filler}
-    "));
+    "
+    ));
     let output = ws.run(&["search", "flux capacitor", "--mode", "text"]);
-    let shown: Vec<&str> = output.ok().lines().filter_map(|line| line.strip_prefix("    ")).collect();
-    assert!(shown[0].starts_with("The flux capacitor needs **1.21 gigawatts**."), "{output}");
+    let shown: Vec<&str> = output
+        .ok()
+        .lines()
+        .filter_map(|line| line.strip_prefix("    "))
+        .collect();
+    assert!(
+        shown[0].starts_with("The flux capacitor needs **1.21 gigawatts**."),
+        "{output}"
+    );
     assert!(shown.iter().all(|line| !line.starts_with('#')), "{output}");
     let last = shown.last().expect("there is a line");
     assert!(last.ends_with(['.', '!', '?']), "{output}");
-    assert!(output.ok().contains("knowledge/guide.md:5  Guide"), "{output}");
+    assert!(
+        output.ok().contains("knowledge/guide.md:5  Guide"),
+        "{output}"
+    );
 }
 
 #[test]
@@ -1055,22 +1118,41 @@ fn a_hit_is_opened_in_the_editor_at_its_line() {
     use std::os::unix::fs::PermissionsExt;
     let ws = shelf();
     let editor = ws.path("my editor/vim");
-    ws.write("my editor/vim", "#!/bin/sh\nfor a in \"$@\"; do echo \"<$a>\"; done\n");
+    ws.write(
+        "my editor/vim",
+        "#!/bin/sh\nfor a in \"$@\"; do echo \"<$a>\"; done\n",
+    );
     std::fs::set_permissions(&editor, std::fs::Permissions::from_mode(0o755)).expect("ours");
     let set = |value: String| [("EDITOR", value), ("VISUAL", String::new())];
     let run = |value: String, arguments: &[&str]| {
         let set = set(value);
-        let set: Vec<(&str, &str)> = set.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let set: Vec<(&str, &str)> = set
+            .iter()
+            .map(|(name, value)| (*name, value.as_str()))
+            .collect();
         ws.feed("", &set, arguments)
     };
-    let quoted = format!("'{}' -R; $(touch {})", editor.display(), ws.path("owned").display());
-    let output = run(quoted, &["search", "load balancer", "--mode", "text", "--open", "1"]);
+    let quoted = format!(
+        "'{}' -R; $(touch {})",
+        editor.display(),
+        ws.path("owned").display()
+    );
+    let output = run(
+        quoted,
+        &["search", "load balancer", "--mode", "text", "--open", "1"],
+    );
     assert!(output.ok().contains("<+4>"), "{output}");
     assert!(output.ok().contains("knowledge/deploy.md>"), "{output}");
     assert!(output.ok().contains("<-R;>"), "no shell reads it: {output}");
     assert!(!ws.exists("owned"));
     let unset = run(String::new(), &["search", "load balancer", "--open", "1"]);
     assert!(unset.fails(2).contains("`$EDITOR` is not set"), "{unset}");
-    let beyond = run("vim".to_owned(), &["search", "load balancer", "--mode", "text", "--open", "9"]);
-    assert!(beyond.fails(2).contains("no result 9; the search has 1"), "{beyond}");
+    let beyond = run(
+        "vim".to_owned(),
+        &["search", "load balancer", "--mode", "text", "--open", "9"],
+    );
+    assert!(
+        beyond.fails(2).contains("no result 9; the search has 1"),
+        "{beyond}"
+    );
 }
