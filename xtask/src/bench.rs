@@ -1,6 +1,7 @@
 //! Benchmarks: each prints what it measured, on what, and with which inputs.
 //! They never judge by a single run.
 
+pub(crate) mod answers;
 pub(crate) mod closets;
 pub(crate) mod growth;
 pub(crate) mod hooks;
@@ -52,7 +53,9 @@ impl Program<'_> {
             command.env("MEMORY_FORGE_NOW", format!("{day}T23:59:59Z"));
         }
         let output = command.output()?;
-        if !output.status.success() {
+        // A search that finds nothing relevant ends with 1 and still answers.
+        let is_answer = output.status.code() == Some(1) && output.stdout.starts_with(b"{");
+        if !output.status.success() && !is_answer {
             bail!(
                 "`memory-forge {}` failed in {}: {}",
                 arguments.join(" "),

@@ -41,6 +41,9 @@ Commands:
       vectors alone and plain fusion
   bench recall compare BEFORE AFTER
       Two such JSON files, question by question: what changed, and by chance?
+  bench answers [--fit] [--json FILE] [--binary FILE]
+      Measure what the labels of hits mean: on public documentation trees, with
+      the answering documents and without them; --fit prints new weights
   bench closets [longmemeval|locomo]... [--groups N] [--misses]
       Measure how well closets alone find files, beside full text
   bench links [--runs N]
@@ -109,6 +112,7 @@ fn main() -> ExitCode {
         ["bench", "mcp", rest @ ..] => bench::mcp::run(rest),
         ["bench", "warm", rest @ ..] => bench::warm::run(rest),
         ["bench", "recall", rest @ ..] => bench::recall::run(rest),
+        ["bench", "answers", rest @ ..] => bench::answers::run(rest),
         ["bench", "closets", rest @ ..] => bench::closets::run(rest),
         ["bench", "links", rest @ ..] => bench::links::run(rest),
         ["bench", "secrets", rest @ ..] => bench::secrets::run(rest),

@@ -109,6 +109,8 @@ pub struct SearchRequest<'a> {
     pub since: Option<Date>,
     /// Whether each hit explains its rank.
     pub explain: bool,
+    /// Whether hits are returned where none of them is relevant.
+    pub keep_noise: bool,
     pub now: Timestamp,
 }
 
@@ -124,6 +126,7 @@ impl<'a> SearchRequest<'a> {
             kinds: Vec::new(),
             since: None,
             explain: false,
+            keep_noise: false,
             now,
         }
     }
@@ -209,7 +212,8 @@ pub fn search(
     if let (None, Some(shared)) = (request.scope, shared) {
         let (answer, more) = shared(&ask);
         remarks = more;
-        if let Some(answer) = answer {
+        if let Some(mut answer) = answer {
+            withhold_noise(&mut answer, request);
             return Ok(SearchResponse {
                 answer,
                 remarks,
@@ -217,7 +221,8 @@ pub fn search(
             });
         }
     }
-    let (answer, more) = search_workspace(library, &ask, request, watch)?;
+    let (mut answer, more) = search_workspace(library, &ask, request, watch)?;
+    withhold_noise(&mut answer, request);
     remarks.extend(more);
     Ok(SearchResponse {
         answer,
@@ -226,7 +231,19 @@ pub fn search(
     })
 }
 
-/// Searches the files of this workspace in the requested scope.
+/// Leaves nothing of an answer in which nothing is relevant, unless the caller
+/// wants it all. State files and closets are so small that any match in them
+/// is worth a look.
+pub fn withhold_noise(answer: &mut Answer, request: &SearchRequest<'_>) {
+    let is_small = matches!(
+        request.effective_scope(),
+        SearchScope::State | SearchScope::Closets
+    );
+    if !request.keep_noise && !is_small {
+        recall::withhold_noise(answer);
+    }
+}
+
 fn search_workspace(
     library: &mut Library,
     ask: &Ask<'_>,

@@ -18,6 +18,7 @@ use crate::quote;
 
 pub mod closets;
 mod common;
+pub mod confidence;
 pub mod context;
 mod dates;
 mod fuse;
@@ -29,8 +30,10 @@ pub mod snippet;
 mod source;
 mod standing;
 
+use confidence::{Found, Yardstick};
 use source::Embedded;
 
+pub use confidence::{Label, Signals, withhold_noise};
 pub use fuse::Evidence;
 pub use question::Question;
 pub use source::{Candidates, MOST_LITERAL, Source, Wanted, literals};
@@ -108,6 +111,15 @@ pub struct Answer {
     /// Corrections of passages that would be hits if they did not repeat a
     /// corrected fact.
     pub corrections: Vec<Correction>,
+    /// Tokens of the question that look like code and are in no document.
+    #[serde(default)]
+    pub missing: Vec<String>,
+    /// Hits that were withheld because none of them is relevant, and the
+    /// nearest of them.
+    #[serde(default)]
+    pub withheld: usize,
+    #[serde(default)]
+    pub nearest: Vec<Hit>,
 }
 
 impl Answer {
@@ -121,6 +133,9 @@ impl Answer {
             more: 0,
             undated: 0,
             corrections: Vec::new(),
+            missing: Vec::new(),
+            withheld: 0,
+            nearest: Vec::new(),
         }
     }
 }
@@ -133,6 +148,15 @@ pub struct Hit {
     pub score: f32,
     /// Share of the query that the passage covers, from 0 to 1.
     pub relevance: f32,
+    /// How likely it answers the question, 0 to 1; comparable across questions.
+    #[serde(default)]
+    pub confidence: f32,
+    /// What the confidence was made from.
+    #[serde(default)]
+    pub signals: Signals,
+    /// Whether it holds all that was asked for, word for word or term by term.
+    #[serde(default)]
+    pub is_literal: bool,
     pub evidence: Evidence,
     /// The path of the document that replaced this one.
     pub replaced_by: Option<String>,
@@ -147,7 +171,14 @@ pub struct Hit {
     pub matches: Vec<std::ops::Range<usize>>,
 }
 
-/// Maximum number of candidates per ranking.
+impl Hit {
+    /// Returns how far it is to be trusted.
+    pub fn label(&self) -> Label {
+        Label::of(self.confidence)
+    }
+}
+
+/// How many passages each side brings to the fusion.
 const POOL: usize = 200;
 /// Maximum number of candidates per ranking if each file counts once.
 const UNIQUE_POOL: usize = 1000;
@@ -282,6 +313,19 @@ fn ask_in(
             PHRASE_POOL
         });
     }
+    let yardstick = Yardstick::new(
+        &question,
+        &Found {
+            passages: counts.chunks,
+            holding: &text_hits.holding,
+            ideal: text_hits.ideal,
+            vector: &vector_hits,
+            mode,
+            trust,
+            unrelated,
+            is_embedded: counts.embedded == counts.chunks,
+        },
+    );
     let needed = head_size(ask, &question);
     let mut hits: Vec<Hit> = Vec::new();
     let mut files = HashSet::new();
@@ -327,16 +371,19 @@ fn ask_in(
     } else {
         hits.len()
     };
+    let best = best_documents(&hits);
     hits.truncate(ask.limit);
     for hit in &mut hits {
         shown(hit);
-        hit.matches = snippet::matches(&hit.passage.text, &question);
+        let marks = snippet::marks(&hit.passage.text, &question);
+        judge(hit, &yardstick, &question, &marks, &best);
+        hit.matches = snippet::matches_of(&hit.passage.text, &question, &marks);
         if ask.explain {
             hit.terms = source.explain(&question.words(), hit.passage.chunk)?;
         }
     }
     let corrections = beside(corrections, &hits);
-    Ok(Answer {
+    let mut answer = Answer {
         more: found.saturating_sub(hits.len()),
         hits,
         mode,
@@ -344,11 +391,89 @@ fn ask_in(
         embedded: (counts.embedded, counts.chunks),
         undated,
         corrections,
-    })
+        missing: missing(source, ask, &question, &text_hits.holding)?,
+        withheld: 0,
+        nearest: Vec::new(),
+    };
+    confidence::cap(&mut answer);
+    Ok(answer)
 }
 
-/// Redacts a hit for every kind of output: removes credentials and writes
-/// hidden characters as escapes.
+/// The best scores of two different documents, with their files.
+fn best_documents(hits: &[Hit]) -> [Option<(u32, f32)>; 2] {
+    let mut best: [Option<(u32, f32)>; 2] = [None, None];
+    for hit in hits {
+        let this = (hit.passage.file, hit.score);
+        match best {
+            [Some(first), _] if first.0 == this.0 => {
+                best[0] = Some((first.0, first.1.max(this.1)));
+            }
+            [Some(first), _] if this.1 > first.1 => best = [Some(this), Some(first)],
+            [Some(_), Some(second)] if this.1 <= second.1 => {}
+            [Some(_), _] => best[1] = Some(this),
+            [None, _] => best[0] = Some(this),
+        }
+    }
+    best
+}
+
+/// Sets how likely a hit answers the question.
+fn judge(
+    hit: &mut Hit,
+    yardstick: &Yardstick,
+    question: &Question,
+    marks: &[(std::ops::Range<usize>, usize)],
+    best: &[Option<(u32, f32)>; 2],
+) {
+    let others = best.iter().flatten().filter(|it| it.0 != hit.passage.file);
+    let other = others.map(|it| it.1).fold(0.0, f32::max);
+    hit.signals = yardstick.signals(hit, marks, other);
+    hit.confidence = yardstick.confidence(&hit.signals, &hit.evidence);
+    let evidence = &hit.evidence;
+    let quoted = !question.phrases.is_empty() || question.terms.is_empty();
+    let exact = evidence.literal || evidence.exact || quoted;
+    // A lone identifier is a question for the places that hold it.
+    let lone = question.is_identifier() && hit.signals.coverage >= 0.999;
+    hit.is_literal =
+        exact || evidence.dated || hit.signals.coverage >= 0.999 || yardstick.has_identifier(marks);
+    if evidence.literal || quoted || lone {
+        hit.confidence = confidence::raise(hit.confidence, hit.score >= other);
+    }
+}
+
+/// Tokens of the question that look like code and that no document has.
+fn missing(
+    source: &dyn Source,
+    ask: &Ask,
+    question: &Question,
+    holding: &[(String, usize)],
+) -> Result<Vec<String>, Error> {
+    let mut missing: Vec<String> = Vec::new();
+    for token in question.tokens.iter().filter(|it| it.is_code()) {
+        let Some(term) = token.terms.first().map(|at| &question.terms[*at]) else {
+            continue;
+        };
+        let held = holding.iter().find(|it| it.0 == *term);
+        // Terms of words that were not counted are not known to be missing.
+        if held.is_none_or(|it| it.1 > 0) || missing.contains(&token.text) {
+            continue;
+        }
+        // No term leads to a part of a word: only the text itself can tell.
+        if source.holds(ask, &token.text)? == Some(false) {
+            missing.push(token.text.clone());
+        }
+        if missing.len() == MAX_MISSING {
+            break;
+        }
+    }
+    Ok(missing)
+}
+
+/// A question of ten thousand unknown words is not answered with all of them.
+const MAX_MISSING: usize = 3;
+
+/// Makes a hit what may be shown: credentials are taken out of it and hidden
+/// characters written out, here and for every kind of output.
 pub(crate) fn shown(hit: &mut Hit) {
     let passage = &mut hit.passage;
     let order = quote::orders(&passage.text).into_iter().find(|it| it.grave);
@@ -377,6 +502,8 @@ pub fn join(mut a: Answer, b: Answer, limit: usize) -> Answer {
     a.hits.truncate(limit);
     a.corrections = beside(a.corrections, &a.hits);
     a.more = found - a.hits.len();
+    // What one of both has is not missing.
+    a.missing.retain(|token| b.missing.contains(token));
     a
 }
 
@@ -435,6 +562,9 @@ fn hit(passage: Passage, evidence: Evidence, near: f32, ideal: f32, question: &Q
             .clamp(0.0, 1.0),
         evidence: Evidence { exact, ..evidence },
         passage,
+        confidence: 0.0,
+        signals: Signals::default(),
+        is_literal: false,
         replaced_by: None,
         corrections: Vec::new(),
         terms: Vec::new(),

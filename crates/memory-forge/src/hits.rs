@@ -85,6 +85,17 @@ pub(crate) fn why(hit: &Hit) -> String {
     if !hit.corrections.is_empty() {
         parts.push("behind the others: it repeats a corrected fact".to_owned());
     }
+    let signals = recall::Signals::NAMES.into_iter().zip(hit.signals.values());
+    let signals = signals.filter(|it| it.1 > 0.0);
+    let signals: Vec<String> = signals
+        .map(|(name, it)| format!("{name} {it:.2}"))
+        .collect();
+    parts.push(format!(
+        "{} with confidence {:.2} ({})",
+        hit.label().name(),
+        hit.confidence,
+        signals.join(", ")
+    ));
     if e.text_rank.is_none() && e.vector_rank.is_none() && !e.literal {
         parts.push("replaces a document that matched".to_owned());
     }
@@ -95,6 +106,49 @@ pub(crate) fn why(hit: &Hit) -> String {
 /// `0.7400000095367432`.
 pub(crate) fn thousandths(value: f32) -> f64 {
     (f64::from(value) * 1000.0).round() / 1000.0
+}
+
+/// Names the tokens that look like code and are in no document.
+pub(crate) fn missing_line(answer: &Answer) -> Option<String> {
+    let names: Vec<String> = answer
+        .missing
+        .iter()
+        .map(|token| format!("`{}`", printable(token)))
+        .collect();
+    (!names.is_empty()).then(|| format!("no exact match for {}", names.join(", ")))
+}
+
+/// The nearest documents of an answer whose hits were withheld, as a title
+/// and a place each.
+pub(crate) fn nearest(answer: &Answer) -> Vec<(String, String)> {
+    let one = |hit: &Hit| {
+        let p = &hit.passage;
+        let title = if p.title.is_empty() {
+            &p.path
+        } else {
+            &p.title
+        };
+        (
+            printable(title).into_owned(),
+            printable(&format!("{}:{}", p.path, p.lines.0)).into_owned(),
+        )
+    };
+    answer.nearest.iter().map(one).collect()
+}
+
+/// What both kinds of JSON say of an answer beside its hits.
+pub(crate) fn put_verdict(value: &mut serde_json::Value, answer: &Answer) {
+    if !answer.missing.is_empty() {
+        value["noExactMatch"] = answer.missing.clone().into();
+    }
+    if answer.withheld > 0 {
+        value["withheld"] = answer.withheld.into();
+        let nearest = answer.nearest.iter().map(|hit| {
+            let p = &hit.passage;
+            serde_json::json!({ "path": p.path, "lines": [p.lines.0, p.lines.1], "title": p.title })
+        });
+        value["nearest"] = nearest.collect();
+    }
 }
 
 pub(crate) fn hit_json(hit: &Hit, text: &str, cut: bool) -> serde_json::Value {
@@ -110,7 +164,8 @@ pub(crate) fn hit_json(hit: &Hit, text: &str, cut: bool) -> serde_json::Value {
         "date": p.date,
         "importance": p.importance,
         "score": thousandths(hit.score),
-        "relevance": thousandths(hit.relevance),
+        "relevance": thousandths(hit.confidence),
+        "label": hit.label().name(),
         "text": text,
     });
     if cut {
@@ -130,6 +185,11 @@ pub(crate) fn hit_json(hit: &Hit, text: &str, cut: bool) -> serde_json::Value {
         "vectorRank": e.vector_rank, "cosine": thousandths(e.cosine),
         "exact": e.exact, "literal": e.literal, "dated": e.dated,
     });
+    let signals = recall::Signals::NAMES.into_iter().zip(hit.signals.values());
+    value["why"]["signals"] = signals
+        .map(|(name, signal)| (name.to_owned(), thousandths(signal).into()))
+        .collect::<serde_json::Map<String, serde_json::Value>>()
+        .into();
     if !hit.terms.is_empty() {
         value["why"]["terms"] = hit
             .terms

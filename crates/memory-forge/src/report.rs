@@ -42,7 +42,7 @@ pub(crate) const CODES: [(u8, &str); 3] = [
     (0, "done; for a check, nothing was found"),
     (
         1,
-        "it failed, or a check found something (`audit --ci`, `check`, `doctor`, `lint`, `links check`)",
+        "it failed, a check found something (`audit --ci`, `check`, `doctor`, `lint`, `links check`), or a search found nothing relevant",
     ),
     (2, "the request itself was wrong; nothing was changed"),
 ];

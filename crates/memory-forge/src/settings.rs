@@ -106,6 +106,7 @@ pub(crate) struct Process {
     no_color: bool,
     force_color: bool,
     dumb_terminal: bool,
+    editor: Option<OsString>,
     columns: Option<usize>,
     home: Option<PathBuf>,
     claude_config_dir: Option<PathBuf>,
@@ -145,6 +146,7 @@ impl Process {
             no_color: var("NO_COLOR").is_some(),
             force_color: var("CLICOLOR_FORCE").is_some_and(|value| value != "0"),
             dumb_terminal: var("TERM").is_some_and(|value| value == "dumb"),
+            editor: var("VISUAL").or_else(|| var("EDITOR")),
             columns: columns().or_else(terminal_columns),
             home: std::env::home_dir().filter(|home| !home.as_os_str().is_empty()),
             claude_config_dir: folder("CLAUDE_CONFIG_DIR"),
@@ -277,6 +279,8 @@ pub(crate) struct Settings {
     pub(crate) stderr_terminal: bool,
     /// Whether the terminal can only print, line after line.
     pub(crate) dumb_terminal: bool,
+    /// What `$VISUAL` or `$EDITOR` names, with its arguments.
+    pub(crate) editor: Option<OsString>,
 }
 
 impl Settings {
@@ -313,6 +317,7 @@ impl Settings {
             stdout_terminal: process.stdout_terminal,
             stderr_terminal: process.stderr_terminal,
             dumb_terminal: process.dumb_terminal,
+            editor: process.editor.clone(),
         })
     }
 

@@ -90,7 +90,12 @@ fn rendered(
 fn quoted(answer: &Answer, piece: &Piece, place: &dyn Fn(&Hit) -> String) -> String {
     let hit = &answer.hits[piece.hit];
     let mut out = format!("### {}\n", name(hit));
-    let _ = writeln!(out, "_Source: {} | Relevance: {}_", place(hit), level(hit));
+    let _ = writeln!(
+        out,
+        "_Source: {} | Relevance: {}_",
+        place(hit),
+        hit.label().name()
+    );
     if let Some(note) = standing(hit) {
         let _ = writeln!(out, "_{note}_");
     }
@@ -178,16 +183,8 @@ fn told(corrections: &[Correction]) -> Vec<String> {
     lines
 }
 
-fn level(hit: &Hit) -> &'static str {
-    match hit.relevance {
-        r if r >= 0.7 => "High",
-        r if r >= 0.5 => "Medium",
-        _ => "Low",
-    }
-}
-
-/// Returns the heading of a passage on one line: it is text from a file, and
-/// must not open a fence of its own.
+/// A heading is a file's text too: it is shown on one line and cannot open a
+/// fence of its own.
 fn name(hit: &Hit) -> String {
     let name = match hit.passage.headings.last() {
         Some(heading) => heading.clone(),

@@ -16,15 +16,53 @@ pub struct Question {
     pub terms: Vec<String>,
     /// The weight of each term.
     weights: Vec<f32>,
-    /// Adjacent terms, by their indices in `terms`.
+    /// The words as they were typed, with their terms.
+    pub(super) tokens: Vec<Token>,
+    /// Terms that follow each other, by their places in `terms`.
     pairs: Vec<(usize, usize)>,
     /// Phrases, folded, with white space collapsed.
     pub phrases: Vec<String>,
     pub prefixes: Vec<PrefixTerm>,
 }
 
+/// A word of a question.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Token {
+    pub(super) text: String,
+    /// Places in `terms`: the whole word first, then its parts.
+    pub(super) terms: Vec<usize>,
+}
+
+impl Token {
+    /// Whether it looks like code rather than language, so that a passage
+    /// without it is about something else.
+    pub(super) fn is_code(&self) -> bool {
+        let text = self.text.as_str();
+        let letters = text.chars().any(char::is_alphabetic);
+        if !text.is_ascii() || !letters || text.len() < 3 {
+            return false;
+        }
+        let digits = text.bytes().any(|b| b.is_ascii_digit());
+        let upper = text.bytes().skip(1).any(|b| b.is_ascii_uppercase());
+        let lower = text.bytes().any(|b| b.is_ascii_lowercase());
+        // A dot between one letter and another is an abbreviation: "e.g".
+        let dotted = text.split('.').all(|part| part.len() > 1) && text.contains('.');
+        text.contains('_')
+            || text.contains("::")
+            || text.starts_with("--")
+            || text.matches('/').count() > 1
+            || dotted
+            || digits && !text.contains('-')
+            || upper && lower && !text.contains(['-', '\''])
+    }
+}
+
 impl Question {
-    /// Parses a query; never fails.
+    /// Whether it is nothing but one identifier.
+    pub(super) fn is_identifier(&self) -> bool {
+        matches!(&self.tokens[..], [only] if only.is_code())
+    }
+
     pub fn read(text: &str) -> Question {
         let mut phrases = Vec::new();
         let mut prefixes = Vec::new();
@@ -52,6 +90,7 @@ impl Question {
         }
         let pairs = neighbours(&plain, &terms);
         Question {
+            tokens: tokens(&plain, &terms),
             plain: plain.trim().to_owned(),
             weights: common::weights(&terms),
             pairs,
@@ -103,6 +142,33 @@ impl Question {
 /// Maximum number of adjacent pairs; a long text has more than ranking is
 /// worth.
 const MOST_PAIRS: usize = 100;
+
+/// Groups terms by the word that gave them.
+fn tokens(plain: &str, terms: &[String]) -> Vec<Token> {
+    let places: HashMap<&str, usize> = terms.iter().map(String::as_str).zip(0..).collect();
+    let mut tokens: Vec<Token> = Vec::new();
+    let mut last = None;
+    Terms::default().each_with_place(plain, |place, term| {
+        let Some(at) = places.get(term).copied() else {
+            return;
+        };
+        if last.as_ref() == Some(&place)
+            && let Some(token) = tokens.last_mut()
+        {
+            token.terms.push(at);
+        } else {
+            let text = plain[place.clone()].trim_end_matches(|c: char| !c.is_alphanumeric());
+            let text =
+                text.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '-' && c != '_');
+            tokens.push(Token {
+                text: text.to_owned(),
+                terms: vec![at],
+            });
+            last = Some(place);
+        }
+    });
+    tokens
+}
 
 fn neighbours(plain: &str, terms: &[String]) -> Vec<(usize, usize)> {
     let places: HashMap<&str, usize> = terms.iter().map(String::as_str).zip(0..).collect();
@@ -174,6 +240,42 @@ mod tests {
         assert_eq!(q.prefixes, [PrefixTerm("authent".into())]);
         assert!(q.terms.contains(&"--dry-run".to_owned()));
         assert!(!q.terms.contains(&"authent".to_owned()));
+    }
+
+    #[test]
+    fn tokens_that_look_like_code_are_known() {
+        let code = |text: &str| Question::read(text).tokens.iter().any(Token::is_code);
+        for yes in [
+            "ERR_LEDGER_4471",
+            "retry_policy",
+            "parseHTTPHeader",
+            "std::fmt",
+            "--dry-run",
+            "src/billing/charge.rs",
+            "charge.rs",
+            "E0433",
+            "OAuth2",
+            "PostgreSQL",
+            "`S3Bucket`,",
+        ] {
+            assert!(code(yes), "{yes}");
+        }
+        for no in [
+            "retry",
+            "HTTP",
+            "pre-commit",
+            "e.g.",
+            "and/or",
+            "2024",
+            "3.12",
+            "don't",
+            "Refunds",
+            "設計",
+            "mid-2024",
+            "end.",
+        ] {
+            assert!(!code(no), "{no}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Selects which parts of a passage to show: the places that match the query,
 //! and the window with most of them.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::Question;
@@ -10,26 +10,46 @@ use crate::index::terms::{Terms, fold};
 /// Finds the ranges that match terms, prefixes or phrases of the query, in
 /// order and without overlap.
 pub fn matches(text: &str, question: &Question) -> Vec<Range<usize>> {
-    // "a", "is", "of" match everywhere and show nothing, unless the query has
-    // nothing else.
-    let telling = |term: &&str| term.len() > 2 || !term.is_ascii();
-    let all = question.terms.iter().map(String::as_str);
-    let mut wanted: HashSet<&str> = all.clone().filter(telling).collect();
-    if wanted.is_empty() {
-        wanted.extend(all);
-    }
-    let prefixes: Vec<String> = question.prefixes.iter().map(|p| fold(&p.0)).collect();
-    let mut found: Vec<Range<usize>> = Vec::new();
+    matches_of(text, question, &marks(text, question))
+}
+
+/// The place of every term of the question in the text, with the number of the
+/// term, in order.
+pub(super) fn marks(text: &str, question: &Question) -> Vec<(Range<usize>, usize)> {
+    let wanted: HashMap<&str, usize> = question.terms.iter().map(String::as_str).zip(0..).collect();
+    let mut marks = Vec::new();
     Terms::default().each_with_place(text, |place, term| {
-        let hit = wanted.contains(term)
-            || (!prefixes.is_empty() && {
-                let word = fold(&text[place.clone()]);
-                prefixes.iter().any(|p| word.starts_with(p.as_str()))
-            });
-        if hit {
-            found.push(word_alone(text, place));
+        if let Some(at) = wanted.get(term) {
+            marks.push((place, *at));
         }
     });
+    marks
+}
+
+/// The same as [`matches`], from the places that [`marks`] found.
+pub(super) fn matches_of(
+    text: &str,
+    question: &Question,
+    marks: &[(Range<usize>, usize)],
+) -> Vec<Range<usize>> {
+    // "a", "is", "of" match everywhere and show nothing, unless they are all
+    // that was asked for.
+    let telling = |at: usize| {
+        let term = question.terms[at].as_str();
+        term.len() > 2 || !term.is_ascii()
+    };
+    let any = (0..question.terms.len()).any(telling);
+    let marks = marks.iter().filter(|it| !any || telling(it.1));
+    let mut found: Vec<Range<usize>> = marks.map(|it| word_alone(text, it.0.clone())).collect();
+    if !question.prefixes.is_empty() {
+        let prefixes: Vec<String> = question.prefixes.iter().map(|p| fold(&p.0)).collect();
+        Terms::default().each_with_place(text, |place, _| {
+            let word = fold(&text[place.clone()]);
+            if prefixes.iter().any(|p| word.starts_with(p.as_str())) {
+                found.push(word_alone(text, place));
+            }
+        });
+    }
     found.sort_by_key(|r| (r.start, r.end));
     let mut merged: Vec<Range<usize>> = Vec::new();
     for range in found {
@@ -89,7 +109,153 @@ pub fn window(text: &str, matches: &[Range<usize>], width: usize) -> Range<usize
     start..end
 }
 
-/// Returns the offset after leading front matter.
+/// The whole sentences, list items or lines of code, of at most `width` bytes
+/// together, that match best. Front matter and the headings above the passage,
+/// which are shown beside it, are not repeated.
+pub fn excerpt(
+    text: &str,
+    matches: &[Range<usize>],
+    headings: &[String],
+    width: usize,
+) -> Range<usize> {
+    let body = headings_end(text, front_matter_end(text), headings);
+    let end = text.trim_end().len();
+    if end <= body {
+        return window(text, matches, width);
+    }
+    if end - body <= width {
+        return body..end;
+    }
+    let units = units(text, body..end);
+    let mut best = (0usize, 0usize, units[0].clone());
+    for first in 0..units.len() {
+        let start = units[first].start;
+        let fits = units[first..]
+            .iter()
+            .take_while(|it| it.end <= start + width);
+        let Some(last) = fits.last() else { continue };
+        let inside = |found: &&Range<usize>| start <= found.start && found.end <= last.end;
+        let mut words: Vec<&str> = Vec::new();
+        let mut count = 0;
+        let mut opens = false;
+        for found in matches.iter().filter(inside) {
+            opens |= found.start < units[first].end;
+            count += 1;
+            let word = &text[found.clone()];
+            if !words.iter().any(|it| it.eq_ignore_ascii_case(word)) {
+                words.push(word);
+            }
+        }
+        // A snippet begins with a match, and what follows explains it.
+        if opens && (words.len(), count) > (best.0, best.1) {
+            best = (words.len(), count, start..last.end);
+        }
+    }
+    let whole = best.0 > 0 || best.2.len() <= width;
+    if !whole {
+        return window(text, matches, width);
+    }
+    if best.0 == 0 {
+        let fits = units.iter().take_while(|it| it.end <= best.2.start + width);
+        let range = fits
+            .last()
+            .map_or(best.2.clone(), |last| best.2.start..last.end);
+        return without_open_fence(text, range);
+    }
+    without_open_fence(text, best.2)
+}
+
+/// Leaves out a fence at the end, of which no line of code is shown.
+fn without_open_fence(text: &str, range: Range<usize>) -> Range<usize> {
+    let shown = &text[range.clone()];
+    let last = shown.rfind('\n').map_or(0, |at| at + 1);
+    let is_fence = |line: &str| line.trim_start().starts_with("```");
+    let is_open = shown.lines().filter(|line| is_fence(line)).count() % 2 == 1;
+    if last > 0 && is_open && is_fence(&shown[last..]) {
+        range.start..range.start + shown[..last].trim_end().len()
+    } else {
+        range
+    }
+}
+
+/// Where the text behind those leading headings begins that are in `headings`.
+fn headings_end(text: &str, body: usize, headings: &[String]) -> usize {
+    let mut at = body;
+    loop {
+        let line = text[at..].split_inclusive('\n').next().unwrap_or_default();
+        let content = line.trim();
+        let title = content.trim_start_matches('#');
+        let is_known = content.starts_with('#')
+            && headings
+                .iter()
+                .any(|it| it == title.trim().trim_end_matches('#').trim_end());
+        if line.is_empty() || !(content.is_empty() || is_known) {
+            return at;
+        }
+        at += line.len();
+    }
+}
+
+/// Sentences, list items, rows and lines of code, each without the white space
+/// around it.
+fn units(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
+    let mut cuts = Vec::new();
+    let mut in_fence = false;
+    let mut at = range.start;
+    for line in text[range.clone()].split_inclusive('\n') {
+        let content = line.trim();
+        let is_fence = content.starts_with("```") || content.starts_with("~~~");
+        let marker = content.trim_start_matches(|c: char| c.is_ascii_digit());
+        let is_item = content.starts_with(['-', '*', '+', '#', '|', '>'])
+            || marker.len() < content.len() && marker.starts_with(['.', ')']);
+        if in_fence || is_fence || is_item || content.is_empty() {
+            cuts.push(at);
+        }
+        if content.starts_with('#') && !in_fence {
+            cuts.push(at + line.len());
+        }
+        if is_fence {
+            in_fence = !in_fence;
+        } else if !in_fence {
+            sentence_ends(line, |end| cuts.push(at + end));
+        }
+        at += line.len();
+    }
+    cuts.push(range.end);
+    let mut units = Vec::new();
+    let mut start = range.start;
+    for cut in cuts {
+        let cut = cut.min(range.end);
+        let part = &text[start..cut.max(start)];
+        if !part.trim().is_empty() {
+            let from = start + part.len() - part.trim_start().len();
+            units.push(from..start + part.trim_end().len());
+        }
+        start = cut.max(start);
+    }
+    units
+}
+
+/// Calls `each` with the end of every sentence that ends in a line. "e.g. this"
+/// is not an end, since the next word begins with a small letter.
+fn sentence_ends(line: &str, mut each: impl FnMut(usize)) {
+    let mut rest = line.char_indices().peekable();
+    while let Some((at, c)) = rest.next() {
+        if matches!(c, '。' | '！' | '？') {
+            each(at + c.len_utf8());
+        }
+        let is_end = matches!(c, '.' | '!' | '?')
+            && rest.peek().is_none_or(|(_, next)| next.is_whitespace());
+        if is_end {
+            let after = line[at + 1..].trim_start().chars().next();
+            if after.is_none_or(|next| !next.is_lowercase()) {
+                each(at + 1);
+            }
+        }
+    }
+}
+
+/// Where the text behind a leading front matter begins.
 fn front_matter_end(text: &str) -> usize {
     let Some(rest) = text.strip_prefix("---\n") else {
         return 0;
@@ -160,6 +326,52 @@ mod tests {
         let m = matches(text, &Question::read("needle"));
         assert_eq!(&text[window(text, &m, 200)], "# Needle\n\nIt is here.\n");
         assert_eq!(&text[window(text, &m, 12)], "# Needle\n");
+    }
+
+    #[test]
+    fn an_excerpt_has_whole_sentences_about_the_match() {
+        let filler = "Nothing of interest is written in this sentence. ".repeat(12);
+        let text = format!(
+            "## Limits\n\n{filler}The limit, e.g. for uploads, is\nnine megabytes. {filler}"
+        );
+        let m = matches(&text, &Question::read("upload limit"));
+        let shown = &text[excerpt(&text, &m, &["Guide".into(), "Limits".into()], 120)];
+        assert_eq!(
+            shown,
+            "The limit, e.g. for uploads, is\nnine megabytes. \
+             Nothing of interest is written in this sentence."
+        );
+    }
+
+    #[test]
+    fn an_excerpt_does_not_repeat_the_heading() {
+        let text = "---\ntitle: x\n---\n\n# Guide\n\n## Limits ##\n\nNine.\n\n### More\n";
+        let known = ["Guide".to_owned(), "Limits".to_owned()];
+        assert_eq!(&text[excerpt(text, &[], &known, 200)], "Nine.\n\n### More");
+        // A passage of nothing but its heading shows it.
+        let alone = "# Guide\n";
+        assert_eq!(&alone[excerpt(alone, &[], &known, 200)], "# Guide\n");
+    }
+
+    #[test]
+    fn an_excerpt_keeps_items_and_code_whole() {
+        let text = format!(
+            "{}- one needle\n- two needle haystack\n\n```\nlet needle = 1;\n```\n",
+            "- item without it\n".repeat(30)
+        );
+        let m = matches(&text, &Question::read("needle haystack"));
+        assert_eq!(&text[excerpt(&text, &m, &[], 30)], "- two needle haystack");
+    }
+
+    #[test]
+    fn an_excerpt_is_never_longer_than_asked_and_never_cuts_a_character() {
+        let text = format!("# Ü\n\n{}. Ja! {}", "é".repeat(300), "ü ".repeat(200));
+        let m = matches(&text, &Question::read("ja ü"));
+        for width in 1..90 {
+            let range = excerpt(&text, &m, &[], width);
+            assert!(range.len() <= width.max(4), "{width}: {range:?}");
+            assert!(text.get(range).is_some());
+        }
     }
 
     #[test]

@@ -35,8 +35,14 @@ pub trait Source {
     /// Reads the first passage of a document, if the filters allow it.
     fn opening(&self, ask: &Ask, path: &str) -> Result<Option<Passage>, Error>;
 
-    /// Returns a fixed maximum that vectors add, relative to 1 for the best
-    /// text match. With none, the nearness of the nearest passage decides.
+    /// Whether any passage that `ask` allows holds a string; none where the
+    /// source cannot tell.
+    fn holds(&self, _ask: &Ask, _string: &str) -> Result<Option<bool>, Error> {
+        Ok(None)
+    }
+
+    /// What the nearest passage gets by vectors, where the best text match
+    /// counts as 1. None lets its nearness decide.
     fn nearest(&self) -> Option<f32> {
         None
     }
@@ -196,6 +202,13 @@ impl Source for Embedded<'_> {
         } else {
             Ok(None)
         }
+    }
+
+    fn holds(&self, ask: &Ask, string: &str) -> Result<Option<bool>, Error> {
+        let (allowed, _) = self.allowed_files(ask);
+        let allow = |file: u32| allowed.get(file as usize).copied().unwrap_or(false);
+        let hits = self.index.literal_hits(&self.slots, string, &allow, 1)?;
+        Ok(Some(!hits.is_empty()))
     }
 
     fn explain(&self, words: &Words, chunk: u32) -> Result<Vec<TermMatch>, Error> {

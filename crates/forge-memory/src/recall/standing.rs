@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::{Ask, Hit, Source};
+use super::{Ask, Hit, Signals, Source};
 use crate::index::{Entry, Error, Index, Standing};
 use crate::links::{Names, name_in};
 
@@ -44,6 +44,9 @@ pub(super) fn apply(
                 passage,
                 score,
                 relevance: 0.5,
+                confidence: 0.0,
+                signals: Signals::default(),
+                is_literal: false,
                 evidence: Default::default(),
                 replaced_by: None,
                 corrections: Vec::new(),

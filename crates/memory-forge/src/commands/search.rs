@@ -5,20 +5,22 @@ use clap::Args;
 use forge_app::corrections::Correction;
 use forge_app::index::Kind;
 use forge_app::recall::pack::{self, Packing};
-use forge_app::recall::{self, Answer, Ask, Hit, Mode, context, snippet};
-use forge_app::search::{Retractions, SearchRequest, SearchScope};
+use forge_app::recall::{self, Answer, Ask, Hit, Label, Mode, context, snippet};
+use forge_app::search::{Retractions, SearchRequest, SearchScope, withhold_noise};
 use forge_app::tokens::{Tokenizer, count_tokens};
 use forge_app::workspace::Workspace;
 use jiff::civil::Date;
 
 use crate::choice;
-use crate::hits::{hit_json, mode_line, used, why};
+use crate::hits::{hit_json, missing_line, mode_line, nearest, put_verdict, used, why};
 use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::servers::shared_index;
 use crate::settings::Settings;
 use crate::ui::{Ui, printable, style};
 
+mod editor;
+mod rendered;
 mod sources;
 
 /// Find passages that answer a question or contain some words
@@ -34,6 +36,7 @@ Examples:
   memory-forge search retry policy --as-of v1.4               What was known then
   memory-forge search mike --scope sources                    Ask your other workspaces
   memory-forge search retry policy --scope org                Ask the whole organisation
+  memory-forge search retry policy --open 1                   Open the first result
   memory-forge search -- --max-files                          Words that look like flags")]
 pub(crate) struct SearchArgs {
     /// The question, or words to look for
@@ -76,6 +79,14 @@ pub(crate) struct SearchArgs {
     /// Say for each passage why it ranks where it does
     #[arg(long)]
     pub(crate) explain: bool,
+
+    /// Show weak results also where nothing is relevant
+    #[arg(long)]
+    pub(crate) weak: bool,
+
+    /// Open result N in `$EDITOR` at its line
+    #[arg(long, value_name = "N", conflicts_with_all = ["json", "context"], value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) open: Option<u32>,
 
     /// Print the result as JSON
     #[arg(long, conflicts_with = "context")]
@@ -122,11 +133,12 @@ pub(crate) fn run(
         kinds: args.kinds.clone(),
         since,
         explain: args.explain,
+        keep_noise: args.weak,
         ..SearchRequest::new(&question, limit, settings.now)
     };
     let scope = request.effective_scope();
     let is_here = args.as_of.is_none() && !matches!(scope, SearchScope::Sources | SearchScope::Org);
-    let answer = if is_here {
+    let mut answer = if is_here {
         let mut watch = ui.watch();
         let mut shared =
             |ask: &Ask| shared_index::answer_if_configured(&workspace, ask, settings, Some(ui));
@@ -154,6 +166,12 @@ pub(crate) fn run(
             }
         }
     };
+    if !is_here {
+        withhold_noise(&mut answer, &request);
+    }
+    if let Some(number) = args.open {
+        return editor::open_hit(&answer, number as usize, &workspace, settings, ui);
+    }
     if answer.undated > 0 {
         ui.note(&format!(
             "{} document(s) without a date were left out by `--since`",
@@ -173,6 +191,8 @@ pub(crate) fn run(
     }
     if args.json {
         ui.json(&json(&question, &answer, packing.as_ref()))?;
+    } else if answer.hits.is_empty() && !args.context {
+        show_nothing(&answer, ui)?;
     } else if args.context {
         let (pieces, left_out) = match &packing {
             Some(p) => (p.pieces.clone(), p.left_out.clone()),
@@ -180,18 +200,16 @@ pub(crate) fn run(
         };
         ui.print(&context::render(&answer, &pieces, &left_out, &nonce))?;
     } else {
-        show(
-            &answer,
-            packing.as_ref(),
-            &args,
-            settings.width.clamp(40, 120),
-            ui,
-        )?;
+        show(&answer, packing.as_ref(), &args, settings, ui)?;
     }
     if let Some(p) = &packing {
         say_budget(p, &answer, args.budget.unwrap_or(0), ui);
     }
-    Ok(Exit::Success)
+    Ok(if answer.hits.is_empty() {
+        Exit::Failure
+    } else {
+        Exit::Success
+    })
 }
 
 /// Upper bound for the passages that are ranked for a budget.
@@ -265,17 +283,19 @@ fn show(
     answer: &Answer,
     packing: Option<&Packing>,
     args: &SearchArgs,
-    width: usize,
+    settings: &Settings,
     ui: &mut Ui,
 ) -> Result<(), CommandError> {
-    if answer.hits.is_empty() {
-        return ui.line("No matching results found.");
-    }
+    let width = settings.width.clamp(40, 120);
     let shown = packing.map_or(answer.hits.len(), |p| p.pieces.len());
     ui.line(&format!(
         "Found {shown} relevant result(s), searched by {}:",
         mode_line(answer)
     ))?;
+    if let Some(missing) = missing_line(answer) {
+        let warning = style::WARNING;
+        ui.line(&format!("{warning}{missing}{warning:#}"))?;
+    }
     let pieces: Vec<(&Hit, String, usize)> = match packing {
         Some(p) => p
             .pieces
@@ -292,8 +312,12 @@ fn show(
             .hits
             .iter()
             .map(|hit| {
-                let window =
-                    snippet::window(&hit.passage.text, &hit.matches, width * SNIPPET_LINES);
+                let window = snippet::excerpt(
+                    &hit.passage.text,
+                    &hit.matches,
+                    &hit.passage.headings,
+                    width * SNIPPET_LINES,
+                );
                 (
                     hit,
                     hit.passage.text[window.clone()].to_owned(),
@@ -303,7 +327,7 @@ fn show(
             .collect(),
     };
     for (hit, text, start) in pieces {
-        show_hit(hit, &text, start, args.explain, ui)?;
+        show_hit(hit, &text, start, args.explain, settings, ui)?;
     }
     say_corrections(answer, ui);
     if answer.more > 0 {
@@ -333,14 +357,21 @@ fn show_hit(
     text: &str,
     start: usize,
     explain: bool,
+    settings: &Settings,
     ui: &mut Ui,
 ) -> Result<(), CommandError> {
     let p = &hit.passage;
     let (path, heading) = (style::PATH, style::HEADING);
+    let label = match hit.label() {
+        Label::Strong => style::GOOD,
+        Label::Partial => style::WARNING,
+        Label::Weak => style::FAINT,
+    };
     ui.line(&format!(
-        "\n{path}{}{path:#}  {heading}{}{heading:#}",
+        "\n{path}{}{path:#}  {heading}{}{heading:#}  {label}[{}]{label:#}",
         printable(&format!("{}:{}", p.path, first_line(hit, start))),
-        printable(&p.headings.join(" > "))
+        printable(&p.headings.join(" > ")),
+        hit.label().name()
     ))?;
     if let Some(note) = context::standing(hit) {
         let warning = style::WARNING;
@@ -351,7 +382,12 @@ fn show_hit(
         let warning = style::WARNING;
         ui.line(&format!("    {warning}{}{warning:#}", printable(&note)))?;
     }
-    for line in highlighted(text, start, &hit.matches).lines() {
+    let text = if settings.stdout_terminal {
+        rendered::for_terminal(text, start, &hit.matches)
+    } else {
+        highlighted(text, start, &hit.matches)
+    };
+    for line in text.lines() {
         if !line.trim().is_empty() {
             ui.line(&format!("    {line}"))?;
         }
@@ -363,7 +399,31 @@ fn show_hit(
     Ok(())
 }
 
-/// Returns the line of the file on which the shown part of a passage begins.
+/// Says that nothing is relevant, and what is nearest.
+fn show_nothing(answer: &Answer, ui: &mut Ui) -> Result<(), CommandError> {
+    if answer.withheld == 0 {
+        ui.line("No matching results found.")?;
+    } else {
+        ui.line("Nothing relevant found. The nearest documents:")?;
+    }
+    for (title, place) in nearest(answer) {
+        let path = style::PATH;
+        ui.line(&format!("  {title}  {path}{place}{path:#}"))?;
+    }
+    if let Some(missing) = missing_line(answer) {
+        ui.line(&missing)?;
+    }
+    match answer.withheld {
+        0 => {}
+        1 => ui.note("1 weak result is not shown; `--weak` shows it"),
+        n => ui.note(&format!(
+            "{n} weak results are not shown; `--weak` shows them"
+        )),
+    }
+    Ok(())
+}
+
+/// The line of the file on which the shown part of a passage begins.
 fn first_line(hit: &Hit, start: usize) -> usize {
     let (first, last) = hit.passage.lines;
     let above = hit.passage.text[..start].matches('\n').count();
@@ -414,6 +474,7 @@ fn json(question: &str, answer: &Answer, packing: Option<&Packing>) -> serde_jso
     if let Some(note) = &answer.mode_note {
         value["modeNote"] = note.as_str().into();
     }
+    put_verdict(&mut value, answer);
     if !answer.corrections.is_empty() {
         value["corrections"] = answer.corrections.iter().map(Correction::to_json).collect();
     }

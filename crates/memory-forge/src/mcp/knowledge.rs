@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use super::Call;
 use super::arguments::Arguments;
 use super::reply::{Budget, Change, Reply, fenced, fitted, one_line};
+use crate::hits::{missing_line, nearest, put_verdict};
 use crate::report::CommandError;
 use crate::servers::shared_index;
 use forge_app::library::Remark;
@@ -104,11 +105,16 @@ fn packed(
         let mut text = context::render_in_full(answer, pieces, left_out, nonce);
         if text.is_empty() {
             text = match left_out.len() {
-                0 => NOTHING_FOUND.to_owned(),
+                0 => nothing_found(answer, nonce),
                 found => format!("{found} passage(s) found; none fits into `max_tokens`."),
             };
-        } else if let Some(commit) = commit {
-            text.push_str(&format!("Commit: {commit}\n"));
+        } else {
+            if let Some(missing) = missing_line(answer) {
+                text = format!("{missing}\n\n{text}");
+            }
+            if let Some(commit) = commit {
+                text.push_str(&format!("Commit: {commit}\n"));
+            }
         }
         Reply::new(text, data(answer, pieces, left_out, commit)).remark(remarks)
     };
@@ -130,6 +136,26 @@ fn packed(
     (packing, told)
 }
 
+/// The answer where nothing is relevant, with the titles that are nearest.
+fn nothing_found(answer: &Answer, nonce: &str) -> String {
+    let mut text = NOTHING_FOUND.to_owned();
+    if let Some(missing) = missing_line(answer) {
+        text.push_str(&format!("\n{missing}"));
+    }
+    let nearest = nearest(answer);
+    let lines: Vec<String> = nearest
+        .iter()
+        .map(|(title, place)| format!("- {} ({place})", one_line(title)))
+        .collect();
+    if !lines.is_empty() {
+        let lines = fenced(&lines.join("\n"), nonce);
+        text.push_str(&format!(
+            "\nThe nearest documents, which do not seem to answer it:\n{lines}"
+        ));
+    }
+    text
+}
+
 fn data(answer: &Answer, pieces: &[Piece], left_out: &[usize], commit: Option<&str>) -> Value {
     let one = |piece: &Piece| {
         let hit = &answer.hits[piece.hit];
@@ -139,7 +165,8 @@ fn data(answer: &Answer, pieces: &[Piece], left_out: &[usize], commit: Option<&s
             "lines": [passage.lines.0, passage.lines.1],
             "headings": passage.headings,
             "type": passage.kind.name(),
-            "relevance": crate::hits::thousandths(hit.relevance),
+            "relevance": crate::hits::thousandths(hit.confidence),
+            "label": hit.label().name(),
             "text": piece.text,
         });
         if let Some(date) = &passage.date {
@@ -164,6 +191,7 @@ fn data(answer: &Answer, pieces: &[Piece], left_out: &[usize], commit: Option<&s
     if let Some(commit) = commit {
         value["commit"] = commit.into();
     }
+    put_verdict(&mut value, answer);
     if !answer.corrections.is_empty() {
         value["corrections"] = context::corrections_beside(answer).into();
     }

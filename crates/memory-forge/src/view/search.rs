@@ -45,6 +45,7 @@ pub(super) fn search(visit: &Visit, given: &Given) -> Result<Told, Refused> {
         kinds: kind.into_iter().collect(),
         since,
         explain: true,
+        keep_noise: true,
         ..SearchRequest::new(question, limit.clamp(1, MOST), visit.now)
     };
     if scope == Some(SearchScope::Sources) {

@@ -16,13 +16,20 @@ pub(crate) fn json(output: &Output) -> Value {
     serde_json::from_str(output.ok()).unwrap_or_else(|error| panic!("{error}: {output}"))
 }
 
-/// The answer to a question as JSON.
+/// The answer to a question as JSON, also where it is that nothing is relevant.
 #[track_caller]
 pub(crate) fn answer(ws: &TestWorkspace, question: &str, flags: &[&str]) -> Value {
     let mut arguments = vec!["search", "--json"];
     arguments.extend(flags);
     arguments.extend(["--", question]);
-    json(&ws.run(&arguments))
+    let output = ws.run(&arguments);
+    let answer: Value =
+        serde_json::from_str(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output}"));
+    let has_results = answer["results"]
+        .as_array()
+        .is_some_and(|it| !it.is_empty());
+    assert_eq!(output.status, Some(i32::from(!has_results)), "{output}");
+    answer
 }
 
 /// The paths of the passages that answer a question, best first.

@@ -284,10 +284,8 @@ fn the_derived_folder_ignores_itself() {
 fn where_there_is_no_knowledge_nothing_is_created() {
     let ws = ws("//- src/main.rs\nfn main() {}\n");
     let before = ws.tree();
-    assert_eq!(
-        ws.run(&["search", "x"]).ok(),
-        "No matching results found.\n"
-    );
+    let output = ws.run(&["search", "x"]);
+    assert_eq!(output.stdout, "No matching results found.\n");
     let output = ws.run(&["index"]);
     assert_eq!(output.ok(), "\nSummary: 0 indexed, 0 updated, 0 removed\n");
     assert!(output.stderr.contains("memory-forge init"), "{output}");

@@ -125,9 +125,14 @@ fn show(
             .filter(|h| kept(&h.passage.path, h.passage.lines.0));
         let mut count = 0;
         for hit in shown {
-            let window = snippet::window(&hit.passage.text, &hit.matches, width * SNIPPET_LINES);
+            let window = snippet::excerpt(
+                &hit.passage.text,
+                &hit.matches,
+                &hit.passage.headings,
+                width * SNIPPET_LINES,
+            );
             let text = &hit.passage.text[window.clone()];
-            show_hit(hit, text, window.start, args.explain, ui)?;
+            show_hit(hit, text, window.start, args.explain, settings, ui)?;
             count += 1;
         }
         if count == 0 {
