@@ -257,11 +257,11 @@ impl KeptLines {
     fn keep_marked(&mut self, document: &Document) {
         let code = rules::code_lines(document);
         let mut closing: Option<&str> = None;
-        for index in 0..self.lines.len() {
+        for (index, is_code) in code.into_iter().enumerate() {
             let span = line_span(document, index);
             let text = document.str(&span).trim_start_matches('\u{feff}').trim();
             let in_front = document.body.start > span.start && !text.is_empty();
-            if in_front || code[index] && closing.is_none() {
+            if in_front || is_code && closing.is_none() {
                 // A comment in code is shown, not meant; at its end it is.
                 self.lines[index] |= comment_at_end(text) == Some("keep");
                 continue;
