@@ -135,6 +135,19 @@ impl<'a> SearchRequest<'a> {
     pub fn effective_scope(&self) -> SearchScope {
         self.scope.unwrap_or(SearchScope::Knowledge)
     }
+
+    /// Leaves nothing of an answer in which nothing is relevant, unless the
+    /// caller wants it all. State files and closets are so small that any match
+    /// in them is worth a look.
+    pub fn withhold_noise(&self, answer: &mut Answer) {
+        let is_small = matches!(
+            self.effective_scope(),
+            SearchScope::State | SearchScope::Closets
+        );
+        if !self.keep_noise && !is_small {
+            recall::withhold_noise(answer);
+        }
+    }
 }
 
 /// An answer, with remarks about it for the reader.
@@ -213,7 +226,7 @@ pub fn search(
         let (answer, more) = shared(&ask);
         remarks = more;
         if let Some(mut answer) = answer {
-            withhold_noise(&mut answer, request);
+            request.withhold_noise(&mut answer);
             return Ok(SearchResponse {
                 answer,
                 remarks,
@@ -222,26 +235,13 @@ pub fn search(
         }
     }
     let (mut answer, more) = search_workspace(library, &ask, request, watch)?;
-    withhold_noise(&mut answer, request);
+    request.withhold_noise(&mut answer);
     remarks.extend(more);
     Ok(SearchResponse {
         answer,
         remarks,
         is_shared: false,
     })
-}
-
-/// Leaves nothing of an answer in which nothing is relevant, unless the caller
-/// wants it all. State files and closets are so small that any match in them
-/// is worth a look.
-pub fn withhold_noise(answer: &mut Answer, request: &SearchRequest<'_>) {
-    let is_small = matches!(
-        request.effective_scope(),
-        SearchScope::State | SearchScope::Closets
-    );
-    if !request.keep_noise && !is_small {
-        recall::withhold_noise(answer);
-    }
 }
 
 fn search_workspace(

@@ -30,10 +30,10 @@ pub mod snippet;
 mod source;
 mod standing;
 
-use confidence::{Found, Yardstick};
+use confidence::{AnswerContext, QuestionScale};
 use source::Embedded;
 
-pub use confidence::{Label, Signals, withhold_noise};
+pub use confidence::{ConfidenceLabel, HitSignals, withhold_noise};
 pub use fuse::Evidence;
 pub use question::Question;
 pub use source::{Candidates, MOST_LITERAL, Source, Wanted, literals};
@@ -153,7 +153,7 @@ pub struct Hit {
     pub confidence: f32,
     /// What the confidence was made from.
     #[serde(default)]
-    pub signals: Signals,
+    pub signals: HitSignals,
     /// Whether it holds all that was asked for, word for word or term by term.
     #[serde(default)]
     pub is_literal: bool,
@@ -173,8 +173,8 @@ pub struct Hit {
 
 impl Hit {
     /// Returns how far it is to be trusted.
-    pub fn label(&self) -> Label {
-        Label::of(self.confidence)
+    pub fn label(&self) -> ConfidenceLabel {
+        ConfidenceLabel::of(self.confidence)
     }
 }
 
@@ -313,9 +313,9 @@ fn ask_in(
             PHRASE_POOL
         });
     }
-    let yardstick = Yardstick::new(
+    let scale = QuestionScale::new(
         &question,
-        &Found {
+        &AnswerContext {
             passages: counts.chunks,
             holding: &text_hits.holding,
             ideal: text_hits.ideal,
@@ -376,7 +376,7 @@ fn ask_in(
     for hit in &mut hits {
         shown(hit);
         let marks = snippet::marks(&hit.passage.text, &question);
-        judge(hit, &yardstick, &question, &marks, &best);
+        judge(hit, &scale, &question, &marks, &best);
         hit.matches = snippet::matches_of(&hit.passage.text, &question, &marks);
         if ask.explain {
             hit.terms = source.explain(&question.words(), hit.passage.chunk)?;
@@ -420,22 +420,22 @@ fn best_documents(hits: &[Hit]) -> [Option<(u32, f32)>; 2] {
 /// Sets how likely a hit answers the question.
 fn judge(
     hit: &mut Hit,
-    yardstick: &Yardstick,
+    scale: &QuestionScale,
     question: &Question,
     marks: &[(std::ops::Range<usize>, usize)],
     best: &[Option<(u32, f32)>; 2],
 ) {
     let others = best.iter().flatten().filter(|it| it.0 != hit.passage.file);
     let other = others.map(|it| it.1).fold(0.0, f32::max);
-    hit.signals = yardstick.signals(hit, marks, other);
-    hit.confidence = yardstick.confidence(&hit.signals, &hit.evidence);
+    hit.signals = scale.signals(hit, marks, other);
+    hit.confidence = scale.confidence(&hit.signals, &hit.evidence);
     let evidence = &hit.evidence;
     let quoted = !question.phrases.is_empty() || question.terms.is_empty();
     let exact = evidence.literal || evidence.exact || quoted;
     // A lone identifier is a question for the places that hold it.
     let lone = question.is_identifier() && hit.signals.coverage >= 0.999;
     hit.is_literal =
-        exact || evidence.dated || hit.signals.coverage >= 0.999 || yardstick.has_identifier(marks);
+        exact || evidence.dated || hit.signals.coverage >= 0.999 || scale.has_identifier(marks);
     if evidence.literal || quoted || lone {
         hit.confidence = confidence::raise(hit.confidence, hit.score >= other);
     }
@@ -563,7 +563,7 @@ fn hit(passage: Passage, evidence: Evidence, near: f32, ideal: f32, question: &Q
         evidence: Evidence { exact, ..evidence },
         passage,
         confidence: 0.0,
-        signals: Signals::default(),
+        signals: HitSignals::default(),
         is_literal: false,
         replaced_by: None,
         corrections: Vec::new(),

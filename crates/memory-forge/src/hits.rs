@@ -85,7 +85,9 @@ pub(crate) fn why(hit: &Hit) -> String {
     if !hit.corrections.is_empty() {
         parts.push("behind the others: it repeats a corrected fact".to_owned());
     }
-    let signals = recall::Signals::NAMES.into_iter().zip(hit.signals.values());
+    let signals = recall::HitSignals::NAMES
+        .into_iter()
+        .zip(hit.signals.values());
     let signals = signals.filter(|it| it.1 > 0.0);
     let signals: Vec<String> = signals
         .map(|(name, it)| format!("{name} {it:.2}"))
@@ -185,7 +187,9 @@ pub(crate) fn hit_json(hit: &Hit, text: &str, cut: bool) -> serde_json::Value {
         "vectorRank": e.vector_rank, "cosine": thousandths(e.cosine),
         "exact": e.exact, "literal": e.literal, "dated": e.dated,
     });
-    let signals = recall::Signals::NAMES.into_iter().zip(hit.signals.values());
+    let signals = recall::HitSignals::NAMES
+        .into_iter()
+        .zip(hit.signals.values());
     value["why"]["signals"] = signals
         .map(|(name, signal)| (name.to_owned(), thousandths(signal).into()))
         .collect::<serde_json::Map<String, serde_json::Value>>()

@@ -17,7 +17,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, Result, bail, ensure};
-use forge_app::recall::Signals;
+use forge_app::recall::HitSignals;
 use serde_json::{Value, json};
 
 use super::Program;
@@ -323,7 +323,7 @@ fn ask(program: &Program, mode: &'static str, kind: Kind, question: &Question) -
                 && path.is_some_and(|path| question.gold.iter().any(|it| it == path)),
             label: hit["label"].as_str().unwrap_or_default().to_owned(),
             confidence: hit["relevance"].as_f64().unwrap_or(0.0),
-            signals: Signals::NAMES.map(signal).to_vec(),
+            signals: HitSignals::NAMES.map(signal).to_vec(),
         }
     });
     Ok(Case {
@@ -463,7 +463,7 @@ fn print_fit(mode: &str, cases: &[Case]) {
             fit::auc(&split(true), &split(false))
         );
         println!("  bias {:.2}", model.bias);
-        for (name, weight) in Signals::NAMES.iter().zip(&model.weights) {
+        for (name, weight) in HitSignals::NAMES.iter().zip(&model.weights) {
             println!("  {name:12} {weight:.2}");
         }
     }

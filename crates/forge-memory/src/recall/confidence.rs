@@ -17,7 +17,7 @@ use crate::index::idf;
 
 /// How far a hit is to be trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
-pub enum Label {
+pub enum ConfidenceLabel {
     /// Shares words or meaning with the question and probably does not answer it.
     #[default]
     Weak,
@@ -27,21 +27,21 @@ pub enum Label {
     Strong,
 }
 
-impl Label {
+impl ConfidenceLabel {
     pub fn name(self) -> &'static str {
         match self {
-            Label::Strong => "strong",
-            Label::Partial => "partial",
-            Label::Weak => "weak",
+            ConfidenceLabel::Strong => "strong",
+            ConfidenceLabel::Partial => "partial",
+            ConfidenceLabel::Weak => "weak",
         }
     }
 
     /// Returns the label of a confidence.
-    pub fn of(confidence: f32) -> Label {
+    pub fn of(confidence: f32) -> ConfidenceLabel {
         match confidence {
-            c if c >= STRONG => Label::Strong,
-            c if c >= PARTIAL => Label::Partial,
-            _ => Label::Weak,
+            c if c >= STRONG => ConfidenceLabel::Strong,
+            c if c >= PARTIAL => ConfidenceLabel::Partial,
+            _ => ConfidenceLabel::Weak,
         }
     }
 }
@@ -69,7 +69,7 @@ const PARTS: f32 = 0.4;
 
 /// What speaks for a hit, each from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-pub struct Signals {
+pub struct HitSignals {
     /// Share of the question's terms in the passage, its headings and title,
     /// weighed by rarity: a term that no document has weighs most.
     pub coverage: f32,
@@ -93,7 +93,7 @@ pub struct Signals {
     pub agreement: f32,
 }
 
-impl Signals {
+impl HitSignals {
     pub const NAMES: [&'static str; 9] = [
         "coverage",
         "together",
@@ -106,7 +106,7 @@ impl Signals {
         "agreement",
     ];
 
-    /// Returns the signals in the order of [`Signals::NAMES`].
+    /// Returns the signals in the order of [`HitSignals::NAMES`].
     pub fn values(&self) -> [f32; 9] {
         [
             self.coverage,
@@ -134,13 +134,13 @@ impl Signals {
 
 /// A logistic model. No weight is negative, so that a hit never loses by
 /// holding more of the question.
-struct Model {
+struct LogisticModel {
     bias: f32,
     weights: [f32; 9],
 }
 
-impl Model {
-    fn confidence(&self, signals: &Signals) -> f32 {
+impl LogisticModel {
+    fn confidence(&self, signals: &HitSignals) -> f32 {
         let sum: f32 = signals
             .values()
             .iter()
@@ -151,20 +151,20 @@ impl Model {
     }
 }
 
-/// Weights in the order of [`Signals::NAMES`], from `cargo xtask bench answers
+/// Weights in the order of [`HitSignals::NAMES`], from `cargo xtask bench answers
 /// --fit`.
-const WITH_VECTORS: Model = Model {
+const WITH_VECTORS: LogisticModel = LogisticModel {
     bias: -4.94,
     weights: [1.06, 1.07, 1.9, 0.65, 0.0, 4.29, 2.47, 1.27, 0.47],
 };
 /// The same where there are no vectors; the signals of vectors have no weight.
-const WORDS_ALONE: Model = Model {
+const WORDS_ALONE: LogisticModel = LogisticModel {
     bias: -5.16,
     weights: [1.33, 1.78, 2.54, 1.5, 1.29, 0.0, 0.0, 1.22, 0.0],
 };
 
 /// What the words of a question are worth, worked out once for all hits.
-pub(super) struct Yardstick<'a> {
+pub(super) struct QuestionScale<'a> {
     question: &'a Question,
     /// Weight of each term, in the order of `question.terms`, by its rarity.
     worth: Vec<f32>,
@@ -182,7 +182,7 @@ pub(super) struct Yardstick<'a> {
 }
 
 /// What is known of an answer beside its hits.
-pub(super) struct Found<'a> {
+pub(super) struct AnswerContext<'a> {
     pub(super) passages: usize,
     pub(super) holding: &'a [(String, usize)],
     pub(super) ideal: f32,
@@ -193,8 +193,8 @@ pub(super) struct Found<'a> {
     pub(super) is_embedded: bool,
 }
 
-impl<'a> Yardstick<'a> {
-    pub(super) fn new(question: &'a Question, found: &Found) -> Yardstick<'a> {
+impl<'a> QuestionScale<'a> {
+    pub(super) fn new(question: &'a Question, found: &AnswerContext) -> QuestionScale<'a> {
         let holding: HashMap<&str, usize> = found
             .holding
             .iter()
@@ -226,7 +226,7 @@ impl<'a> Yardstick<'a> {
             }
         }
         let crowd = found.vector.get(CROWD - 1).or(found.vector.last());
-        Yardstick {
+        QuestionScale {
             question,
             // Asked for vectors alone, nobody counted which terms there are.
             known: if found.holding.is_empty() {
@@ -258,7 +258,7 @@ impl<'a> Yardstick<'a> {
         hit: &Hit,
         marks: &[(Range<usize>, usize)],
         other: f32,
-    ) -> Signals {
+    ) -> HitSignals {
         let evidence = &hit.evidence;
         let mut in_headings = vec![false; self.worth.len()];
         let headings = hit.passage.headings.iter().chain([&hit.passage.title]);
@@ -273,7 +273,7 @@ impl<'a> Yardstick<'a> {
         let mut held = in_headings.clone();
         marks.iter().for_each(|(_, at)| held[*at] = true);
         let top = hit.score.max(other).max(f32::MIN_POSITIVE);
-        Signals {
+        HitSignals {
             coverage: self.share(&held),
             together: self.together(marks),
             headings: self.share(&in_headings),
@@ -298,7 +298,7 @@ impl<'a> Yardstick<'a> {
     }
 
     /// Returns the confidence of a hit.
-    pub(super) fn confidence(&self, signals: &Signals, evidence: &Evidence) -> f32 {
+    pub(super) fn confidence(&self, signals: &HitSignals, evidence: &Evidence) -> f32 {
         let has_vector = evidence.vector_rank.is_some() || self.is_embedded;
         let words = signals.by_words();
         if self.mode == Mode::Text || !has_vector {
@@ -399,8 +399,8 @@ mod tests {
 
     use super::*;
 
-    fn signals(values: &[f32]) -> Signals {
-        Signals {
+    fn signals(values: &[f32]) -> HitSignals {
+        HitSignals {
             coverage: values[0],
             together: values[1],
             headings: values[2],
@@ -441,7 +441,7 @@ mod tests {
         let all = signals(&[1.0; 9]);
         let none = signals(&[0.0; 9]);
         for confidence in [all.by_both(), all.by_words()] {
-            assert_eq!(Label::of(confidence), Label::Strong);
+            assert_eq!(ConfidenceLabel::of(confidence), ConfidenceLabel::Strong);
         }
         for confidence in [none.by_both(), none.by_words()] {
             assert!(confidence < NOISE);
@@ -450,11 +450,11 @@ mod tests {
 
     /// How a passage is judged by words for a question, in an index in which
     /// each term is in so many of a thousand passages.
-    fn judged(question: &str, held: &[usize], text: &str) -> Signals {
+    fn judged(question: &str, held: &[usize], text: &str) -> HitSignals {
         let question = Question::read(question);
         let holding = question.terms.iter().cloned().zip(held.iter().copied());
         let holding: Vec<(String, usize)> = holding.collect();
-        let found = Found {
+        let found = AnswerContext {
             passages: 1000,
             holding: &holding,
             ideal: 0.0,
@@ -482,7 +482,7 @@ mod tests {
             text: text.to_owned(),
         };
         let hit = super::super::hit(passage, Evidence::default(), 0.0, 0.0, &question);
-        Yardstick::new(&question, &found).signals(&hit, &marks, 0.0)
+        QuestionScale::new(&question, &found).signals(&hit, &marks, 0.0)
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub struct Question {
     /// The weight of each term.
     weights: Vec<f32>,
     /// The words as they were typed, with their terms.
-    pub(super) tokens: Vec<Token>,
+    pub(super) tokens: Vec<QuestionToken>,
     /// Terms that follow each other, by their places in `terms`.
     pairs: Vec<(usize, usize)>,
     /// Phrases, folded, with white space collapsed.
@@ -27,13 +27,13 @@ pub struct Question {
 
 /// A word of a question.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Token {
+pub(super) struct QuestionToken {
     pub(super) text: String,
     /// Places in `terms`: the whole word first, then its parts.
     pub(super) terms: Vec<usize>,
 }
 
-impl Token {
+impl QuestionToken {
     /// Whether it looks like code rather than language, so that a passage
     /// without it is about something else.
     pub(super) fn is_code(&self) -> bool {
@@ -144,9 +144,9 @@ impl Question {
 const MOST_PAIRS: usize = 100;
 
 /// Groups terms by the word that gave them.
-fn tokens(plain: &str, terms: &[String]) -> Vec<Token> {
+fn tokens(plain: &str, terms: &[String]) -> Vec<QuestionToken> {
     let places: HashMap<&str, usize> = terms.iter().map(String::as_str).zip(0..).collect();
-    let mut tokens: Vec<Token> = Vec::new();
+    let mut tokens: Vec<QuestionToken> = Vec::new();
     let mut last = None;
     Terms::default().each_with_place(plain, |place, term| {
         let Some(at) = places.get(term).copied() else {
@@ -160,7 +160,7 @@ fn tokens(plain: &str, terms: &[String]) -> Vec<Token> {
             let text = plain[place.clone()].trim_end_matches(|c: char| !c.is_alphanumeric());
             let text =
                 text.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '-' && c != '_');
-            tokens.push(Token {
+            tokens.push(QuestionToken {
                 text: text.to_owned(),
                 terms: vec![at],
             });
@@ -244,7 +244,12 @@ mod tests {
 
     #[test]
     fn tokens_that_look_like_code_are_known() {
-        let code = |text: &str| Question::read(text).tokens.iter().any(Token::is_code);
+        let code = |text: &str| {
+            Question::read(text)
+                .tokens
+                .iter()
+                .any(QuestionToken::is_code)
+        };
         for yes in [
             "ERR_LEDGER_4471",
             "retry_policy",

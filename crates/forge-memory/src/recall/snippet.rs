@@ -127,7 +127,7 @@ pub fn excerpt(
         return body..end;
     }
     let units = units(text, body..end);
-    let mut best = (0usize, 0usize, units[0].clone());
+    let mut best = (0usize, units[0].clone());
     for first in 0..units.len() {
         let start = units[first].start;
         let fits = units[first..]
@@ -135,34 +135,34 @@ pub fn excerpt(
             .take_while(|it| it.end <= start + width);
         let Some(last) = fits.last() else { continue };
         let inside = |found: &&Range<usize>| start <= found.start && found.end <= last.end;
-        let mut words: Vec<&str> = Vec::new();
-        let mut count = 0;
+        let mut words: Vec<String> = Vec::new();
         let mut opens = false;
         for found in matches.iter().filter(inside) {
             opens |= found.start < units[first].end;
-            count += 1;
-            let word = &text[found.clone()];
-            if !words.iter().any(|it| it.eq_ignore_ascii_case(word)) {
+            // Forms of one word begin alike.
+            let word: String = text[found.clone()].chars().take(STEM_CHARS).collect();
+            let word = word.to_lowercase();
+            if !words.contains(&word) {
                 words.push(word);
             }
         }
         // A snippet begins with a match, and what follows explains it.
-        if opens && (words.len(), count) > (best.0, best.1) {
-            best = (words.len(), count, start..last.end);
+        if opens && words.len() > best.0 {
+            best = (words.len(), start..last.end);
         }
     }
-    let whole = best.0 > 0 || best.2.len() <= width;
+    let whole = best.0 > 0 || best.1.len() <= width;
     if !whole {
         return window(text, matches, width);
     }
     if best.0 == 0 {
-        let fits = units.iter().take_while(|it| it.end <= best.2.start + width);
+        let fits = units.iter().take_while(|it| it.end <= best.1.start + width);
         let range = fits
             .last()
-            .map_or(best.2.clone(), |last| best.2.start..last.end);
+            .map_or(best.1.clone(), |last| best.1.start..last.end);
         return without_open_fence(text, range);
     }
-    without_open_fence(text, best.2)
+    without_open_fence(text, best.1)
 }
 
 /// Leaves out a fence at the end, of which no line of code is shown.
@@ -177,6 +177,8 @@ fn without_open_fence(text: &str, range: Range<usize>) -> Range<usize> {
         range
     }
 }
+
+const STEM_CHARS: usize = 5;
 
 /// Where the text behind those leading headings begins that are in `headings`.
 fn headings_end(text: &str, body: usize, headings: &[String]) -> usize {
@@ -246,7 +248,9 @@ fn sentence_ends(line: &str, mut each: impl FnMut(usize)) {
         }
         let is_end = matches!(c, '.' | '!' | '?')
             && rest.peek().is_none_or(|(_, next)| next.is_whitespace());
-        if is_end {
+        // `2. ` before an item is a number and not a sentence.
+        let is_number = line[..at].trim().bytes().all(|b| b.is_ascii_digit());
+        if is_end && !is_number {
             let after = line[at + 1..].trim_start().chars().next();
             if after.is_none_or(|next| !next.is_lowercase()) {
                 each(at + 1);

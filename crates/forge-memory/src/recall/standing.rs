@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::{Ask, Hit, Signals, Source};
+use super::{Ask, Hit, HitSignals, Source};
 use crate::index::{Entry, Error, Index, Standing};
 use crate::links::{Names, name_in};
 
@@ -45,7 +45,7 @@ pub(super) fn apply(
                 score,
                 relevance: 0.5,
                 confidence: 0.0,
-                signals: Signals::default(),
+                signals: HitSignals::default(),
                 is_literal: false,
                 evidence: Default::default(),
                 replaced_by: None,

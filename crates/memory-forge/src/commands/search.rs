@@ -5,8 +5,8 @@ use clap::Args;
 use forge_app::corrections::Correction;
 use forge_app::index::Kind;
 use forge_app::recall::pack::{self, Packing};
-use forge_app::recall::{self, Answer, Ask, Hit, Label, Mode, context, snippet};
-use forge_app::search::{Retractions, SearchRequest, SearchScope, withhold_noise};
+use forge_app::recall::{self, Answer, Ask, Hit, Mode, context, snippet};
+use forge_app::search::{Retractions, SearchRequest, SearchScope};
 use forge_app::tokens::{Tokenizer, count_tokens};
 use forge_app::workspace::Workspace;
 use jiff::civil::Date;
@@ -167,7 +167,7 @@ pub(crate) fn run(
         }
     };
     if !is_here {
-        withhold_noise(&mut answer, &request);
+        request.withhold_noise(&mut answer);
     }
     if let Some(number) = args.open {
         return editor::open_hit(&answer, number as usize, &workspace, settings, ui);
@@ -362,10 +362,10 @@ fn show_hit(
 ) -> Result<(), CommandError> {
     let p = &hit.passage;
     let (path, heading) = (style::PATH, style::HEADING);
-    let label = match hit.label() {
-        Label::Strong => style::GOOD,
-        Label::Partial => style::WARNING,
-        Label::Weak => style::FAINT,
+    let label = match hit.label().name() {
+        "strong" => style::GOOD,
+        "partial" => style::WARNING,
+        _ => style::FAINT,
     };
     ui.line(&format!(
         "\n{path}{}{path:#}  {heading}{}{heading:#}  {label}[{}]{label:#}",

