@@ -2,7 +2,7 @@
 //! what is derived, nor anything outside, whatever a link leads to.
 
 use crate::mind::{File, Mind};
-use crate::workspace::{Found, RelPath, Role, Workspace, role_by_path};
+use crate::workspace::{Found, PathRoles, RelPath, Role, Workspace};
 
 /// The state files in the order in which they are listed.
 const STATE: [File; 5] = [
@@ -17,15 +17,18 @@ const STATE: [File; 5] = [
 /// What a link leads to costs a call of the system, so it is looked at last.
 pub fn readable_files(workspace: &Workspace, wanted: &dyn Fn(&RelPath) -> bool) -> Vec<Found> {
     let mut files = workspace.scan().files;
+    let roles = workspace.roles();
     files.retain(|found| {
-        wanted(&found.path) && may_be_read(found.role) && leads_to_memory(workspace, &found.path)
+        wanted(&found.path)
+            && may_be_read(found.role)
+            && leads_to_memory(workspace, &roles, &found.path)
     });
     files
 }
 
 /// Returns whether a file may be read by name.
 pub fn is_readable(workspace: &Workspace, path: &RelPath) -> bool {
-    may_be_read(role_by_path(path)) && leads_to_memory(workspace, path)
+    may_be_read(workspace.role(path)) && leads_to_memory(workspace, &workspace.roles(), path)
 }
 
 /// Returns the files in which the work stands, each once.
@@ -41,14 +44,14 @@ pub fn state_files(workspace: &Workspace) -> Vec<RelPath> {
 }
 
 /// A link may lead to a file that is not for reading.
-fn leads_to_memory(workspace: &Workspace, path: &RelPath) -> bool {
+fn leads_to_memory(workspace: &Workspace, roles: &PathRoles, path: &RelPath) -> bool {
     let absolute = workspace.absolute(path);
     let real = || {
         let real = absolute.canonicalize().ok()?;
         let real = real.strip_prefix(workspace.root()).ok()?.to_str()?;
         RelPath::new(&real.replace('\\', "/")).ok()
     };
-    real().is_some_and(|real| may_be_read(role_by_path(&real)))
+    real().is_some_and(|real| may_be_read(roles.of(&real)))
 }
 
 fn may_be_read(role: Role) -> bool {

@@ -19,12 +19,14 @@ use super::regular::{self, Links, Unreadable};
 use forge_text::tokens::Tokenizer;
 use keys::{Fault, Given, KEYS, find, is_section, nearest, unknown};
 
-const FILE: &str = "memory-forge.toml";
+/// The file of a workspace's settings, at its root.
+pub const FILE: &str = "memory-forge.toml";
 /// What an earlier tool kept its settings in; still read, never written.
 const OLD_FILE: &str = ".memoryforge.config.json";
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Config {
+    pub knowledge: KnowledgeConfig,
     pub index: IndexConfig,
     pub search: SearchConfig,
     pub engine: EngineConfig,
@@ -45,6 +47,13 @@ impl PartialEq for Origins {
     fn eq(&self, _: &Origins) -> bool {
         true
     }
+}
+
+/// Which documents outside of `knowledge/` are knowledge too, as globs.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct KnowledgeConfig {
+    pub include: Vec<String>,
+    pub exclude: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
