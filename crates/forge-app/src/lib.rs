@@ -20,6 +20,7 @@ pub mod tokens {
 
 pub mod finding;
 pub mod brief;
+pub mod inclusion;
 pub mod library;
 pub mod stats;
 pub mod audit;

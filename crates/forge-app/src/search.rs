@@ -11,8 +11,9 @@ use jiff::civil::Date;
 
 use crate::corrections::Corrections;
 use crate::document::day_of;
+use crate::inclusion;
 use crate::index::Kind;
-use crate::knowledge::{refresh, state};
+use crate::knowledge::{loaded, refresh, state};
 use crate::library::{Library, Remark, Watch};
 use crate::recall::{self, Answer, Ask, Mode};
 use crate::retractions;
@@ -244,7 +245,30 @@ fn search_workspace(
     if answer.hits.is_empty() {
         remarks.extend(library.nothing_to_search());
     }
+    if matches!(scope, SearchScope::Knowledge | SearchScope::All) {
+        remarks.extend(elsewhere(&library.workspace, ask, &answer)?);
+    }
     Ok((answer, remarks))
+}
+
+/// Says where an answer may be that a search never gives: in files that agents
+/// load, and where there is no other answer, in documents that are not included.
+fn elsewhere(
+    workspace: &Workspace,
+    ask: &Ask<'_>,
+    answer: &Answer,
+) -> Result<Vec<Remark>, refresh::Error> {
+    let mut remarks = Vec::new();
+    if let Some(place) = loaded::better_place(workspace, ask, &answer.hits)? {
+        remarks.push(Remark::Note(format!(
+            "Also in {}:{}, which agents load",
+            place.path, place.line
+        )));
+    }
+    if answer.hits.is_empty() {
+        remarks.extend(inclusion::documents_outside(workspace).map(Remark::Note));
+    }
+    Ok(remarks)
 }
 
 #[cfg(test)]

@@ -82,6 +82,10 @@ pub struct IndexStatus {
     pub changed: usize,
     /// When it was last brought up to date.
     pub last: Option<String>,
+    /// Passages in it.
+    pub passages: usize,
+    /// Passages with a vector.
+    pub embedded: usize,
 }
 
 impl WorkspaceStatus {
@@ -225,8 +229,11 @@ fn index_status(workspace: &Workspace) -> Result<Option<IndexStatus>, index::Err
     };
     let catalogue = index.catalogue()?;
     let scan = workspace.scan();
+    let counts = index.counts()?;
     Ok(Some(IndexStatus {
-        files: index.counts()?.files,
+        files: counts.files,
+        passages: counts.chunks,
+        embedded: counts.embedded,
         changed: refresh::behind(workspace, &scan, &index, &catalogue)?,
         last: index.note("last_indexed")?,
     }))

@@ -164,6 +164,26 @@ pub fn ask(
     ask_of(&Embedded::new(index, catalogue)?, embedder, ask)
 }
 
+/// How many passages the words of a question bring to be embedded first.
+const NEEDED_FIRST: usize = 200;
+
+/// Numbers the passages that the words of a question find, the best first. Their
+/// vectors are what the question needs most, where not all passages have one.
+pub fn found_by_words(index: &Index, catalogue: &[Entry], ask: &Ask) -> Result<Vec<u32>, Error> {
+    let _one_state = index.snapshot()?;
+    let question = Question::read(ask.question);
+    let wanted = Wanted {
+        question: &question,
+        mode: Mode::Text,
+        query: None,
+        text_pool: NEEDED_FIRST,
+        vector_pool: 0,
+    };
+    let found = Embedded::new(index, catalogue)?.candidates(ask, &wanted)?;
+    let ranked = found.text.hits.into_iter().map(|(chunk, _)| chunk);
+    Ok(ranked.take(NEEDED_FIRST).collect())
+}
+
 /// Ranks passages of any source. The source shows one state meanwhile.
 pub fn ask_of(
     source: &dyn Source,

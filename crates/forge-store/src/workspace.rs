@@ -37,6 +37,7 @@ pub use autoload::{Autoload, AutoloadFile, is_foreign, list_beyond, read_beyond}
 pub use config::{
     AuditConfig, Config, ConfigProblem, EngineConfig, FILE as CONFIG_FILE, ForgetConfig,
     IndexConfig, KeyDoc, KnowledgeConfig, MindConfig, SearchConfig, SearchMode, reference,
+    with_included,
 };
 pub use disk::is_temp_name;
 pub use identity::{Identity, identity};

@@ -12,11 +12,13 @@ use std::path::Path;
 use serde_json::Value as Json;
 use toml::de::{DeTable, DeValue};
 
+mod included;
 mod keys;
 
 use super::RelPath;
 use super::regular::{self, Links, Unreadable};
 use forge_text::tokens::Tokenizer;
+pub use included::with_included;
 use keys::{Fault, Given, KEYS, find, is_section, nearest, unknown};
 
 /// The file of a workspace's settings, at its root.

@@ -16,6 +16,9 @@ use super::regular::{self, Links};
 #[derive(Debug)]
 pub struct IncludedFiles {
     include: GlobSet,
+    /// Globs that name plain text. Most of it is no prose, so that `docs/**`
+    /// does not mean it.
+    include_text: GlobSet,
     exclude: GlobSet,
     /// Folders below which something may be included.
     folders: GlobSet,
@@ -63,6 +66,7 @@ impl IncludedFiles {
         }
         Some(IncludedFiles {
             include: set_of(include),
+            include_text: set_of(globs_of(&texts_of(&config.include))),
             exclude: set_of(globs_of(&config.exclude)),
             folders: set_of(folders),
             named,
@@ -72,10 +76,12 @@ impl IncludedFiles {
     /// Returns `true` if the settings name this file. What git ignores is for
     /// the caller to see.
     pub fn matches(&self, path: &str) -> bool {
-        DocumentFormat::of(path).is_some()
-            && self.include.is_match(path)
-            && !self.exclude.is_match(path)
-            && !self.is_left_out(path)
+        let include = match DocumentFormat::of(path) {
+            None => return false,
+            Some(DocumentFormat::PlainText) => &self.include_text,
+            Some(_) => &self.include,
+        };
+        include.is_match(path) && !self.exclude.is_match(path) && !self.is_left_out(path)
     }
 
     /// Returns `true` if something below this folder may be included.
@@ -136,6 +142,14 @@ fn globs_of(texts: &[String]) -> Vec<Glob> {
         }
     }
     globs
+}
+
+fn texts_of(globs: &[String]) -> Vec<String> {
+    let named = globs.iter().filter(|glob| {
+        let last = glob.rsplit('/').next().unwrap_or(glob);
+        last.contains("txt")
+    });
+    named.cloned().collect()
 }
 
 /// The folders on the way to what a glob names: `a`, `a/*` and `a/*/b` for
@@ -303,7 +317,9 @@ mod tests {
             ("docs/**", "docs/a/b.md", true),
             ("docs/**", "docs/a.html.markdown", true),
             ("docs/**", "docs/a.mdx", true),
-            ("docs/**", "docs/a.txt", true),
+            ("docs/**", "docs/a.txt", false),
+            ("docs/**/*.txt", "docs/a.txt", true),
+            ("docs/**/*.{md,txt}", "docs/b/a.txt", true),
             ("docs/**", "docs/a.png", false),
             ("docs", "docs/a/b.md", true),
             ("docs/", "docs/b.md", true),

@@ -1,7 +1,11 @@
 //! `index`: brings the derived index up to date with `knowledge/`, and the list
 //! in `knowledge/README.md` where it has one. It changes no other Markdown.
 
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
 use clap::Args;
+use forge_app::inclusion;
 use forge_app::index::Counts;
 use forge_app::indexing::{self, Outcome};
 
@@ -26,6 +30,7 @@ use crate::ui::{Ui, printable, style};
 Examples:
   memory-forge index               Read what changed
   memory-forge index --force       Forget the index and build it anew
+  memory-forge index --background  Let the vectors of many documents follow
   memory-forge index --json        The same, for a program")]
 pub(crate) struct IndexArgs {
     /// Build the index anew instead of reading only what changed
@@ -35,6 +40,15 @@ pub(crate) struct IndexArgs {
     /// Leave vectors out; searches by meaning find these files later
     #[arg(long)]
     pub(crate) no_vectors: bool,
+
+    /// Compute vectors for at most this long; the next run goes on from there
+    #[arg(long, value_name = "SECONDS", conflicts_with = "no_vectors")]
+    pub(crate) seconds: Option<u32>,
+
+    /// Return once words can be found; vectors follow, for at most 10 minutes
+    /// or `--seconds`
+    #[arg(long, conflicts_with = "no_vectors")]
+    pub(crate) background: bool,
 
     /// Leave the list in `knowledge/README.md` as it is
     #[arg(long)]
@@ -54,17 +68,20 @@ pub(crate) fn run(args: IndexArgs, settings: &Settings, ui: &mut Ui) -> Result<E
     let request = indexing::IndexRequest {
         force: args.force,
         keep_list: !args.no_readme,
-        vectors: if args.no_vectors {
-            indexing::VectorBudget::Nothing
-        } else {
-            indexing::VectorBudget::ToTheEnd
+        vectors: match (args.no_vectors || args.background, args.seconds) {
+            (true, _) => indexing::VectorBudget::Nothing,
+            (false, Some(seconds)) => {
+                indexing::VectorBudget::For(Duration::from_secs(seconds.into()))
+            }
+            (false, None) => indexing::VectorBudget::ToTheEnd,
         },
         must_be_kept: true,
         now: settings.now,
     };
-    let done = indexing::bring_in_step(&mut library, &request, &mut ui.watch())?;
+    let mut done = indexing::bring_in_step(&mut library, &request, &mut ui.watch())?;
     ui.remarks(&done.remarks);
-    if let Some(why) = done.not_kept {
+    let vectors = done.vectors_line();
+    if let Some(why) = done.not_kept.take() {
         return Err(
             CommandError::failure(format!("The index could not be kept: {why}"))
                 .hint("Searches are still answered, from memory"),
@@ -93,13 +110,50 @@ pub(crate) fn run(args: IndexArgs, settings: &Settings, ui: &mut Ui) -> Result<E
     if files.is_empty() {
         ui.note(forge_app::library::NO_KNOWLEDGE);
     }
-    if !args.no_vectors && counts.embedded < counts.chunks {
-        ui.note(&format!(
-            "{} of {} passages have a vector",
-            counts.embedded, counts.chunks
-        ));
+    let left_out = library.workspace.scan().left_out;
+    if let Some(line) = inclusion::left_out_line(&left_out) {
+        ui.note(&line);
+    }
+    if let Some(vectors) = vectors.filter(|_| !args.no_vectors) {
+        ui.note(&vectors);
+        if args.background {
+            let seconds = args.seconds.unwrap_or(BACKGROUND_SECONDS);
+            begin_in_background(&library, seconds, ui);
+        }
     }
     Ok(Exit::Success)
+}
+
+/// How long vectors are computed in the background unless told otherwise.
+const BACKGROUND_SECONDS: u32 = 600;
+
+/// Starts this program once more, for the vectors alone. It ends when they are
+/// done or its time is over, whichever comes first, and never twice at once:
+/// whoever computes vectors holds a lock. Nothing stays behind.
+fn begin_in_background(library: &forge_app::library::Library, seconds: u32, ui: &mut Ui) {
+    let started = std::env::current_exe().and_then(|program| {
+        let mut command = Command::new(program);
+        command
+            .arg("--root")
+            .arg(library.workspace.root())
+            .args(["--quiet", "index", "--no-readme", "--seconds"])
+            .arg(seconds.to_string())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        // A terminal that is closed must not end it.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        command.spawn()
+    });
+    match started {
+        Ok(_) => ui.note(&format!(
+            "They are computed in the background, for at most {seconds} s"
+        )),
+        Err(error) => ui.warn(&format!(
+            "They could not be computed in the background: {error}; `memory-forge index` computes them"
+        )),
+    }
 }
 
 /// More unchanged files than this are counted instead of listed.

@@ -74,6 +74,15 @@ pub(super) fn search(call: &mut Call, arguments: &Arguments) -> Result<Reply, Co
     if let Some(why) = &answer.mode_note {
         remarks.push(Remark::Note(format!("Searched by full text alone: {why}")));
     }
+    let (embedded, passages) = answer.embedded;
+    if answer.mode_note.is_none()
+        && answer.mode != forge_app::recall::Mode::Text
+        && embedded < passages
+    {
+        remarks.push(Remark::Note(format!(
+            "{embedded} of {passages} passages have a vector so far; the others are found by their words alone"
+        )));
+    }
     let budget = Budget::of(arguments);
     // What others pushed is not of the commit that is checked out here.
     let commit = call.commit().filter(|_| !is_shared);
