@@ -43,6 +43,12 @@ pub fn documents_outside(workspace: &Workspace) -> Option<String> {
 
 /// Says what of included folders was left out unasked. None where nothing was.
 pub fn left_out_line(left_out: &LeftOutCounts) -> Option<String> {
+    let said = left_out_parts(left_out);
+    (!said.is_empty()).then(|| format!("Left out: {}", said.join(", ")))
+}
+
+/// What was left out, each kind with its number.
+pub fn left_out_parts(left_out: &LeftOutCounts) -> Vec<String> {
     let parts = [
         (left_out.hidden_folders, "hidden folder"),
         (left_out.vendored_folders, "folder of others' code"),
@@ -54,15 +60,14 @@ pub fn left_out_line(left_out: &LeftOutCounts) -> Option<String> {
         Some((first, rest)) => format!("{first}s {rest}"),
         None => format!("{what}s"),
     };
-    let said: Vec<String> = parts
+    parts
         .iter()
         .filter(|(count, _)| *count > 0)
         .map(|(count, what)| match count {
             1 => format!("1 {what}"),
             count => format!("{count} {}", plural(what)),
         })
-        .collect();
-    (!said.is_empty()).then(|| format!("Left out: {}", said.join(", ")))
+        .collect()
 }
 
 #[cfg(test)]

@@ -30,6 +30,7 @@ pub mod remember;
 pub mod forget;
 pub mod documents;
 pub mod status;
+pub mod standing;
 pub mod timeline;
 pub mod search;
 pub mod state_search;

@@ -242,11 +242,12 @@ fn search_workspace(
         let state = state::ask(&library.workspace, ask)?;
         answer = recall::join(answer, state, ask.limit);
     }
-    if answer.hits.is_empty() {
-        remarks.extend(library.nothing_to_search());
-    }
-    if matches!(scope, SearchScope::Knowledge | SearchScope::All) {
-        remarks.extend(elsewhere(&library.workspace, ask, &answer)?);
+    if !matches!(scope, SearchScope::Knowledge | SearchScope::All) {
+        if answer.hits.is_empty() {
+            remarks.extend(library.nothing_to_search());
+        }
+    } else {
+        remarks.extend(elsewhere(library, ask, &answer)?);
     }
     Ok((answer, remarks))
 }
@@ -254,19 +255,26 @@ fn search_workspace(
 /// Says where an answer may be that a search never gives: in files that agents
 /// load, and where there is no other answer, in documents that are not included.
 fn elsewhere(
-    workspace: &Workspace,
+    library: &Library,
     ask: &Ask<'_>,
     answer: &Answer,
 ) -> Result<Vec<Remark>, refresh::Error> {
+    let workspace = &library.workspace;
     let mut remarks = Vec::new();
     if let Some(place) = loaded::better_place(workspace, ask, &answer.hits)? {
+        let also = if answer.hits.is_empty() {
+            "In"
+        } else {
+            "Also in"
+        };
         remarks.push(Remark::Note(format!(
-            "Also in {}:{}, which agents load",
+            "{also} {}:{}, which agents load",
             place.path, place.line
         )));
     }
     if answer.hits.is_empty() {
-        remarks.extend(inclusion::documents_outside(workspace).map(Remark::Note));
+        let outside = inclusion::documents_outside(workspace).map(Remark::Note);
+        remarks.extend(outside.or_else(|| library.nothing_to_search()));
     }
     Ok(remarks)
 }

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::document::DocumentFormat;
-use crate::workspace::{KnowledgeConfig, LeftOutCounts, RelPath, Role, Workspace};
+use crate::workspace::{IncludedFiles, KnowledgeConfig, LeftOutCounts, RelPath, Role, Workspace};
 
 mod translations;
 
@@ -154,18 +154,23 @@ pub fn find_candidates(workspace: &Workspace) -> DocumentCandidates {
     if candidates.groups.is_empty() {
         return candidates;
     }
-    // Globs may name more than the files that they were made of; what is shown
-    // is what will be searched.
+    // Globs may name more than the files that they were made of, and the same
+    // ones; what is shown is what will be searched. A glob for all of a folder
+    // leaves nothing to those for parts of it.
+    let mut left: Vec<&str> = paths.clone();
+    let is_whole = |group: &CandidateGroup| group.glob.matches('/').count() == 2;
+    candidates.groups.sort_by_key(|group| !is_whole(group));
     for group in &mut candidates.groups {
         let only = KnowledgeConfig {
             include: vec![group.glob.clone()],
             exclude: candidates.exclude.clone(),
         };
-        let Some(included) = crate::workspace::IncludedFiles::of(&only) else {
+        let Some(included) = IncludedFiles::of(&only) else {
             continue;
         };
-        let mine = paths.iter().filter(|path| included.matches(path));
-        group.files = mine.count();
+        let before = left.len();
+        left.retain(|path| !included.matches(path));
+        group.files = before - left.len();
     }
     candidates.groups.retain(|group| group.files > 0);
     let order = |group: &CandidateGroup| (std::cmp::Reverse(group.files), group.glob.clone());
@@ -225,7 +230,7 @@ fn sorted_into_groups(paths: &[&str]) -> DocumentCandidates {
     };
     let mut names = BTreeSet::new();
     let mut files = BTreeSet::new();
-    if let Some(included) = crate::workspace::IncludedFiles::of(&config) {
+    if let Some(included) = IncludedFiles::of(&config) {
         for path in others.iter().filter(|path| included.matches(path)) {
             match no_documents(path) {
                 Some(folder) => names.insert(format!("**/{folder}/**")),
@@ -262,11 +267,9 @@ fn is_document(path: &str) -> bool {
         return false;
     }
     let name = name_of(path).to_uppercase();
-    let legal = ["LICENSE", "LICENCE", "NOTICE", "CODE_OF_CONDUCT", "COPYING"];
-    let is_legal = legal.iter().any(|it| name.starts_with(it));
     let is_nested_log = path.contains('/') && name.starts_with("CHANGELOG.");
     let is_form = name.contains("_TEMPLATE.");
-    !is_legal && !is_nested_log && !is_form
+    !is_nested_log && !is_form
 }
 
 /// The outermost folder on the way whose documents are none. Below a folder of
@@ -349,7 +352,6 @@ mod tests {
         let (found, exclude) = groups(&[
             "CONTRIBUTING.md",
             "README.md",
-            "LICENSE.md",
             "crates/a/README.md",
             "crates/a/docs/x.md",
             "crates/b/docs/y.md",
@@ -368,7 +370,7 @@ mod tests {
             ("website/**/*.mdx", 1),
         ];
         assert_eq!(found, expect(&want));
-        assert_eq!(exclude, ["**/LICENSE.md"]);
+        assert!(exclude.is_empty(), "{exclude:?}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::describe::of_text;
 use super::refresh::Error;
 use crate::index::{Change, Index, Sizes};
 use crate::recall::{self, Ask, Hit, Mode};
-use crate::workspace::{RelPath, Role, Workspace};
+use crate::workspace::{self, RelPath, Role, Workspace};
 
 /// The files at the top that clients load whole. Those of nested projects are
 /// not looked for: that would walk the tree for every question.
@@ -62,23 +62,35 @@ pub fn better_place(
     if changes.is_empty() {
         return Ok(None);
     }
+    // What is shown already is ranked beside them, so that both are judged by
+    // the same measure.
+    for (at, hit) in hits.iter().take(MOST_SHOWN).enumerate() {
+        let path = RelPath::new(&format!("{SHOWN}/{at}.md")).map_err(workspace::Error::from)?;
+        let headings = hit.passage.headings.join("\n\n");
+        let text = format!("{headings}\n\n{}", hit.passage.text);
+        let (_, put) = of_text(&path, Role::Knowledge, &text, sizes);
+        changes.push(Change::Put(Box::new(put)));
+    }
     let mut index = Index::in_memory()?;
     index.apply(changes)?;
     let catalogue = index.catalogue()?;
     let ask = Ask {
         mode: Mode::Text,
-        limit: 1,
+        limit: 2 * MOST_SHOWN,
         scopes: Vec::new(),
         kinds: Vec::new(),
         since: None,
+        explain: true,
         ..ask.clone()
     };
     let answer = recall::ask(&index, &catalogue, None, &ask)?;
-    let Some(best) = answer.hits.first() else {
+    let is_shown = |hit: &&Hit| hit.passage.path.starts_with(SHOWN);
+    let Some(best) = answer.hits.first().filter(|hit| !is_shown(hit)) else {
         return Ok(None);
     };
-    let shown = hits.iter().map(matched_words).max().unwrap_or(0);
-    let here = matched_words(best);
+    let shown = answer.hits.iter().filter(is_shown);
+    let shown = shown.map(|hit| hit.terms.len()).max().unwrap_or(0);
+    let here = best.terms.len();
     if here <= shown || here < LEAST_WORDS && best.relevance < LEAST_RELEVANCE {
         return Ok(None);
     }
@@ -90,19 +102,12 @@ pub fn better_place(
         .map(|path| LoadedPlace { path, line }))
 }
 
+/// Hits that are looked at.
+const MOST_SHOWN: usize = 3;
+
+/// Where they stand in the index of one question.
+const SHOWN: &str = "shown";
+
 /// One word of a long question says little.
 const LEAST_WORDS: usize = 2;
 const LEAST_RELEVANCE: f32 = 0.9;
-
-/// How many different words of the question a passage has.
-fn matched_words(hit: &Hit) -> usize {
-    let mut words: Vec<String> = hit
-        .matches
-        .iter()
-        .filter_map(|range| hit.passage.text.get(range.clone()))
-        .map(|word| word.to_lowercase().trim_end_matches('s').to_owned())
-        .collect();
-    words.sort_unstable();
-    words.dedup();
-    words.len()
-}

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use forge_app::check::{CheckView, Severity, Survey};
 use forge_app::inclusion::{self, CandidateGroup, DocumentCandidates};
-use forge_app::indexing::{self, IndexRequest, VectorBudget};
+use forge_app::indexing::{self, IndexRequest, Outcome, VectorBudget};
 use forge_app::knowledge::start;
 use forge_app::knowledge::templates::Template;
 use forge_app::routing::manifest::{Age, Manifest, Mode, VERSION};
@@ -131,20 +131,23 @@ pub(crate) fn run(args: InitArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
         return Ok(Exit::Success);
     };
     inclusion::propose_inclusion(&workspace, &chosen.config, &mut proposal)?;
+    let is_included = !chosen.config.include.is_empty() && !args.dry_run;
+    let next = if is_included { "" } else { NEXT };
     let exit = settle(
         &workspace,
         &proposal,
-        NEXT,
+        next,
         chosen.agreed,
         &args,
         settings,
         ui,
     )?;
-    mention_what_is_there(&workspace, ui);
-    let is_included = !chosen.config.include.is_empty();
-    if is_included && !args.dry_run {
+    if is_included {
         index_included(&workspace, settings, ui)?;
-    } else if !is_included && chosen.found == 0 {
+        ui.note(NEXT);
+    }
+    mention_what_is_there(&workspace, ui);
+    if chosen.config.include.is_empty() && chosen.found == 0 {
         mention_notes(&workspace, ui);
     }
     Ok(exit)
@@ -287,12 +290,10 @@ fn say_left_out(found: &DocumentCandidates, ui: &mut Ui) {
             "files of tests, examples or prompts",
         ),
     ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let mut parts: Vec<String> = parts.into_iter().flatten().collect();
+    parts.extend(inclusion::left_out_parts(&found.left_out));
     if !parts.is_empty() {
         ui.note(&format!("Left out: {}", parts.join(", ")));
-    }
-    if let Some(line) = inclusion::left_out_line(&found.left_out) {
-        ui.note(&line);
     }
 }
 
@@ -320,7 +321,10 @@ fn index_included(
     if done.not_kept.is_some() {
         return Ok(());
     }
-    let files = match done.counts.files {
+    let mut searched = done.files.iter().filter(|(path, outcome)| {
+        path != indexing::LIST && !matches!(outcome, Outcome::Removed | Outcome::Skipped(_))
+    });
+    let files = match searched.by_ref().count() {
         1 => "1 document".to_owned(),
         files => format!("{} documents", thousands(files)),
     };
@@ -569,7 +573,9 @@ fn settle(
         };
         ui.line(&format!("✓ {done} {}", printable(file.path.as_str())))?;
     }
-    ui.note(next);
+    if !next.is_empty() {
+        ui.note(next);
+    }
     Ok(Exit::Success)
 }
 
