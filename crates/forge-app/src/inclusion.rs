@@ -2,8 +2,10 @@
 //! and the settings that include them.
 
 use crate::workspace::{
-    CONFIG_FILE, Error, KnowledgeConfig, LeftOutCounts, Proposal, RelPath, Workspace, with_included,
+    CONFIG_FILE, Error, LeftOutCounts, Proposal, RelPath, Role, Workspace, with_included,
 };
+
+pub use crate::workspace::KnowledgeConfig;
 
 pub use crate::knowledge::candidates::{CandidateGroup, DocumentCandidates, find_candidates};
 
@@ -22,6 +24,28 @@ pub fn propose_inclusion(
         .map_err(|why| Error::Refused(format!("`{path}` {why}; nothing was included")))?;
     proposal.add(path, before, after);
     Ok(())
+}
+
+/// Returns a glob that names no document, and so was meant otherwise.
+pub fn glob_without_document<'a>(
+    workspace: &Workspace,
+    config: &'a KnowledgeConfig,
+) -> Option<&'a str> {
+    let names_one = |glob: &&String| {
+        let only = KnowledgeConfig {
+            include: vec![(*glob).clone()],
+            exclude: config.exclude.clone(),
+        };
+        let scan = workspace.scan_including(&only);
+        let is_by_glob = |path: &RelPath| !path.starts_with("knowledge");
+        let mut files = scan.files.iter();
+        files.any(|it| it.role == Role::Knowledge && is_by_glob(&it.path))
+    };
+    config
+        .include
+        .iter()
+        .find(|glob| !names_one(glob))
+        .map(String::as_str)
 }
 
 /// Says which documents are not searched, and the command that includes them.

@@ -228,18 +228,19 @@ fn sorted_into_groups(paths: &[&str]) -> DocumentCandidates {
         include: globs.keys().cloned().collect(),
         exclude: Vec::new(),
     };
-    let mut names = BTreeSet::new();
-    let mut files = BTreeSet::new();
+    let mut taken = BTreeSet::new();
     if let Some(included) = IncludedFiles::of(&config) {
         for path in others.iter().filter(|path| included.matches(path)) {
-            match no_documents(path) {
-                Some(folder) => names.insert(format!("**/{folder}/**")),
-                None => files.insert(format!("**/{}", name_of(path))),
-            };
+            let top = path.split_once('/').map_or("", |(top, _)| top);
+            taken.insert(match no_documents(path) {
+                Some(folder) if folder == top => format!("{top}/**"),
+                Some(folder) => format!("{top}/**/{folder}/**"),
+                None if top.is_empty() => (*path).to_owned(),
+                None => format!("{top}/**/{}", name_of(path)),
+            });
         }
     }
-    exclude.extend(names);
-    exclude.extend(files);
+    exclude.extend(taken);
     let groups = globs
         .into_iter()
         .map(|(glob, files)| CandidateGroup { glob, files });
@@ -371,6 +372,17 @@ mod tests {
         ];
         assert_eq!(found, expect(&want));
         assert!(exclude.is_empty(), "{exclude:?}");
+        // A folder's name is excluded where it was found, and not in `docs/`.
+        let (found, exclude) = groups(&[
+            "CHANGELOG.md",
+            "docs/skills/use.md",
+            "plugins/CHANGELOG.md",
+            "plugins/a.md",
+            "plugins/x/skills/b.md",
+        ]);
+        let want = [("*.md", 1), ("docs/**", 1), ("plugins/**/*.md", 1)];
+        assert_eq!(found, expect(&want));
+        assert_eq!(exclude, ["plugins/**/CHANGELOG.md", "plugins/**/skills/**"]);
     }
 
     #[test]

@@ -62,9 +62,10 @@ impl PathRoles {
             role @ (Role::Routing | Role::Archive)
                 if is_by_ending(path.as_str()) && self.includes(path) =>
             {
-                match is_knowledge(path.as_str(), &self.domains) {
-                    true => role,
-                    false => Role::Knowledge,
+                if is_knowledge(path.as_str(), &self.domains) {
+                    role
+                } else {
+                    Role::Knowledge
                 }
             }
             role => role,
@@ -99,9 +100,11 @@ pub fn role_in(path: &RelPath, domains: &[String]) -> Role {
     // spelling.
     if !path.ends_with(".md") {
         let is_markdown = DocumentFormat::of(path).is_some_and(DocumentFormat::is_markdown);
-        return match is_markdown && is_knowledge(path, domains) && !is_archive(path, domains) {
-            true => Role::Knowledge,
-            false => Role::Untracked,
+        let is_document = is_markdown && is_knowledge(path, domains);
+        return if is_document && !is_archive(path, domains) {
+            Role::Knowledge
+        } else {
+            Role::Untracked
         };
     }
     if is_routing(path) {

@@ -104,7 +104,7 @@ enum Extent {
 }
 
 /// A folder that waits to be listed.
-struct Folder {
+struct ScanFolder {
     /// Relative to the root.
     path: String,
     extent: Extent,
@@ -119,15 +119,15 @@ pub(super) fn scan(root: &Path, roles: &PathRoles) -> Scan {
     let mut problems = Vec::new();
     let mut memory = outermost(roles.domains());
     memory.retain(|folder| may_enter(root, folder, &mut problems));
-    let folder = |path: &String| Folder {
+    let folder = |path: &String| ScanFolder {
         path: path.clone(),
         extent: Extent::Memory,
         rules: None,
         is_ignored: false,
     };
-    let mut folders: Vec<Folder> = memory.iter().map(folder).collect();
+    let mut folders: Vec<ScanFolder> = memory.iter().map(folder).collect();
     if roles.included().is_some() {
-        folders.push(Folder {
+        folders.push(ScanFolder {
             path: String::new(),
             extent: Extent::Included,
             rules: IgnoreRules::above(root),
@@ -142,7 +142,7 @@ pub(super) fn scan(root: &Path, roles: &PathRoles) -> Scan {
 
 pub(super) fn tree(root: &Path, roles: &PathRoles) -> Tree {
     let has_rules = roles.included().is_some();
-    let whole = Folder {
+    let whole = ScanFolder {
         path: String::new(),
         extent: Extent::Everything,
         rules: has_rules.then(|| IgnoreRules::above(root)).flatten(),
@@ -154,7 +154,7 @@ pub(super) fn tree(root: &Path, roles: &PathRoles) -> Tree {
     Tree { files, problems }
 }
 
-fn walk(root: &Path, roles: &PathRoles, memory: &[String], folders: Vec<Folder>) -> Scan {
+fn walk(root: &Path, roles: &PathRoles, memory: &[String], folders: Vec<ScanFolder>) -> Scan {
     let threads = thread::available_parallelism()
         .map_or(2, NonZero::get)
         .clamp(2, 8);
@@ -221,7 +221,7 @@ struct Walk<'a> {
 
 struct Queue {
     /// Folders that somebody else may list.
-    folders: Vec<Folder>,
+    folders: Vec<ScanFolder>,
     /// Threads that are listing, and may find more. Each of them calls
     /// [`Walk::work`].
     busy: usize,
@@ -252,7 +252,7 @@ impl Walk<'_> {
     }
 
     /// A folder from somebody else, or none when the walk is over.
-    fn take(&self) -> Option<Folder> {
+    fn take(&self) -> Option<ScanFolder> {
         let mut queue = self.lock();
         queue.busy -= 1;
         self.idle.fetch_add(1, Ordering::Relaxed);
@@ -274,7 +274,7 @@ impl Walk<'_> {
     }
 
     /// Gives away the older half, which lies higher up and has more below it.
-    fn share(&self, own: &mut Vec<Folder>) {
+    fn share(&self, own: &mut Vec<ScanFolder>) {
         let half = own.len() / 2;
         self.lock().folders.extend(own.drain(..half));
         self.more.notify_all();
@@ -282,9 +282,9 @@ impl Walk<'_> {
 
     fn list(
         &self,
-        folder: &Folder,
+        folder: &ScanFolder,
         absolute: &Path,
-        own: &mut Vec<Folder>,
+        own: &mut Vec<ScanFolder>,
         found: &mut Scan,
     ) -> io::Result<()> {
         if folder.extent == Extent::Included {
@@ -322,7 +322,7 @@ impl Walk<'_> {
                     ));
                 }
                 let is_ignored = folder.is_ignored || self.is_ignored(&path, rules.as_ref(), true);
-                own.push(Folder {
+                own.push(ScanFolder {
                     is_ignored,
                     ..folder.inner(path, &rules)
                 });
@@ -359,9 +359,9 @@ impl Walk<'_> {
     /// else lies there is others' business and no problem of ours.
     fn list_included(
         &self,
-        folder: &Folder,
+        folder: &ScanFolder,
         absolute: &Path,
-        own: &mut Vec<Folder>,
+        own: &mut Vec<ScanFolder>,
         found: &mut Scan,
     ) -> io::Result<()> {
         let Some(included) = self.roles.included() else {
@@ -451,7 +451,7 @@ impl Walk<'_> {
 
     /// The rules of git's inside a folder. Without anything included nobody
     /// asks for them.
-    fn rules_in(&self, folder: &Folder) -> Option<Arc<IgnoreRules>> {
+    fn rules_in(&self, folder: &ScanFolder) -> Option<Arc<IgnoreRules>> {
         let is_wanted = self.roles.included().is_some() && folder.extent != Extent::Memory;
         is_wanted
             .then(|| IgnoreRules::inside(self.root, &folder.path, folder.rules.clone()))
@@ -527,10 +527,10 @@ impl Walk<'_> {
     }
 }
 
-impl Folder {
+impl ScanFolder {
     /// A folder below this one, where the same is wanted.
-    fn inner(&self, path: String, rules: &Option<Arc<IgnoreRules>>) -> Folder {
-        Folder {
+    fn inner(&self, path: String, rules: &Option<Arc<IgnoreRules>>) -> ScanFolder {
+        ScanFolder {
             path,
             extent: self.extent,
             rules: rules.clone(),

@@ -142,6 +142,7 @@ fn add(args: AddArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandE
         ui.line(&format!("✓ The domain {} is there already", plan.folder))?;
     } else {
         let searched = match domain::count_searched(&workspace, &plan.folder) {
+            0 => "it has no document yet".to_owned(),
             1 => "1 document of it is searched".to_owned(),
             files => format!("{files} documents of it are searched"),
         };

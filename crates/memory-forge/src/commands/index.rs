@@ -1,13 +1,14 @@
 //! `index`: brings the derived index up to date with `knowledge/`, and the list
 //! in `knowledge/README.md` where it has one. It changes no other Markdown.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use clap::Args;
 use forge_app::inclusion;
 use forge_app::index::Counts;
-use forge_app::indexing::{self, Outcome};
+use forge_app::indexing;
 
 use crate::library;
 use crate::paths;
@@ -89,7 +90,7 @@ pub(crate) fn run(args: IndexArgs, settings: &Settings, ui: &mut Ui) -> Result<E
     }
     let (mut files, listed, counts) = (done.files, done.is_list_written, done.counts);
     if listed && let Some(list) = files.iter_mut().find(|(path, _)| path == indexing::LIST) {
-        list.1 = Outcome::Reindexed;
+        list.1 = indexing::Outcome::Reindexed;
     }
     if args.json {
         ui.json(&json(&files, counts, listed))?;
@@ -103,7 +104,7 @@ pub(crate) fn run(args: IndexArgs, settings: &Settings, ui: &mut Ui) -> Result<E
         ));
     }
     for (path, outcome) in &files {
-        if let Outcome::Skipped(why) = outcome {
+        if let indexing::Outcome::Skipped(why) = outcome {
             ui.warn(&format!("`{path}` is not in the index: {why}"));
         }
     }
@@ -118,7 +119,7 @@ pub(crate) fn run(args: IndexArgs, settings: &Settings, ui: &mut Ui) -> Result<E
         ui.note(&vectors);
         if args.background {
             let seconds = args.seconds.unwrap_or(BACKGROUND_SECONDS);
-            begin_in_background(&library, seconds, ui);
+            begin_in_background(library.workspace.root(), seconds, settings, ui);
         }
     }
     Ok(Exit::Success)
@@ -130,12 +131,16 @@ const BACKGROUND_SECONDS: u32 = 600;
 /// Starts this program once more, for the vectors alone. It ends when they are
 /// done or its time is over, whichever comes first, and never twice at once:
 /// whoever computes vectors holds a lock. Nothing stays behind.
-fn begin_in_background(library: &forge_app::library::Library, seconds: u32, ui: &mut Ui) {
-    let started = std::env::current_exe().and_then(|program| {
+fn begin_in_background(root: &Path, seconds: u32, settings: &Settings, ui: &mut Ui) {
+    let program = settings
+        .binary
+        .as_deref()
+        .unwrap_or(Path::new("memory-forge"));
+    let started = {
         let mut command = Command::new(program);
         command
             .arg("--root")
-            .arg(library.workspace.root())
+            .arg(root)
             .args(["--quiet", "index", "--no-readme", "--seconds"])
             .arg(seconds.to_string())
             .stdin(Stdio::null())
@@ -145,7 +150,7 @@ fn begin_in_background(library: &forge_app::library::Library, seconds: u32, ui: 
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         command.spawn()
-    });
+    };
     match started {
         Ok(_) => ui.note(&format!(
             "They are computed in the background, for at most {seconds} s"
@@ -159,18 +164,18 @@ fn begin_in_background(library: &forge_app::library::Library, seconds: u32, ui: 
 /// More unchanged files than this are counted instead of listed.
 const MOST_UNCHANGED: usize = 200;
 
-fn show(files: &[(String, Outcome)], all: bool, ui: &mut Ui) -> Result<(), CommandError> {
+fn show(files: &[(String, indexing::Outcome)], all: bool, ui: &mut Ui) -> Result<(), CommandError> {
     let count = indexing::OutcomeCounts::of(files);
     let unchanged = count.unchanged;
     let fold = !all && unchanged > MOST_UNCHANGED;
     for (path, outcome) in files {
         let (style, sign, word) = match outcome {
-            Outcome::Unchanged if fold => continue,
-            Outcome::Unchanged => (style::FAINT, '✓', "unchanged"),
-            Outcome::Indexed => (style::GOOD, '+', "indexed"),
-            Outcome::Reindexed => (style::WARNING, '↻', "reindexed"),
-            Outcome::Removed => (style::REMOVED, '✗', "removed from index"),
-            Outcome::Skipped(_) => (style::CRITICAL, '!', "skipped"),
+            indexing::Outcome::Unchanged if fold => continue,
+            indexing::Outcome::Unchanged => (style::FAINT, '✓', "unchanged"),
+            indexing::Outcome::Indexed => (style::GOOD, '+', "indexed"),
+            indexing::Outcome::Reindexed => (style::WARNING, '↻', "reindexed"),
+            indexing::Outcome::Removed => (style::REMOVED, '✗', "removed from index"),
+            indexing::Outcome::Skipped(_) => (style::CRITICAL, '!', "skipped"),
         };
         ui.line(&format!(
             "{style}{sign}{style:#} {} ({word})",
@@ -190,16 +195,16 @@ fn show(files: &[(String, Outcome)], all: bool, ui: &mut Ui) -> Result<(), Comma
     ))
 }
 
-fn json(files: &[(String, Outcome)], counts: Counts, listed: bool) -> serde_json::Value {
+fn json(files: &[(String, indexing::Outcome)], counts: Counts, listed: bool) -> serde_json::Value {
     let changed: Vec<_> = files
         .iter()
         .filter_map(|(path, outcome)| {
             let (what, why) = match outcome {
-                Outcome::Unchanged => return None,
-                Outcome::Indexed => ("indexed", None),
-                Outcome::Reindexed => ("reindexed", None),
-                Outcome::Removed => ("removed", None),
-                Outcome::Skipped(why) => ("skipped", Some(why)),
+                indexing::Outcome::Unchanged => return None,
+                indexing::Outcome::Indexed => ("indexed", None),
+                indexing::Outcome::Reindexed => ("reindexed", None),
+                indexing::Outcome::Removed => ("removed", None),
+                indexing::Outcome::Skipped(why) => ("skipped", Some(why)),
             };
             let mut file = serde_json::json!({ "path": path, "outcome": what });
             if let Some(why) = why {

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use forge_app::check::{CheckView, Severity, Survey};
-use forge_app::inclusion::{self, CandidateGroup, DocumentCandidates};
-use forge_app::indexing::{self, IndexRequest, Outcome, VectorBudget};
+use forge_app::inclusion;
+use forge_app::indexing;
 use forge_app::knowledge::start;
 use forge_app::knowledge::templates::Template;
 use forge_app::routing::manifest::{Age, Manifest, Mode, VERSION};
@@ -15,7 +15,7 @@ use forge_app::session::Untracked;
 use forge_app::tokens::thousands;
 use forge_app::upkeep::organise::{self, Plan};
 use forge_app::upkeep::scaffold;
-use forge_app::workspace::{Found, KnowledgeConfig, Proposal, RelPath, Workspace};
+use forge_app::workspace::{Proposal, RelPath, Workspace};
 use forge_clients::setup;
 use serde_json::json;
 
@@ -156,7 +156,7 @@ pub(crate) fn run(args: InitArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
 /// Documents to include, and whether a person said so.
 #[derive(Default)]
 struct ChosenDocuments {
-    config: KnowledgeConfig,
+    config: inclusion::KnowledgeConfig,
     agreed: bool,
     /// How many there were to choose from.
     found: usize,
@@ -199,7 +199,7 @@ fn choose_documents(
     let Some(answer) = ui.ask(&format!("{summary}: search them too? [Y/n/pick]"))? else {
         return Ok(None);
     };
-    let picked: Vec<&CandidateGroup> = match answer.to_lowercase().as_str() {
+    let picked: Vec<&inclusion::CandidateGroup> = match answer.to_lowercase().as_str() {
         "" | "y" | "yes" => found.groups.iter().collect(),
         "p" | "pick" => match pick(&found, ui)? {
             Some(picked) => picked,
@@ -219,35 +219,27 @@ fn named_documents(
     workspace: &Workspace,
     args: &InitArgs,
 ) -> Result<ChosenDocuments, CommandError> {
-    let here = workspace.config().knowledge.include.clone();
-    for glob in &args.include {
-        let config = KnowledgeConfig {
-            include: vec![glob.clone()],
-            exclude: args.exclude.clone(),
-        };
-        let scan = workspace.scan_including(&config);
-        let is_named = |it: &&Found| !it.path.starts_with("knowledge");
-        if scan.files.iter().filter(is_named).count() == 0 && !here.contains(glob) {
-            let message = format!("`{}` names no document", printable(glob));
-            return Err(CommandError::usage(message).hint(
-                "Name Markdown, `.rst` or `.adoc`, such as `docs/**`; for plain text say `docs/**/*.txt`",
-            ));
-        }
+    let config = inclusion::KnowledgeConfig {
+        include: args.include.clone(),
+        exclude: args.exclude.clone(),
+    };
+    if let Some(glob) = inclusion::glob_without_document(workspace, &config) {
+        let message = format!("`{}` names no document", printable(glob));
+        return Err(CommandError::usage(message).hint(
+            "Name Markdown, `.rst` or `.adoc`, such as `docs/**`; for plain text say `docs/**/*.txt`",
+        ));
     }
     Ok(ChosenDocuments {
-        config: KnowledgeConfig {
-            include: args.include.clone(),
-            exclude: args.exclude.clone(),
-        },
+        config,
         agreed: true,
         found: 0,
     })
 }
 
 fn pick<'a>(
-    found: &'a DocumentCandidates,
+    found: &'a inclusion::DocumentCandidates,
     ui: &mut Ui,
-) -> Result<Option<Vec<&'a CandidateGroup>>, CommandError> {
+) -> Result<Option<Vec<&'a inclusion::CandidateGroup>>, CommandError> {
     for (at, group) in found.groups.iter().enumerate() {
         ui.note(&printable(&format!(
             "{:>3}  {} ({})",
@@ -276,7 +268,7 @@ fn pick<'a>(
     Ok(Some(picked))
 }
 
-fn say_left_out(found: &DocumentCandidates, ui: &mut Ui) {
+fn say_left_out(found: &inclusion::DocumentCandidates, ui: &mut Ui) {
     let counted = |count: usize, one: &str, many: &str| match count {
         0 => None,
         1 => Some(format!("1 {one}")),
@@ -309,10 +301,10 @@ fn index_included(
     // The settings are new.
     let workspace = Workspace::open(workspace.root())?;
     let mut library = library::open(workspace, settings);
-    let request = IndexRequest {
+    let request = indexing::IndexRequest {
         force: false,
         keep_list: false,
-        vectors: VectorBudget::For(VECTOR_TIME),
+        vectors: indexing::VectorBudget::For(VECTOR_TIME),
         must_be_kept: true,
         now: settings.now,
     };
@@ -322,7 +314,11 @@ fn index_included(
         return Ok(());
     }
     let mut searched = done.files.iter().filter(|(path, outcome)| {
-        path != indexing::LIST && !matches!(outcome, Outcome::Removed | Outcome::Skipped(_))
+        path != indexing::LIST
+            && !matches!(
+                outcome,
+                indexing::Outcome::Removed | indexing::Outcome::Skipped(_)
+            )
     });
     let files = match searched.by_ref().count() {
         1 => "1 document".to_owned(),

@@ -1,7 +1,7 @@
 //! The program's name alone, in a project: where it stands and the next step,
 //! in at most ten lines.
 
-use forge_app::standing::{NextStep, WorkspaceStanding};
+use forge_app::standing;
 use forge_app::tokens::thousands;
 use forge_app::workspace::{FoundBy, RootHints, discover};
 
@@ -30,7 +30,7 @@ pub(crate) fn is_in_project(settings: &Settings) -> bool {
 pub(crate) fn run(settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
     let workspace = paths::workspace(settings, ui)?;
     let looking = ui.busy("Looking");
-    let standing = WorkspaceStanding::gather(&settings.surroundings(&workspace));
+    let standing = standing::WorkspaceStanding::gather(&settings.surroundings(&workspace));
     drop(looking);
     let width = settings.width;
     let mut line =
@@ -66,7 +66,7 @@ pub(crate) fn run(settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError
     Ok(Exit::Success)
 }
 
-fn searched(standing: &WorkspaceStanding) -> String {
+fn searched(standing: &standing::WorkspaceStanding) -> String {
     let mut text = count(standing.documents, "document");
     match &standing.status.index {
         Ok(Some(index)) => {
@@ -82,7 +82,7 @@ fn searched(standing: &WorkspaceStanding) -> String {
     text
 }
 
-fn agents(standing: &WorkspaceStanding) -> String {
+fn agents(standing: &standing::WorkspaceStanding) -> String {
     let mut names: Vec<&str> = standing
         .status
         .installed
@@ -90,13 +90,15 @@ fn agents(standing: &WorkspaceStanding) -> String {
         .map(|it| it.client.title())
         .collect();
     names.dedup();
-    match names.is_empty() {
-        true => "none connected".to_owned(),
-        false => format!("{} connected", names.join(", ")),
+    if names.is_empty() {
+        "none connected".to_owned()
+    } else {
+        format!("{} connected", names.join(", "))
     }
 }
 
-fn next_step(next: NextStep) -> (&'static str, &'static str) {
+fn next_step(next: standing::NextStep) -> (&'static str, &'static str) {
+    use standing::NextStep;
     match next {
         NextStep::IncludeDocuments => ("memory-forge init", "Search the documents that are here"),
         NextStep::WriteFirstDocument => (

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// Pages of which another language is kept.
 #[derive(Debug, Default)]
-pub(super) struct Translations {
+pub(super) struct TranslatedPages {
     pub(super) paths: HashSet<String>,
     /// What names them.
     pub(super) globs: Vec<String>,
@@ -23,8 +23,8 @@ const LANGUAGES: [&str; 50] = [
 /// Of the pages of one language so many must have an original.
 const LEAST_SHARE: usize = 3;
 
-pub(super) fn find(paths: &[&str]) -> Translations {
-    let mut found = Translations::default();
+pub(super) fn find(paths: &[&str]) -> TranslatedPages {
+    let mut found = TranslatedPages::default();
     in_trees(paths, &mut found);
     by_name(paths, &mut found);
     found
@@ -51,7 +51,7 @@ fn split_at_language(path: &str) -> Option<(&str, &str, &str)> {
     None
 }
 
-fn in_trees(paths: &[&str], found: &mut Translations) {
+fn in_trees(paths: &[&str], found: &mut TranslatedPages) {
     let mut trees: BTreeMap<&str, BTreeMap<&str, Vec<&str>>> = BTreeMap::new();
     for path in paths {
         if let Some((folder, language, page)) = split_at_language(path) {
@@ -119,7 +119,7 @@ fn in_trees(paths: &[&str], found: &mut Translations) {
     }
 }
 
-fn by_name(paths: &[&str], found: &mut Translations) {
+fn by_name(paths: &[&str], found: &mut TranslatedPages) {
     let all: HashSet<&str> = paths.iter().copied().collect();
     let mut globs = BTreeSet::new();
     for path in paths {

@@ -49,9 +49,10 @@ pub fn with_included(text: Option<&str>, more: &KnowledgeConfig) -> Result<Strin
         }
     }
     let after = document.to_string();
-    let after = match body.contains("\r\n") {
-        true => after.replace("\r\n", "\n").replace('\n', "\r\n"),
-        false => after,
+    let after = if body.contains("\r\n") {
+        after.replace("\r\n", "\n").replace('\n', "\r\n")
+    } else {
+        after
     };
     Ok(format!("{mark}{after}"))
 }

@@ -231,7 +231,7 @@ fn errors_while_walking_become_problems() {
     // A folder that went away between being found and being listed.
     let (_dir, root) = root(&["knowledge/a.md"]);
     let memory = ["knowledge", "knowledge/gone"].map(str::to_string);
-    let folders = memory.iter().map(|path| Folder {
+    let folders = memory.iter().map(|path| ScanFolder {
         path: path.clone(),
         extent: Extent::Memory,
         rules: None,

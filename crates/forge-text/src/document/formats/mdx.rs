@@ -24,7 +24,7 @@ const MOST_LINES: usize = 200;
 /// to the beginning of its lines, where Markdown looks for headings and lists.
 pub(super) fn prose(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut lines = Lines::new(text);
+    let mut lines = MdxLines::new(text);
     let mut fence: Option<(char, usize)> = None;
     let mut depth: usize = 0;
     let mut indent: Option<usize> = None;
@@ -95,13 +95,13 @@ fn push_moved(moved: usize, end: &str, out: &mut String) {
     out.push_str(end);
 }
 
-struct Lines<'a> {
+struct MdxLines<'a> {
     lines: std::iter::Peekable<std::iter::Enumerate<std::str::SplitInclusive<'a, char>>>,
 }
 
-impl<'a> Lines<'a> {
-    fn new(text: &'a str) -> Lines<'a> {
-        Lines {
+impl<'a> MdxLines<'a> {
+    fn new(text: &'a str) -> MdxLines<'a> {
+        MdxLines {
             lines: text.split_inclusive('\n').enumerate().peekable(),
         }
     }
