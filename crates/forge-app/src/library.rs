@@ -142,7 +142,7 @@ impl Library {
         };
         let counts = fresh.index.passage_counts()?;
         // Where few are missing, all of them are done at once.
-        if counts.chunks - counts.embedded <= refresh::FEW_PASSAGES {
+        if counts.chunks - counts.embedded <= recall::FEW_PASSAGES {
             return Ok(Vec::new());
         }
         recall::found_by_words(&fresh.index, &fresh.catalogue, ask)

@@ -8,6 +8,7 @@ use crate::client::Client;
 use crate::index::{self, Index};
 use crate::knowledge::refresh;
 use crate::mind::{self, Mind, State};
+use crate::recall;
 use crate::state_files::{self, MIND_FOLDER};
 use crate::tokens::Tokenizer;
 use crate::workspace::{DERIVED, Identity, Workspace, git, identity};
@@ -86,6 +87,13 @@ pub struct IndexStatus {
     pub passages: usize,
     /// Passages with a vector.
     pub embedded: usize,
+}
+
+impl IndexStatus {
+    /// Returns `true` if more vectors are missing than the next search adds.
+    pub fn lacks_vectors(&self) -> bool {
+        self.passages - self.embedded.min(self.passages) > recall::FEW_PASSAGES
+    }
 }
 
 impl WorkspaceStatus {

@@ -108,6 +108,13 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// Returns `true` if so many passages have no vector yet that the answer may
+    /// suffer from it. A few are nothing that the next search does not add.
+    pub fn lacks_vectors(&self) -> bool {
+        let (embedded, all) = self.embedded;
+        self.mode != Mode::Text && all.saturating_sub(embedded) > FEW_PASSAGES
+    }
+
     /// Of whoever has nothing to be asked.
     pub fn nothing() -> Answer {
         Answer {
@@ -163,6 +170,10 @@ pub fn ask(
     let _one_state = index.snapshot()?;
     ask_of(&Embedded::new(index, catalogue)?, embedder, ask)
 }
+
+/// So many passages are embedded within the time that a search has for it, so
+/// that there is no need to choose.
+pub const FEW_PASSAGES: usize = 16;
 
 /// How many passages the words of a question bring to be embedded first.
 const NEEDED_FIRST: usize = 200;

@@ -132,7 +132,7 @@ impl StatusView<'_> {
         };
         screen.line("Index", &text);
         if let Ok(Some(index)) = &self.index
-            && index.embedded < index.passages
+            && index.lacks_vectors()
         {
             let vectors = format!(
                 "{} of {} passages; `memory-forge index` completes them",

@@ -461,10 +461,6 @@ fn write_manifest(
 /// Passages embedded between two looks at `keep_going`, per thread.
 const EMBED_STEP: usize = 8;
 
-/// So many passages are embedded within the time that a search has for it, so
-/// that there is no need to choose.
-pub const FEW_PASSAGES: usize = 16;
-
 /// Embeds passages that have no vector yet, those that are `needed` before all
 /// others, in committed batches, until none is left or `keep_going` says stop.
 /// It is told how many were done and are waiting.

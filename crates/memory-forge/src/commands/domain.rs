@@ -142,11 +142,11 @@ fn add(args: AddArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandE
         ui.line(&format!("✓ The domain {} is there already", plan.folder))?;
     } else {
         let searched = match domain::count_searched(&workspace, &plan.folder) {
-            0 => "it has no document yet".to_owned(),
-            1 => "1 document of it is searched".to_owned(),
-            files => format!("{files} documents of it are searched"),
+            0 => String::new(),
+            1 => "; 1 document of it is searched".to_owned(),
+            files => format!("; {files} documents of it are searched"),
         };
-        ui.line(&format!("✓ Domain {} added; {searched}", plan.folder))?;
+        ui.line(&format!("✓ Domain {} added{searched}", plan.folder))?;
         ui.note("`memory-forge closets build` describes its notes, `memory-forge doctor --undo` takes it back");
     }
     Ok(Exit::Success)

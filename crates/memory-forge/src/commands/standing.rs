@@ -71,7 +71,7 @@ fn searched(standing: &standing::WorkspaceStanding) -> String {
     match &standing.status.index {
         Ok(Some(index)) => {
             text += &format!(" in {}", count(index.passages, "passage"));
-            if index.embedded < index.passages {
+            if index.lacks_vectors() {
                 text += &format!(", {} with a vector so far", thousands(index.embedded));
             }
         }

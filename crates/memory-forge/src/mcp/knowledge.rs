@@ -75,7 +75,7 @@ pub(super) fn search(call: &mut Call, arguments: &Arguments) -> Result<Reply, Co
         remarks.push(Remark::Note(format!("Searched by full text alone: {why}")));
     }
     let (embedded, passages) = answer.embedded;
-    if answer.mode_note.is_none() && answer.mode.name() != "text" && embedded < passages {
+    if answer.lacks_vectors() {
         remarks.push(Remark::Note(format!(
             "{embedded} of {passages} passages have a vector so far; the others are found by their words alone"
         )));

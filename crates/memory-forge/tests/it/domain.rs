@@ -37,10 +37,7 @@ Back to [lease](./working/legal/lease.md).
 fn a_domain_is_made_beside_its_siblings_and_twice_is_once() {
     let ws = ws(FILES);
     let output = ws.run(&["domain", "add", "Customer Research"]);
-    assert_eq!(
-        output.ok(),
-        "✓ Domain working/customer-research added; it has no document yet\n"
-    );
+    assert_eq!(output.ok(), "✓ Domain working/customer-research added\n");
     assert_eq!(
         ws.read("working/customer-research/_CLOSETS.md"),
         "# Closets: Customer Research\n\n<!-- memex-closets:1.0 -->\n"
