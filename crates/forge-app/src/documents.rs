@@ -434,7 +434,7 @@ impl DocumentPreview {
 
 /// Splits a file into passages as the index does, without writing.
 pub fn preview_document(workspace: &Workspace, path: &RelPath) -> Result<DocumentPreview, Error> {
-    let document = document::parse(workspace.read_text(path)?);
+    let document = document::parse_as(path.as_str(), workspace.read_text(path)?);
     let sizes = Sizes::up_to(workspace.config().index.chunk_tokens);
     let role = workspace.role(path);
     let context = closets::Context {

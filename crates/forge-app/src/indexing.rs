@@ -2,13 +2,14 @@
 //! maintains the list in `knowledge/README.md`, computes vectors. It returns
 //! figures; which lines are printed is a door's business.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
 use crate::index::Counts;
 use crate::knowledge::refresh;
 use crate::library::{Library, Remark, Watch};
+use crate::tokens::thousands;
 
 pub use crate::knowledge::readme::PATH as LIST;
 pub use crate::knowledge::refresh::Outcome;
@@ -49,6 +50,8 @@ pub struct IndexResponse {
     pub is_list_written: bool,
     /// What the index holds now.
     pub counts: Counts,
+    /// How long the vectors that are missing will take, where that is known.
+    pub vectors_left: Option<Duration>,
     /// Why the index is in memory alone, where it is.
     pub not_kept: Option<String>,
     /// What a person should know.
@@ -84,8 +87,44 @@ impl OutcomeCounts {
     }
 }
 
-/// Updates the index. If it can only be kept in memory and the request requires
-/// a stored one, the update ends there with the reason.
+/// How long the rest takes at the pace of what was done.
+fn time_left(counts: &Counts, done: usize, took: Duration) -> Option<Duration> {
+    let missing = counts.chunks.saturating_sub(counts.embedded);
+    if missing == 0 || done == 0 {
+        return None;
+    }
+    Some(took.mul_f64(missing as f64 / done as f64))
+}
+
+impl IndexResponse {
+    /// Says how far the vectors are, where some are missing.
+    pub fn vectors_line(&self) -> Option<String> {
+        let Counts {
+            chunks, embedded, ..
+        } = self.counts;
+        (embedded < chunks).then(|| {
+            let so_far = format!(
+                "{} of {} passages have a vector so far",
+                thousands(embedded),
+                thousands(chunks)
+            );
+            match self.vectors_left {
+                Some(left) => format!("{so_far}; the rest takes about {}", in_words(left)),
+                None => so_far,
+            }
+        })
+    }
+}
+
+fn in_words(time: Duration) -> String {
+    match time.as_secs() + 1 {
+        seconds @ ..100 => format!("{seconds} s"),
+        seconds => format!("{} minutes", seconds.div_ceil(60)),
+    }
+}
+
+/// Brings the index in step with the files. Where it can be kept in memory
+/// alone, a request that has it kept ends there, with the reason.
 pub fn bring_in_step(
     library: &mut Library,
     request: &IndexRequest,
@@ -99,6 +138,7 @@ pub fn bring_in_step(
         files,
         is_list_written: false,
         counts,
+        vectors_left: None,
         not_kept,
         remarks: Vec::new(),
     };
@@ -116,9 +156,15 @@ pub fn bring_in_step(
         VectorBudget::For(budget) => Some(Some(budget)),
         VectorBudget::ToTheEnd => Some(None),
     };
+    let begin = Instant::now();
+    let before = match library.index() {
+        Some(index) => index.passage_counts()?.embedded,
+        None => 0,
+    };
     if let Some(budget) = budget {
         remarks.extend(library.embed(budget, watch)?);
     }
+    let took = begin.elapsed();
     library.release();
     if let Some(index) = library.index() {
         if request.must_be_kept {
@@ -127,6 +173,8 @@ pub fn bring_in_step(
             index.settle();
         }
         response.counts = index.counts()?;
+        let done = response.counts.embedded.saturating_sub(before);
+        response.vectors_left = time_left(&response.counts, done, took);
     }
     response.remarks = remarks;
     Ok(response)

@@ -20,6 +20,7 @@ pub mod tokens {
 
 pub mod finding;
 pub mod brief;
+pub mod inclusion;
 pub mod library;
 pub mod stats;
 pub mod audit;
@@ -29,6 +30,7 @@ pub mod remember;
 pub mod forget;
 pub mod documents;
 pub mod status;
+pub mod standing;
 pub mod timeline;
 pub mod search;
 pub mod state_search;

@@ -21,9 +21,8 @@ use crate::workspace::Workspace;
 /// How long a command waits for another process that writes the index.
 const WAIT: Duration = Duration::from_secs(5);
 
-/// Message for a workspace without any document.
-pub const NO_KNOWLEDGE: &str =
-    "There is no Markdown under `knowledge/` yet. `memory-forge init` makes a start.";
+/// What is said where there is nothing to search.
+pub const NO_KNOWLEDGE: &str = "There is nothing to search yet: no Markdown under `knowledge/`, and none included. `memory-forge init` makes a start.";
 
 /// Message for a workspace whose only document is the list of documents.
 const ONLY_THE_LIST: &str = "`knowledge/` has no document yet. `memory-forge save context <name>` writes one, and so does your editor.";
@@ -119,17 +118,40 @@ impl Library {
         budget: Option<Duration>,
         watch: Watch,
     ) -> Result<Vec<Remark>, refresh::Error> {
+        self.embed_first(&[], budget, watch)
+    }
+
+    /// As [`Library::embed`], these passages before all others.
+    fn embed_first(
+        &mut self,
+        needed: &[u32],
+        budget: Option<Duration>,
+        watch: Watch,
+    ) -> Result<Vec<Remark>, refresh::Error> {
         let model = match self.model() {
             Ok(model) => model,
             Err(remark) => return Ok(vec![remark]),
         };
         if let Some(fresh) = &mut self.fresh {
-            embed(&self.workspace, fresh, model, budget, watch)?;
+            embed(&self.workspace, fresh, model, needed, budget, watch)?;
         }
         Ok(Vec::new())
     }
 
-    /// Loads the model that embeds, or returns a warning.
+    /// The passages whose vectors this question needs first, where not all
+    /// have one: those that its words find.
+    fn needed_first(&self, ask: &Ask) -> Result<Vec<u32>, index::Error> {
+        let Some(fresh) = &self.fresh else {
+            return Ok(Vec::new());
+        };
+        let counts = fresh.index.passage_counts()?;
+        // Where few are missing, all of them are done at once.
+        if counts.chunks - counts.embedded <= recall::FEW_PASSAGES {
+            return Ok(Vec::new());
+        }
+        recall::found_by_words(&fresh.index, &fresh.catalogue, ask)
+    }
+
     fn model(&self) -> Result<&'static dyn Embedder, Remark> {
         let model = model::of(&self.workspace, self.model.as_deref());
         model.map_err(|why| Remark::Warning(format!("{why}; searching by full text")))
@@ -204,9 +226,9 @@ impl Library {
         let mut model = None;
         if ask.mode != recall::Mode::Text {
             let budget = self.workspace.config().search.embed_budget_ms;
-            remarks.extend(self.embed(Some(Duration::from_millis(budget)), watch)?);
-            // The call above has already returned a remark about a model that
-            // cannot be used.
+            let needed = self.needed_first(ask)?;
+            let budget = Some(Duration::from_millis(budget));
+            remarks.extend(self.embed_first(&needed, budget, watch)?);
             model = self.model().ok();
         }
         let fresh = self.fresh.as_ref().expect("it was refreshed above");
@@ -275,12 +297,13 @@ fn rebuilt(workspace: &Workspace, now: Timestamp, why: String) -> Result<Fresh, 
     fresh::rebuilt(workspace, &mut opening, why)
 }
 
-/// Embeds passages without a vector, for at most `budget`; `None` means all of
-/// them.
+/// Embeds what has no vector yet, what is needed first, for at most `budget`;
+/// `None` means to the end.
 fn embed(
     workspace: &Workspace,
     fresh: &mut Fresh,
     model: &dyn Embedder,
+    needed: &[u32],
     budget: Option<Duration>,
     watch: Watch,
 ) -> Result<(), refresh::Error> {
@@ -303,7 +326,7 @@ fn embed(
         },
     };
     let start = Instant::now();
-    refresh::embed(&mut fresh.index, model, &mut |done, waiting| {
+    refresh::embed(&mut fresh.index, model, needed, &mut |done, waiting| {
         watch("Embedding", done, waiting);
         budget.is_none_or(|b| start.elapsed() < b)
     })?;

@@ -11,8 +11,9 @@ use jiff::civil::Date;
 
 use crate::corrections::Corrections;
 use crate::document::day_of;
+use crate::inclusion;
 use crate::index::Kind;
-use crate::knowledge::{refresh, state};
+use crate::knowledge::{loaded, refresh, state};
 use crate::library::{Library, Remark, Watch};
 use crate::recall::{self, Answer, Ask, Mode};
 use crate::retractions;
@@ -261,10 +262,41 @@ fn search_workspace(
         let state = state::ask(&library.workspace, ask)?;
         answer = recall::join(answer, state, ask.limit);
     }
-    if answer.hits.is_empty() {
-        remarks.extend(library.nothing_to_search());
+    if !matches!(scope, SearchScope::Knowledge | SearchScope::All) {
+        if answer.hits.is_empty() {
+            remarks.extend(library.nothing_to_search());
+        }
+    } else {
+        remarks.extend(elsewhere(library, ask, &answer)?);
     }
     Ok((answer, remarks))
+}
+
+/// Says where an answer may be that a search never gives: in files that agents
+/// load, and where there is no other answer, in documents that are not included.
+fn elsewhere(
+    library: &Library,
+    ask: &Ask<'_>,
+    answer: &Answer,
+) -> Result<Vec<Remark>, refresh::Error> {
+    let workspace = &library.workspace;
+    let mut remarks = Vec::new();
+    if let Some(place) = loaded::better_place(workspace, ask, &answer.hits)? {
+        let also = if answer.hits.is_empty() {
+            "In"
+        } else {
+            "Also in"
+        };
+        remarks.push(Remark::Note(format!(
+            "{also} {}:{}, which agents load",
+            place.path, place.line
+        )));
+    }
+    if answer.hits.is_empty() {
+        let outside = inclusion::documents_outside(workspace).map(Remark::Note);
+        remarks.extend(outside.or_else(|| library.nothing_to_search()));
+    }
+    Ok(remarks)
 }
 
 #[cfg(test)]

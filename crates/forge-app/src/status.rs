@@ -8,6 +8,7 @@ use crate::client::Client;
 use crate::index::{self, Index};
 use crate::knowledge::refresh;
 use crate::mind::{self, Mind, State};
+use crate::recall;
 use crate::state_files::{self, MIND_FOLDER};
 use crate::workspace::{DERIVED, Identity, Workspace, git, identity};
 
@@ -77,6 +78,17 @@ pub struct IndexStatus {
     pub changed: usize,
     /// When it was last brought up to date.
     pub last: Option<String>,
+    /// Passages in it.
+    pub passages: usize,
+    /// Passages with a vector.
+    pub embedded: usize,
+}
+
+impl IndexStatus {
+    /// Returns `true` if more vectors are missing than the next search adds.
+    pub fn lacks_vectors(&self) -> bool {
+        self.passages - self.embedded.min(self.passages) > recall::FEW_PASSAGES
+    }
 }
 
 impl WorkspaceStatus {
@@ -215,8 +227,11 @@ fn index_status(workspace: &Workspace) -> Result<Option<IndexStatus>, index::Err
     };
     let catalogue = index.catalogue()?;
     let scan = workspace.scan();
+    let counts = index.counts()?;
     Ok(Some(IndexStatus {
-        files: index.counts()?.files,
+        files: counts.files,
+        passages: counts.chunks,
+        embedded: counts.embedded,
         changed: refresh::behind(workspace, &scan, &index, &catalogue)?,
         last: index.note("last_indexed")?,
     }))

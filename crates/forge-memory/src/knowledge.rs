@@ -3,9 +3,11 @@
 
 pub use crate::retractions as corrections;
 
+pub mod candidates;
 pub mod describe;
 pub mod forget;
 pub mod fresh;
+pub mod loaded;
 pub mod maps;
 pub mod past;
 /// Changes that are shown before they are made; they belong to the workspace.

@@ -123,7 +123,14 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Returns an empty answer, for a workspace without an index.
+    /// Returns `true` if so many passages have no vector yet that the answer may
+    /// suffer from it. A few are nothing that the next search does not add.
+    pub fn lacks_vectors(&self) -> bool {
+        let (embedded, all) = self.embedded;
+        self.mode != Mode::Text && all.saturating_sub(embedded) > FEW_PASSAGES
+    }
+
+    /// Of whoever has nothing to be asked.
     pub fn nothing() -> Answer {
         Answer {
             hits: Vec::new(),
@@ -203,7 +210,31 @@ pub fn ask(
     ask_of(&Embedded::new(index, catalogue)?, embedder, ask)
 }
 
-/// Ranks passages of any source, which must not change during the call.
+/// So many passages are embedded within the time that a search has for it, so
+/// that there is no need to choose.
+pub const FEW_PASSAGES: usize = 16;
+
+/// How many passages the words of a question bring to be embedded first.
+const NEEDED_FIRST: usize = 200;
+
+/// Numbers the passages that the words of a question find, the best first. Their
+/// vectors are what the question needs most, where not all passages have one.
+pub fn found_by_words(index: &Index, catalogue: &[Entry], ask: &Ask) -> Result<Vec<u32>, Error> {
+    let _one_state = index.snapshot()?;
+    let question = Question::read(ask.question);
+    let wanted = Wanted {
+        question: &question,
+        mode: Mode::Text,
+        query: None,
+        text_pool: NEEDED_FIRST,
+        vector_pool: 0,
+    };
+    let found = Embedded::new(index, catalogue)?.candidates(ask, &wanted)?;
+    let ranked = found.text.hits.into_iter().map(|(chunk, _)| chunk);
+    Ok(ranked.take(NEEDED_FIRST).collect())
+}
+
+/// Ranks passages of any source. The source shows one state meanwhile.
 pub fn ask_of(
     source: &dyn Source,
     embedder: Option<&dyn Embedder>,

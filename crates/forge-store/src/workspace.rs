@@ -8,6 +8,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use forge_text::diagnostic::Diagnostic;
@@ -19,6 +20,7 @@ pub mod git;
 mod held;
 mod identity;
 mod ignore;
+mod included;
 mod lock;
 mod outside;
 mod path;
@@ -33,12 +35,14 @@ mod write;
 pub use crate::regular::{self, Links, Unreadable};
 pub use autoload::{Autoload, AutoloadFile, is_foreign, list_beyond, read_beyond};
 pub use config::{
-    AuditConfig, Config, ConfigProblem, EngineConfig, ForgetConfig, IndexConfig, KeyDoc,
-    MindConfig, SearchConfig, SearchMode, reference,
+    AuditConfig, Config, ConfigProblem, EngineConfig, FILE as CONFIG_FILE, ForgetConfig,
+    IndexConfig, KeyDoc, KnowledgeConfig, MindConfig, SearchConfig, SearchMode, reference,
+    with_included,
 };
 pub use disk::is_temp_name;
 pub use identity::{Identity, identity};
 pub use ignore::{IgnoreRule, ignoring};
+pub use included::{IncludedFiles, is_vendored};
 pub use lock::Lock;
 pub use outside::{
     BACKUP_SUFFIX, Backup, MAX_OUTSIDE_BYTES, OutsideChange, OutsideFile, change_outside,
@@ -46,9 +50,9 @@ pub use outside::{
 };
 pub use path::{PRIVATE, PathError, RelPath, shell_word, slug};
 pub use proposal::{Move, Proposal, Proposed};
-pub use role::{Role, role_by_path, role_in};
+pub use role::{PathRoles, Role, role_by_path, role_in};
 pub use root::{FoundBy, Root, RootHints, discover};
-pub use scan::{Found, Scan, ScanProblem, Tree};
+pub use scan::{Found, LeftOutCounts, Scan, ScanProblem, Tree};
 pub use undo::{Effect, JournalEntry, JournalFile, Undone, Unfinished};
 pub use write::{Change, FileChange, Receipt};
 
@@ -64,6 +68,8 @@ pub const LOCK_WAIT: Duration = Duration::from_secs(5);
 pub struct Workspace {
     root: PathBuf,
     config: Config,
+    /// What `[knowledge]` of the settings includes, if anything.
+    included: Option<Arc<IncludedFiles>>,
     problems: Vec<ConfigProblem>,
     disk: disk::Disk,
     lock_wait: Duration,
@@ -80,6 +86,7 @@ impl Workspace {
         let (config, problems) = Config::load(&root);
         Ok(Workspace {
             root,
+            included: IncludedFiles::of(&config.knowledge).map(Arc::new),
             config,
             problems,
             disk: disk::Disk::default(),
@@ -175,14 +182,31 @@ impl Workspace {
 
     /// Lists the Markdown files of the folders that hold memory, by stat alone.
     /// Only `manifest` may call it: it knows which `domains` there are, and a
-    /// caller without them would get other files than the rest of the program.
-    pub(crate) fn scan_in(&self, domains: &[String]) -> Scan {
-        scan::scan(&self.root, domains)
+    /// caller who does not would see other files than everybody else.
+    pub(crate) fn scan_in(&self, domains: Vec<String>) -> Scan {
+        scan::scan(&self.root, &self.roles_with(domains))
     }
 
     /// Lists every file of the workspace, by stat alone. See [`Self::scan_in`].
-    pub(crate) fn tree_in(&self, domains: &[String]) -> Tree {
-        scan::tree(&self.root, domains)
+    pub(crate) fn tree_in(&self, domains: Vec<String>) -> Tree {
+        scan::tree(&self.root, &self.roles_with(domains))
+    }
+
+    /// Returns the roles of paths in a tree with these domains, such as an
+    /// earlier one. [`Workspace::roles`] is for the files as they are.
+    pub fn roles_with(&self, domains: Vec<String>) -> PathRoles {
+        PathRoles::new(domains, self.included.clone())
+    }
+
+    /// Lists as if the settings included all of this, whatever they include.
+    pub fn scan_including(&self, config: &KnowledgeConfig) -> Scan {
+        let included = IncludedFiles::of(config).map(Arc::new);
+        scan::scan(&self.root, &PathRoles::new(Vec::new(), included))
+    }
+
+    /// Returns `true` if git would ignore this path, by the rules in files.
+    pub(crate) fn is_ignored(&self, path: &RelPath) -> bool {
+        included::is_ignored(&self.root, path.as_str())
     }
 
     /// Returns the Markdown files directly in a folder, sorted.

@@ -8,6 +8,7 @@ use std::ops::Range;
 mod blocks;
 mod dates;
 mod edit;
+mod formats;
 mod front_matter;
 mod inert;
 mod lines;
@@ -28,6 +29,7 @@ mod tests;
 
 pub use dates::{DateMention, day_of, own_date};
 pub use edit::{Edit, EditError, apply};
+pub use formats::{DocumentFormat, without_ending};
 pub use front_matter::{FrontMatter, Value, YamlError, yaml};
 pub use inert::{inert_block, inert_line};
 pub use lines::LineNumbers;
@@ -89,8 +91,18 @@ pub fn parse(text: impl Into<String>) -> Document {
     }
 }
 
-/// A Markdown text with everything that features need from it. All ranges are
-/// byte ranges into `text`; all line numbers count from 1.
+/// Reads a text as the format of its file has it. Where that is not Markdown,
+/// the text of the document is the prose of the file, with spans of its own.
+pub fn parse_as(path: &str, text: String) -> Document {
+    let format = DocumentFormat::of(path).unwrap_or(DocumentFormat::Markdown);
+    match format.prose(&text) {
+        std::borrow::Cow::Owned(prose) => parse(prose),
+        std::borrow::Cow::Borrowed(_) => parse(text),
+    }
+}
+
+/// A Markdown text and everything that features ask of it. All ranges are byte
+/// ranges into `text`; all line numbers count from 1.
 #[derive(Debug, Clone)]
 pub struct Document {
     /// The text exactly as it was read: BOM, CRLF and trailing spaces included.

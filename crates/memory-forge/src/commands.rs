@@ -38,6 +38,7 @@ pub(crate) mod session;
 pub(crate) mod setup;
 pub(crate) mod share;
 pub(crate) mod sources;
+pub(crate) mod standing;
 pub(crate) mod stats;
 pub(crate) mod status;
 pub(crate) mod undo;
@@ -55,8 +56,20 @@ use crate::ui::Ui;
 
 /// Runs one command and flushes what it printed.
 pub(crate) fn run(command: Command, settings: &Settings) -> Result<Exit, CommandError> {
+    with_ui(settings, |ui| dispatch(command, settings, ui))
+}
+
+/// Runs what stands for no command at all.
+pub(crate) fn stand(settings: &Settings) -> Result<Exit, CommandError> {
+    with_ui(settings, |ui| standing::run(settings, ui))
+}
+
+fn with_ui(
+    settings: &Settings,
+    run: impl FnOnce(&mut Ui) -> Result<Exit, CommandError>,
+) -> Result<Exit, CommandError> {
     let mut ui = Ui::new(settings);
-    let result = dispatch(command, settings, &mut ui);
+    let result = run(&mut ui);
     // What a command printed before it failed is shown before the failure.
     let flushed = ui.finish();
     result.and_then(|exit| flushed.map(|()| exit))

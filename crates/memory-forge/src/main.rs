@@ -26,6 +26,17 @@ use std::process::ExitCode;
 
 use settings::{Process, Settings};
 
+/// The program's name alone: where a project stands, or how to begin.
+fn begin() -> ExitCode {
+    let process = Process::observe();
+    match Settings::resolve(&cli::GlobalArgs::default(), &process) {
+        Ok(settings) if commands::standing::is_in_project(&settings) => {
+            report::end(commands::stand(&settings), settings.look())
+        }
+        _ => report::begin(),
+    }
+}
+
 fn main() -> ExitCode {
     #[cfg(debug_assertions)]
     if let Some(plan) = settings::fault() {
@@ -42,7 +53,7 @@ fn main() -> ExitCode {
     }
     let words = settings::arguments();
     if words.len() < 2 {
-        return report::begin();
+        return report::guard(begin);
     }
     report::guard(|| match cli::parse(&words) {
         // Help and version leave here, before anything else was looked at.

@@ -141,6 +141,16 @@ impl StatusView<'_> {
             Err(error) => error.to_string(),
         };
         screen.line("Index", &text);
+        if let Ok(Some(index)) = &self.index
+            && index.lacks_vectors()
+        {
+            let vectors = format!(
+                "{} of {} passages; `memory-forge index` completes them",
+                thousands(index.embedded),
+                thousands(index.passages)
+            );
+            screen.line("Vectors", &vectors);
+        }
         if self.tracked_files > 0 {
             let note = format!(
                 "git tracks {} of `{DERIVED}/`; `git rm -r --cached {DERIVED}` ends it",
@@ -217,6 +227,8 @@ impl StatusView<'_> {
                 "files": index.files,
                 "changedSince": index.changed,
                 "lastIndexed": index.last,
+                "passages": index.passages,
+                "embedded": index.embedded,
             }))),
             Err(error) => json!({ "error": printable(&error.to_string()) }),
         };

@@ -3,7 +3,7 @@
 //! to.
 
 use crate::mind::{File, Mind};
-use crate::workspace::{Found, RelPath, Role, Workspace, role_by_path};
+use crate::workspace::{Found, PathRoles, RelPath, Role, Workspace};
 
 /// State files in the order in which they are listed.
 const STATE: [File; 5] = [
@@ -17,16 +17,18 @@ const STATE: [File; 5] = [
 /// Lists the wanted files that belong to the memory and may be read.
 pub fn readable_files(workspace: &Workspace, wanted: &dyn Fn(&RelPath) -> bool) -> Vec<Found> {
     let mut files = workspace.scan().files;
-    // The target of a link costs a system call, so it is checked last.
+    let roles = workspace.roles();
     files.retain(|found| {
-        wanted(&found.path) && may_be_read(found.role) && leads_to_memory(workspace, &found.path)
+        wanted(&found.path)
+            && may_be_read(found.role)
+            && leads_to_memory(workspace, &roles, &found.path)
     });
     files
 }
 
 /// Returns `true` if a file may be read by name.
 pub fn is_readable(workspace: &Workspace, path: &RelPath) -> bool {
-    may_be_read(role_by_path(path)) && leads_to_memory(workspace, path)
+    may_be_read(workspace.role(path)) && leads_to_memory(workspace, &workspace.roles(), path)
 }
 
 /// Lists the state files, each once.
@@ -41,16 +43,15 @@ pub fn state_files(workspace: &Workspace) -> Vec<RelPath> {
     files
 }
 
-/// Returns `true` if the file may be read after links are followed: a link may
-/// point to one that may not.
-fn leads_to_memory(workspace: &Workspace, path: &RelPath) -> bool {
+/// A link may lead to a file that is not for reading.
+fn leads_to_memory(workspace: &Workspace, roles: &PathRoles, path: &RelPath) -> bool {
     let absolute = workspace.absolute(path);
     let real = || {
         let real = absolute.canonicalize().ok()?;
         let real = real.strip_prefix(workspace.root()).ok()?.to_str()?;
         RelPath::new(&real.replace('\\', "/")).ok()
     };
-    real().is_some_and(|real| may_be_read(role_by_path(&real)))
+    real().is_some_and(|real| may_be_read(roles.of(&real)))
 }
 
 /// Returns `true` if files of this role may be read.

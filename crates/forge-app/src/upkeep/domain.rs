@@ -5,7 +5,7 @@ use super::{planned_hub, propose};
 use crate::links::{self, Vault};
 use crate::routing::closets::build;
 use crate::routing::manifest::{self, Manifest, Mode, New, Part};
-use crate::workspace::{Error, Move, Proposal, RelPath, Workspace, slug};
+use crate::workspace::{Error, Found, Move, Proposal, RelPath, Role, Workspace, slug};
 
 /// Names of folders in which nothing is found again.
 const CATCH_ALLS: [&str; 20] = [
@@ -212,8 +212,14 @@ fn register(
     Ok(())
 }
 
-/// Returns the only folder of this name that has notes, which is the one that
-/// is meant.
+/// Returns how many documents below a folder a search looks at.
+pub fn count_searched(workspace: &Workspace, folder: &RelPath) -> usize {
+    let scan = workspace.scan();
+    let inside = |it: &&Found| it.role == Role::Knowledge && it.path.starts_with(folder.as_str());
+    scan.files.iter().filter(inside).count()
+}
+
+/// The one folder of this name that has notes already: they are what is meant.
 fn of_that_name(workspace: &Workspace, slug: &str) -> Option<RelPath> {
     let mut folders: Vec<RelPath> = workspace
         .tree()

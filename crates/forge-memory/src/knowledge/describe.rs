@@ -94,7 +94,7 @@ pub fn describe(
     };
     let redacted = secrets::redact_in_place(&text);
     let has_secret = matches!(redacted, Cow::Owned(_));
-    let document = document::parse(redacted.into_owned());
+    let document = document::parse_as(path.as_str(), redacted.into_owned());
     let put = Put {
         traits: TextTraits::of(&document, has_secret).0,
         ..entry(path, role, stamp, hash, &document, sizes)
@@ -113,7 +113,7 @@ fn entry(
 ) -> Put {
     let front = document.front_matter.as_ref();
     let stem = path.as_str().rsplit('/').next().unwrap_or(path.as_str());
-    let stem = stem.strip_suffix(".md").unwrap_or(stem);
+    let stem = document::without_ending(stem);
     let named = front.is_some_and(|f| f.text("name").is_some() && f.text("description").is_some());
     let title = document
         .title()
@@ -179,11 +179,8 @@ pub fn unusable(path: &RelPath, role: Role, stamp: Stamp, problem: String) -> Pu
 /// Returns the words besides its text that find the document.
 fn names(path: &RelPath, front: Option<&FrontMatter>) -> String {
     let path = path.as_str();
-    let mut names = path
-        .strip_prefix("knowledge/")
-        .unwrap_or(path)
-        .trim_end_matches(".md")
-        .replace('/', " ");
+    let path = path.strip_prefix("knowledge/").unwrap_or(path);
+    let mut names = document::without_ending(path).replace('/', " ");
     if let Some(front) = front {
         for key in ["name", "aliases", "alias", "tags", "keywords"] {
             for value in front.list(key) {

@@ -3,10 +3,10 @@
 
 use super::describe::{describe, unusable};
 use super::refresh::Error;
-use crate::document;
+use crate::document::{self, DocumentFormat};
 use crate::index::{Change, Entry, Index, Sizes, Stamp};
 use crate::routing::manifest::{self, Manifest};
-use crate::workspace::{RelPath, Role, Workspace, git, role_in};
+use crate::workspace::{RelPath, Role, Workspace, git};
 
 /// An index of the knowledge at a git revision.
 pub struct Past {
@@ -38,14 +38,19 @@ pub fn at(
         .and_then(|bytes| String::from_utf8(bytes).ok())
         .map(|text| Manifest::parse(text).domains())
         .unwrap_or_default();
+    let roles = workspace.roles_with(domains);
     let files: Vec<(RelPath, Role, String)> = all
         .into_iter()
-        .filter(|(path, _)| path.ends_with(".md"))
+        .filter(|(path, _)| DocumentFormat::of(path).is_some())
         .filter_map(|(path, blob)| {
             let path = RelPath::new(&path).ok()?;
-            let role = role_in(&path, &domains);
+            let role = roles.of(&path);
             let inside = path.starts_with("knowledge")
-                || domains.iter().any(|domain| path.starts_with(domain));
+                || roles
+                    .domains()
+                    .iter()
+                    .any(|domain| path.starts_with(domain))
+                || roles.includes(&path);
             let wanted = matches!(role, Role::Knowledge | Role::Archive | Role::Agent)
                 && (inside || role == Role::Agent)
                 || path.as_str() == "knowledge/README.md";

@@ -480,12 +480,13 @@ fn write_manifest(
 /// Passages that each thread embeds between two calls of `keep_going`.
 const EMBED_STEP: usize = 8;
 
-/// Embeds passages that have no vector yet, in committed batches, until none is
-/// left or `keep_going` returns `false`. The closure receives the number of
-/// passages done and waiting.
+/// Embeds passages that have no vector yet, those that are `needed` before all
+/// others, in committed batches, until none is left or `keep_going` says stop.
+/// It is told how many were done and are waiting.
 pub fn embed(
     index: &mut Index,
     embedder: &dyn Embedder,
+    needed: &[u32],
     keep_going: &mut dyn FnMut(usize, usize) -> bool,
 ) -> Result<usize, Error> {
     index.use_model(embedder.id(), embedder.dimensions())?;
@@ -495,16 +496,25 @@ pub fn embed(
         .map_or(2, |n| n.get())
         .clamp(1, 8);
     let mut done = 0;
+    let mut needed = needed;
     while keep_going(done, waiting) {
-        // The first step is small, so that `keep_going` can stop before a whole
-        // batch.
-        let texts = index.to_embed(if done == 0 {
+        let most = if done == 0 {
             threads
         } else {
             threads * EMBED_STEP
-        })?;
+        };
+        let texts = if needed.is_empty() {
+            index.to_embed(most)?
+        } else {
+            let (now, later) = needed.split_at(most.min(needed.len()));
+            needed = later;
+            index.to_embed_of(now)?
+        };
         if texts.is_empty() {
-            break;
+            if needed.is_empty() && index.to_embed(1)?.is_empty() {
+                break;
+            }
+            continue;
         }
         let share = texts.len().div_ceil(threads);
         let vectors: Vec<(u32, Packed)> = std::thread::scope(|scope| {

@@ -178,7 +178,27 @@ impl Index {
         })
     }
 
-    /// Finds the vector of a passage with this title and text.
+    /// As [`Index::to_embed`], of these passages.
+    pub fn to_embed_of(&self, passages: &[u32]) -> Result<Vec<(u32, String)>, Error> {
+        self.read(|db| {
+            let mut statement = db.prepare_cached(
+                "select f.title, c.headings, c.text from chunk c join file f on f.id = c.file
+                 where c.id = ? and c.embedded = 0",
+            )?;
+            let mut found = Vec::with_capacity(passages.len());
+            for id in passages {
+                let mut rows = statement.query([id])?;
+                if let Some(r) = rows.next()? {
+                    let (title, headings, text): (String, String, String) =
+                        (r.get(0)?, r.get(1)?, r.get(2)?);
+                    found.push((*id, embedding_text(&title, &headings, &text)));
+                }
+            }
+            Ok(found)
+        })
+    }
+
+    /// The vector of a passage with this title and text, if one is known.
     pub fn vector_of(&self, title: &str, chunk: &Chunk) -> Result<Option<Packed>, Error> {
         let text = embedding_text(title, &chunk.headings.join("\n"), &chunk.text);
         let digest = blake3::hash(text.as_bytes());

@@ -5,7 +5,7 @@
 //! again. Nothing else in the program lists documents.
 
 use super::Manifest;
-use crate::workspace::{RelPath, Role, Scan, Tree, Workspace, role_in};
+use crate::workspace::{PathRoles, RelPath, Role, Scan, Tree, Workspace, role_in};
 
 impl Workspace {
     /// Lists every Markdown file that is memory, domains included, with its
@@ -17,32 +17,44 @@ impl Workspace {
     /// Lists as [`Workspace::scan`], with the manifest that was read for it.
     pub fn scan_and_manifest(&self) -> (Scan, Option<Manifest>) {
         let manifest = Manifest::read(self);
-        let scan = self.scan_in(&domains_of(manifest.as_ref()));
+        let scan = self.scan_in(domains_of(manifest.as_ref()));
         (scan, manifest)
     }
 
     /// Lists every file of the workspace of whatever kind. Folders with a dot,
     /// other people's code and build outputs are left out.
     pub fn tree(&self) -> Tree {
-        self.tree_in(&domains_of(Manifest::read(self).as_ref()))
+        self.tree_in(domains_of(Manifest::read(self).as_ref()))
     }
 
     /// Returns the role of a path. It reads the manifest: for many paths use a
     /// listing, which has their roles.
     pub fn role(&self, path: &RelPath) -> Role {
-        role_in(path, &domains_of(Manifest::read(self).as_ref()))
+        let roles = self.roles();
+        match roles.of(path) {
+            Role::Knowledge if roles.includes(path) && self.is_ignored(path) => {
+                role_in(path, roles.domains())
+            }
+            role => role,
+        }
+    }
+
+    /// Returns the roles of this workspace's paths, for callers with many. It
+    /// reads the manifest.
+    pub fn roles(&self) -> PathRoles {
+        self.roles_with(domains_of(Manifest::read(self).as_ref()))
     }
 }
 
 impl Manifest {
     /// Lists the memory of its workspace, for callers that have read it.
     pub fn scan(&self, workspace: &Workspace) -> Scan {
-        workspace.scan_in(&self.domains())
+        workspace.scan_in(self.domains())
     }
 
     /// Lists every file of its workspace, for callers that have read it.
     pub fn tree(&self, workspace: &Workspace) -> Tree {
-        workspace.tree_in(&self.domains())
+        workspace.tree_in(self.domains())
     }
 }
 

@@ -12,20 +12,24 @@ use std::path::Path;
 use serde_json::Value as Json;
 use toml::de::{DeTable, DeValue};
 
+mod included;
 mod keys;
 
 use super::RelPath;
 use super::regular::{self, Links, Unreadable};
 use forge_text::tokens::Tokenizer;
+pub use included::with_included;
 use keys::{Fault, Given, KEYS, find, is_section, nearest, unknown};
 
-const FILE: &str = "memory-forge.toml";
-/// The settings file of an earlier tool; still read, never written.
+/// The file of a workspace's settings, at its root.
+pub const FILE: &str = "memory-forge.toml";
+/// What an earlier tool kept its settings in; still read, never written.
 const OLD_FILE: &str = ".memoryforge.config.json";
 
 /// The settings of a workspace, defaults included.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Config {
+    pub knowledge: KnowledgeConfig,
     pub index: IndexConfig,
     pub search: SearchConfig,
     pub engine: EngineConfig,
@@ -48,7 +52,13 @@ impl PartialEq for Origins {
     }
 }
 
-/// The settings of the index.
+/// Which documents outside of `knowledge/` are knowledge too, as globs.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct KnowledgeConfig {
+    pub include: Vec<String>,
+    pub exclude: Vec<String>,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexConfig {
     pub max_file_bytes: u64,

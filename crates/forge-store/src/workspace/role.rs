@@ -3,6 +3,11 @@
 //! The role decides whether a file is indexed, audited or linted. Nothing here
 //! opens a file: the caller checks `status: archived` in front matter.
 
+use std::sync::Arc;
+
+use forge_text::document::DocumentFormat;
+
+use super::included::IncludedFiles;
 use super::{DERIVED, RelPath};
 
 /// The part a document plays, in the order in which they are tried.
@@ -26,9 +31,57 @@ pub enum Role {
     Untracked,
 }
 
-/// Returns the role of a path without the manifest. Files of a domain are
-/// [`Role::Untracked`] here: it is for callers that mean `knowledge/` or a
-/// folder of ours alone. `Workspace::role` knows domains.
+/// Roles in one workspace: by the path alone, by the domains of its manifest,
+/// and by what its settings include.
+#[derive(Debug, Clone, Default)]
+pub struct PathRoles {
+    domains: Vec<String>,
+    included: Option<Arc<IncludedFiles>>,
+}
+
+impl PathRoles {
+    pub(crate) fn new(domains: Vec<String>, included: Option<Arc<IncludedFiles>>) -> PathRoles {
+        PathRoles { domains, included }
+    }
+
+    /// Returns the folders of the manifest's Hub Map.
+    pub fn domains(&self) -> &[String] {
+        &self.domains
+    }
+
+    pub(super) fn included(&self) -> Option<&IncludedFiles> {
+        self.included.as_deref()
+    }
+
+    /// Returns the role of a path. A file that git ignores is left out of an
+    /// included tree by whoever can look; see `Workspace::role`.
+    pub fn of(&self, path: &RelPath) -> Role {
+        match role_in(path, &self.domains) {
+            Role::Untracked if self.includes(path) => Role::Knowledge,
+            // In others' folders such a name says nothing of a file's part.
+            role @ (Role::Routing | Role::Archive)
+                if is_by_ending(path.as_str()) && self.includes(path) =>
+            {
+                if is_knowledge(path.as_str(), &self.domains) {
+                    role
+                } else {
+                    Role::Knowledge
+                }
+            }
+            role => role,
+        }
+    }
+
+    /// Returns `true` if the settings name this file, whatever else it is.
+    pub fn includes(&self, path: &RelPath) -> bool {
+        let included = self.included.as_ref();
+        included.is_some_and(|included| included.matches(path.as_str()))
+    }
+}
+
+/// Returns the role that a path has whatever the manifest says. Files of a
+/// domain are [`Role::Untracked`] here: it is for callers that mean
+/// `knowledge/` or a folder of ours alone. `Workspace::role` knows domains.
 pub fn role_by_path(path: &RelPath) -> Role {
     role_in(path, &[])
 }
@@ -43,9 +96,16 @@ pub fn role_in(path: &RelPath, domains: &[String]) -> Role {
     if is_autoload(path) {
         return Role::Autoload;
     }
-    // All other roles are for Markdown.
+    // All other roles are for Markdown, and all but knowledge for its usual
+    // spelling.
     if !path.ends_with(".md") {
-        return Role::Untracked;
+        let is_markdown = DocumentFormat::of(path).is_some_and(DocumentFormat::is_markdown);
+        let is_document = is_markdown && is_knowledge(path, domains);
+        return if is_document && !is_archive(path, domains) {
+            Role::Knowledge
+        } else {
+            Role::Untracked
+        };
     }
     if is_routing(path) {
         Role::Routing
@@ -103,8 +163,12 @@ fn is_routing(path: &str) -> bool {
         || matches!(path, "knowledge/README.md" | "knowledge/_FORGOTTEN.md")
 }
 
-/// Returns `true` for a file of one agent. The squad and the agent are both
-/// needed; files above them belong to no agent.
+/// The endings that make a hub page and an archive of a document of ours.
+fn is_by_ending(path: &str) -> bool {
+    path.ends_with("-index.md") || path.ends_with("-archive.md") && first(path) != "memory"
+}
+
+/// The squad and the agent are both needed; files above them belong to nobody.
 fn is_agent(path: &str) -> bool {
     path.starts_with(".agents/memory/") && path.split('/').count() == 5
 }
@@ -239,6 +303,10 @@ mod tests {
             ("knowledge/x.md", Knowledge),
             ("knowledge/a/b/c.md", Knowledge),
             ("knowledge/x.txt", Untracked),
+            ("knowledge/x.mdx", Knowledge),
+            ("knowledge/x.html.markdown", Knowledge),
+            ("knowledge/x.rst", Untracked),
+            ("docs/x.mdx", Untracked),
             ("knowledge", Untracked),
             ("knowledge.md", Untracked),
             ("src/knowledge/x.md", Untracked),
@@ -253,6 +321,37 @@ mod tests {
         for (path, expect) in table {
             let got = role_in(&RelPath::new(path).unwrap(), &domains);
             assert_eq!(got, expect, "for {path}");
+        }
+    }
+
+    #[test]
+    fn what_the_settings_include_is_knowledge_and_autoload_stays_autoload() {
+        use Role::*;
+        let config = super::super::config::KnowledgeConfig {
+            include: vec!["**".to_owned()],
+            exclude: vec!["docs/old/**".to_owned()],
+        };
+        let included = IncludedFiles::of(&config).map(Arc::new);
+        let roles = PathRoles::new(vec!["working/legal".to_owned()], included);
+        for (path, expect) in [
+            ("docs/a.md", Knowledge),
+            ("docs/a.rst", Knowledge),
+            ("docs/old/a.md", Untracked),
+            ("docs/api-index.md", Knowledge),
+            ("working/legal/legal-index.md", Routing),
+            ("knowledge/api-index.md", Routing),
+            ("_MANIFEST.md", Routing),
+            ("AGENTS.md", Autoload),
+            ("packages/a/CLAUDE.md", Autoload),
+            (".claude/skills/a/SKILL.md", Autoload),
+            (".codex/x.md", Autoload),
+            (".memory-forge/x.md", Derived),
+            (".mind/STATE.md", State),
+            ("ARCHIVE.md", Archive),
+            ("node_modules/a/README.md", Untracked),
+            ("src/main.rs", Untracked),
+        ] {
+            assert_eq!(roles.of(&RelPath::new(path).unwrap()), expect, "{path}");
         }
     }
 

@@ -10,18 +10,44 @@ use std::io;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use forge_text::document::DocumentFormat;
+
 use super::autoload::is_skipped;
+use super::included::{IgnoreRules, IncludedFiles, is_vendored};
 use super::path::{is_inside, is_plain_name};
-use super::{RelPath, Role, role_in};
+use super::{DERIVED, PathRoles, RelPath, Role, role_in};
 
 /// The files of a walk and its problems, both sorted by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Scan {
     pub files: Vec<Found>,
     pub problems: Vec<ScanProblem>,
+    pub left_out: LeftOutCounts,
+}
+
+/// What lies in included folders and was passed over unasked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LeftOutCounts {
+    /// Folders whose name begins with a dot.
+    pub hidden_folders: usize,
+    /// Folders with other people's code, or with what a tool made.
+    pub vendored_folders: usize,
+    /// Files and folders that git ignores.
+    pub ignored: usize,
+    /// Symbolic links to folders.
+    pub links: usize,
+}
+
+impl LeftOutCounts {
+    fn add(&mut self, other: LeftOutCounts) {
+        self.hidden_folders += other.hidden_folders;
+        self.vendored_folders += other.vendored_folders;
+        self.ignored += other.ignored;
+        self.links += other.links;
+    }
 }
 
 /// All files of the workspace of any kind, and the problems, both sorted by
@@ -48,7 +74,7 @@ pub struct Found {
 impl Found {
     /// Returns `true` for a Markdown file.
     pub fn is_markdown(&self) -> bool {
-        self.path.as_str().ends_with(".md")
+        DocumentFormat::of(self.path.as_str()).is_some_and(DocumentFormat::is_markdown)
     }
 }
 
@@ -69,35 +95,83 @@ impl std::fmt::Display for ScanProblem {
 /// The folders of knowledge in every workspace.
 const FOLDERS: [&str; 2] = ["knowledge", ".agents/memory"];
 
-/// The files that a walk lists.
+/// Which files of a folder are wanted, and of those below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Extent {
     /// Markdown, wherever a folder of memory holds it.
     Memory,
+    /// Documents that the settings include.
+    Included,
     /// Files of every kind, without other people's code and what is rebuilt.
     Everything,
 }
 
-pub(super) fn scan(root: &Path, domains: &[String]) -> Scan {
+/// A folder that waits to be listed.
+struct ScanFolder {
+    /// Relative to the root.
+    path: String,
+    extent: Extent,
+    /// The rules of git's that hold around it. They are read where the
+    /// settings include something, and only there.
+    rules: Option<Arc<IgnoreRules>>,
+    /// Whether git ignores it, with all that is below.
+    is_ignored: bool,
+}
+
+pub(super) fn scan(root: &Path, roles: &PathRoles) -> Scan {
     let mut problems = Vec::new();
-    let mut folders = outermost(domains);
-    folders.retain(|folder| may_enter(root, folder, &mut problems));
-    let mut found = walk(root, domains, folders, Extent::Memory);
+    let mut memory = outermost(roles.domains());
+    memory.retain(|folder| may_enter(root, folder, &mut problems));
+    let folder = |path: &String| ScanFolder {
+        path: path.clone(),
+        extent: Extent::Memory,
+        rules: None,
+        is_ignored: false,
+    };
+    let mut folders: Vec<ScanFolder> = memory.iter().map(folder).collect();
+    if roles.included().is_some() {
+        folders.push(ScanFolder {
+            path: String::new(),
+            extent: Extent::Included,
+            rules: IgnoreRules::above(root),
+            is_ignored: false,
+        });
+    }
+    let mut found = walk(root, roles, &memory, folders);
     found.problems.extend(problems);
     found.problems.sort_unstable();
     found
 }
 
-pub(super) fn tree(root: &Path, domains: &[String]) -> Tree {
-    let Scan { files, problems } = walk(root, domains, vec![String::new()], Extent::Everything);
+pub(super) fn tree(root: &Path, roles: &PathRoles) -> Tree {
+    let has_rules = roles.included().is_some();
+    let whole = ScanFolder {
+        path: String::new(),
+        extent: Extent::Everything,
+        rules: has_rules.then(|| IgnoreRules::above(root)).flatten(),
+        is_ignored: false,
+    };
+    let Scan {
+        files, problems, ..
+    } = walk(root, roles, &[], vec![whole]);
     Tree { files, problems }
 }
 
-fn walk(root: &Path, domains: &[String], folders: Vec<String>, extent: Extent) -> Scan {
+fn walk(root: &Path, roles: &PathRoles, memory: &[String], folders: Vec<ScanFolder>) -> Scan {
     let threads = thread::available_parallelism()
         .map_or(2, NonZero::get)
         .clamp(2, 8);
-    let walk = Walk::new(root, domains, folders, extent, threads);
+    let walk = Walk {
+        root,
+        roles,
+        memory,
+        queue: Mutex::new(Queue {
+            folders,
+            busy: threads,
+        }),
+        more: Condvar::new(),
+        idle: AtomicUsize::new(0),
+    };
     let mut found = Scan::default();
     thread::scope(|scope| {
         let workers: Vec<_> = (1..threads).map(|_| scope.spawn(|| walk.work())).collect();
@@ -107,6 +181,7 @@ fn walk(root: &Path, domains: &[String], folders: Vec<String>, extent: Extent) -
                 Ok(part) => {
                     found.files.extend(part.files);
                     found.problems.extend(part.problems);
+                    found.left_out.add(part.left_out);
                 }
                 Err(panic) => std::panic::resume_unwind(panic),
             }
@@ -138,8 +213,9 @@ fn outermost(domains: &[String]) -> Vec<String> {
 /// The state that the threads share.
 struct Walk<'a> {
     root: &'a Path,
-    domains: &'a [String],
-    extent: Extent,
+    roles: &'a PathRoles,
+    /// Folders of memory, which are walked by themselves.
+    memory: &'a [String],
     queue: Mutex<Queue>,
     more: Condvar,
     /// The number of idle threads; read without the lock.
@@ -147,35 +223,17 @@ struct Walk<'a> {
 }
 
 struct Queue {
-    /// Folders that any thread may list, relative to the root.
-    folders: Vec<String>,
-    /// Threads that are listing, and may find more.
+    /// Folders that somebody else may list.
+    folders: Vec<ScanFolder>,
+    /// Threads that are listing, and may find more. Each of them calls
+    /// [`Walk::work`].
     busy: usize,
 }
 
-impl<'a> Walk<'a> {
-    /// Prepares a walk. Each of `threads` must call [`Walk::work`].
-    fn new(
-        root: &'a Path,
-        domains: &'a [String],
-        folders: Vec<String>,
-        extent: Extent,
-        threads: usize,
-    ) -> Self {
-        let busy = threads;
-        Walk {
-            root,
-            domains,
-            extent,
-            queue: Mutex::new(Queue { folders, busy }),
-            more: Condvar::new(),
-            idle: AtomicUsize::new(0),
-        }
-    }
-
-    /// Lists folders until none are left and no thread can find more. A thread
-    /// keeps what it finds to itself while the others are busy as well, so that
-    /// the lock is rarely needed.
+impl Walk<'_> {
+    /// Lists folders until there are none left and nobody can find more. A
+    /// thread keeps what it finds to itself while the others are busy as well,
+    /// so that the lock is rarely needed.
     fn work(&self) -> Scan {
         let mut found = Scan::default();
         let mut absolute = PathBuf::new();
@@ -186,9 +244,9 @@ impl<'a> Walk<'a> {
             };
             absolute.clear();
             absolute.push(self.root);
-            absolute.push(&folder);
+            absolute.push(&folder.path);
             if let Err(e) = self.list(&folder, &absolute, &mut own, &mut found) {
-                found.problems.push(unreadable(folder, &e));
+                found.problems.push(unreadable(folder.path, &e));
             }
             // A lock for each folder would cost more than listing it. `Relaxed`
             // is enough, since an old count only delays the sharing.
@@ -198,8 +256,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Takes a folder of another thread; `None` when the walk is over.
-    fn take(&self) -> Option<String> {
+    /// A folder from somebody else, or none when the walk is over.
+    fn take(&self) -> Option<ScanFolder> {
         let mut queue = self.lock();
         queue.busy -= 1;
         self.idle.fetch_add(1, Ordering::Relaxed);
@@ -220,9 +278,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Moves the older half to the queue, which is higher in the tree and has
-    /// more below it.
-    fn share(&self, own: &mut Vec<String>) {
+    /// Gives away the older half, which lies higher up and has more below it.
+    fn share(&self, own: &mut Vec<ScanFolder>) {
         let half = own.len() / 2;
         self.lock().folders.extend(own.drain(..half));
         self.more.notify_all();
@@ -230,46 +287,55 @@ impl<'a> Walk<'a> {
 
     fn list(
         &self,
-        folder: &str,
+        folder: &ScanFolder,
         absolute: &Path,
-        own: &mut Vec<String>,
+        own: &mut Vec<ScanFolder>,
         found: &mut Scan,
     ) -> io::Result<()> {
+        if folder.extent == Extent::Included {
+            return self.list_included(folder, absolute, own, found);
+        }
+        let rules = self.rules_in(folder);
+        let is_everything = folder.extent == Extent::Everything;
         for entry in fs::read_dir(absolute)? {
             let entry = entry?;
             let name = entry.file_name();
             let Some(name) = name.to_str().filter(|name| is_plain_name(name)) else {
-                self.report_name(folder, &entry, found);
+                self.report_name(&folder.path, &entry, found);
                 continue;
             };
-            let is_markdown = name.ends_with(".md");
-            let is_wanted = is_markdown || self.extent == Extent::Everything;
+            let is_markdown = is_markdown(name);
+            let is_wanted = is_markdown || is_everything;
             let kind = match entry.file_type() {
                 Ok(kind) => kind,
                 Err(e) => {
-                    found.problems.push(unreadable(join(folder, name), &e));
+                    found
+                        .problems
+                        .push(unreadable(join(&folder.path, name), &e));
                     continue;
                 }
             };
             if kind.is_dir() {
-                if name.starts_with('.')
-                    || self.extent == Extent::Everything && is_skipped(name, name)
-                {
+                if name.starts_with('.') || is_everything && is_skipped(name, name) {
                     continue;
                 }
-                let path = join(folder, name);
+                let path = join(&folder.path, name);
                 if is_markdown {
                     found.problems.push(problem(
                         &path,
                         "is a folder, although it is named like a document",
                     ));
                 }
-                own.push(path);
+                let is_ignored = folder.is_ignored || self.is_ignored(&path, rules.as_ref(), true);
+                own.push(ScanFolder {
+                    is_ignored,
+                    ..folder.inner(path, &rules)
+                });
             } else if kind.is_symlink() {
-                self.follow(join(folder, name), is_wanted, is_markdown, found);
-            // macOS leaves files that begin with `._` next to the real ones.
+                self.follow(join(&folder.path, name), is_wanted, is_markdown, found);
+            // macOS leaves files that begin with `._` beside the real ones.
             } else if is_wanted && !name.starts_with("._") {
-                let path = join(folder, name);
+                let path = join(&folder.path, name);
                 if !kind.is_file() {
                     if is_markdown {
                         found.problems.push(problem(&path, "is not a regular file"));
@@ -277,7 +343,16 @@ impl<'a> Walk<'a> {
                     continue;
                 }
                 match entry.metadata() {
-                    Ok(meta) => found.files.push(self.found(path, &meta)),
+                    Ok(meta) => {
+                        let mut file = self.found(path, &meta);
+                        if file.role == Role::Knowledge
+                            && (folder.is_ignored
+                                || self.is_ignored(file.path.as_str(), rules.as_ref(), false))
+                        {
+                            file.role = role_in(&file.path, self.roles.domains());
+                        }
+                        found.files.push(file);
+                    }
                     Err(e) => found.problems.push(unreadable(path, &e)),
                 }
             }
@@ -285,8 +360,115 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Follows a symlink to a file inside the workspace. A symlinked folder is
-    /// never followed, so that no walk can run in circles.
+    /// Lists a folder outside of memory for what the settings include. Whatever
+    /// else lies there is others' business and no problem of ours.
+    fn list_included(
+        &self,
+        folder: &ScanFolder,
+        absolute: &Path,
+        own: &mut Vec<ScanFolder>,
+        found: &mut Scan,
+    ) -> io::Result<()> {
+        let Some(included) = self.roles.included() else {
+            return Ok(());
+        };
+        let rules = self.rules_in(folder);
+        for entry in fs::read_dir(absolute)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            let Some(name) = name.to_str().filter(|name| is_plain_name(name)) else {
+                continue;
+            };
+            let Ok(kind) = entry.file_type() else {
+                continue;
+            };
+            if kind.is_dir() {
+                let path = join(&folder.path, name);
+                if self.may_enter_included(included, &path, name, rules.as_ref(), found) {
+                    own.push(folder.inner(path, &rules));
+                }
+                continue;
+            }
+            if name.starts_with("._") || DocumentFormat::of(name).is_none() {
+                let is_folder = || entry.path().is_dir();
+                if kind.is_symlink() && included.may_hold(&join(&folder.path, name)) && is_folder()
+                {
+                    found.left_out.links += 1;
+                }
+                continue;
+            }
+            let path = join(&folder.path, name);
+            if !included.matches(&path) {
+                continue;
+            }
+            if self.is_ignored(&path, rules.as_ref(), false) {
+                found.left_out.ignored += 1;
+                continue;
+            }
+            let file = if kind.is_symlink() {
+                self.followed_included(path)
+            } else {
+                let meta = entry.metadata().ok().filter(Metadata::is_file);
+                meta.map(|meta| self.found(path, &meta))
+            };
+            let is_ours = |it: &Found| matches!(it.role, Role::Knowledge | Role::Archive);
+            found.files.extend(file.filter(is_ours));
+        }
+        Ok(())
+    }
+
+    fn may_enter_included(
+        &self,
+        included: &IncludedFiles,
+        path: &str,
+        name: &str,
+        rules: Option<&Arc<IgnoreRules>>,
+        found: &mut Scan,
+    ) -> bool {
+        let is_memory = self.memory.iter().any(|folder| folder == path);
+        let is_others = is_skipped(path, name) && !is_vendored(name) || name == DERIVED;
+        if is_memory || is_others || !included.may_hold(path) {
+            return false;
+        }
+        if name.starts_with('.') && !included.names(name) {
+            found.left_out.hidden_folders += 1;
+            return false;
+        }
+        if is_vendored(name) && !included.names(name) {
+            found.left_out.vendored_folders += 1;
+            return false;
+        }
+        let is_ignored = self.is_ignored(path, rules, true);
+        found.left_out.ignored += usize::from(is_ignored);
+        !is_ignored
+    }
+
+    /// A link is a document of its own where what it leads to is none, and is
+    /// not loaded by agents either.
+    fn followed_included(&self, path: String) -> Option<Found> {
+        let real = fs::canonicalize(self.root.join(&path)).ok()?;
+        let meta = fs::metadata(&real).ok().filter(Metadata::is_file)?;
+        let inside = real.strip_prefix(self.root).ok()?.to_str()?;
+        let target = RelPath::new(inside).ok()?;
+        let is_free = is_inside(self.root, &real) && self.roles.of(&target) == Role::Untracked;
+        is_free.then(|| self.found(path, &meta))
+    }
+
+    /// The rules of git's inside a folder. Without anything included nobody
+    /// asks for them.
+    fn rules_in(&self, folder: &ScanFolder) -> Option<Arc<IgnoreRules>> {
+        let is_wanted = self.roles.included().is_some() && folder.extent != Extent::Memory;
+        is_wanted
+            .then(|| IgnoreRules::inside(self.root, &folder.path, folder.rules.clone()))
+            .flatten()
+    }
+
+    fn is_ignored(&self, path: &str, rules: Option<&Arc<IgnoreRules>>, is_folder: bool) -> bool {
+        rules.is_some_and(|rules| rules.ignores(self.root, path, is_folder))
+    }
+
+    /// A symlinked file counts when what it leads to is inside; a symlinked
+    /// folder never does, so that no walk can run in circles.
     fn follow(&self, path: String, is_wanted: bool, is_markdown: bool, found: &mut Scan) {
         let absolute = self.root.join(&path);
         let target = fs::canonicalize(&absolute).and_then(|real| Ok((fs::metadata(&real)?, real)));
@@ -319,7 +501,7 @@ impl<'a> Walk<'a> {
 
     fn found(&self, path: String, meta: &Metadata) -> Found {
         let path = RelPath::from_checked(path);
-        let role = role_in(&path, self.domains);
+        let role = self.roles.of(&path);
         Found {
             path,
             size: meta.len(),
@@ -335,7 +517,7 @@ impl<'a> Walk<'a> {
         let name = entry.file_name();
         let name = name.to_string_lossy();
         let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        if name.starts_with('.') || !(is_dir || name.ends_with(".md")) {
+        if name.starts_with('.') || !(is_dir || is_markdown(&name)) {
             return;
         }
         let shown: String = name
@@ -351,7 +533,23 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Returns `true` if the folder is there and reached without a symlink.
+impl ScanFolder {
+    /// A folder below this one, where the same is wanted.
+    fn inner(&self, path: String, rules: &Option<Arc<IgnoreRules>>) -> ScanFolder {
+        ScanFolder {
+            path,
+            extent: self.extent,
+            rules: rules.clone(),
+            is_ignored: self.is_ignored,
+        }
+    }
+}
+
+fn is_markdown(name: &str) -> bool {
+    DocumentFormat::of(name).is_some_and(DocumentFormat::is_markdown)
+}
+
+/// Whether the folder is there and reached without a symlink.
 fn may_enter(root: &Path, folder: &str, problems: &mut Vec<ScanProblem>) -> bool {
     let mut absolute = root.to_path_buf();
     for name in folder.split('/') {

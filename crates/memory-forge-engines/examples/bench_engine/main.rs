@@ -180,7 +180,7 @@ fn parity(server: &Postgres, options: &Options, model: &dyn Embedder) -> Result<
                 progress: &mut |_, _| {},
             };
             let mut fresh = fresh::fresh(&workspace, &mut opening)?;
-            refresh::embed(&mut fresh.index, model, &mut |_, _| true)?;
+            refresh::embed(&mut fresh.index, model, &[], &mut |_, _| true)?;
             passages += fresh.index.passage_counts()?.chunks;
             let name = format!("{set}-{at}");
             push_workspace(&engine, &workspace, &fresh, &name, model)?;

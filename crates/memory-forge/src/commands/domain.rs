@@ -141,7 +141,12 @@ fn add(args: AddArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandE
     } else if change.is_none() {
         ui.line(&format!("✓ The domain {} is there already", plan.folder))?;
     } else {
-        ui.line(&format!("✓ Domain {} added", plan.folder))?;
+        let searched = match domain::count_searched(&workspace, &plan.folder) {
+            0 => String::new(),
+            1 => "; 1 document of it is searched".to_owned(),
+            files => format!("; {files} documents of it are searched"),
+        };
+        ui.line(&format!("✓ Domain {} added{searched}", plan.folder))?;
         ui.note("`memory-forge closets build` describes its notes, `memory-forge doctor --undo` takes it back");
     }
     Ok(Exit::Success)

@@ -1,9 +1,14 @@
 //! `index`: brings the derived index up to date with `knowledge/`, and the list
 //! in `knowledge/README.md` where it has one. It changes no other Markdown.
 
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
 use clap::Args;
+use forge_app::inclusion;
 use forge_app::index::Counts;
-use forge_app::indexing::{self, Outcome};
+use forge_app::indexing;
 
 use crate::library;
 use crate::paths;
@@ -26,6 +31,7 @@ use crate::ui::{Ui, printable, style};
 Examples:
   memory-forge index               Read what changed
   memory-forge index --force       Forget the index and build it anew
+  memory-forge index --background  Let the vectors of many documents follow
   memory-forge index --json        The same, for a program")]
 pub(crate) struct IndexArgs {
     /// Build the index anew instead of reading only what changed
@@ -35,6 +41,15 @@ pub(crate) struct IndexArgs {
     /// Leave vectors out; searches by meaning find these files later
     #[arg(long)]
     pub(crate) no_vectors: bool,
+
+    /// Compute vectors for at most this long; the next run goes on from there
+    #[arg(long, value_name = "SECONDS", conflicts_with = "no_vectors")]
+    pub(crate) seconds: Option<u32>,
+
+    /// Return once words can be found; vectors follow, for at most 10 minutes
+    /// or `--seconds`
+    #[arg(long, conflicts_with = "no_vectors")]
+    pub(crate) background: bool,
 
     /// Leave the list in `knowledge/README.md` as it is
     #[arg(long)]
@@ -54,17 +69,20 @@ pub(crate) fn run(args: IndexArgs, settings: &Settings, ui: &mut Ui) -> Result<E
     let request = indexing::IndexRequest {
         force: args.force,
         keep_list: !args.no_readme,
-        vectors: if args.no_vectors {
-            indexing::VectorBudget::Nothing
-        } else {
-            indexing::VectorBudget::ToTheEnd
+        vectors: match (args.no_vectors || args.background, args.seconds) {
+            (true, _) => indexing::VectorBudget::Nothing,
+            (false, Some(seconds)) => {
+                indexing::VectorBudget::For(Duration::from_secs(seconds.into()))
+            }
+            (false, None) => indexing::VectorBudget::ToTheEnd,
         },
         must_be_kept: true,
         now: settings.now,
     };
-    let done = indexing::bring_in_step(&mut library, &request, &mut ui.watch())?;
+    let mut done = indexing::bring_in_step(&mut library, &request, &mut ui.watch())?;
     ui.remarks(&done.remarks);
-    if let Some(why) = done.not_kept {
+    let vectors = done.vectors_line();
+    if let Some(why) = done.not_kept.take() {
         return Err(
             CommandError::failure(format!("The index could not be kept: {why}"))
                 .hint("Searches are still answered, from memory"),
@@ -72,7 +90,7 @@ pub(crate) fn run(args: IndexArgs, settings: &Settings, ui: &mut Ui) -> Result<E
     }
     let (mut files, listed, counts) = (done.files, done.is_list_written, done.counts);
     if listed && let Some(list) = files.iter_mut().find(|(path, _)| path == indexing::LIST) {
-        list.1 = Outcome::Reindexed;
+        list.1 = indexing::Outcome::Reindexed;
     }
     if args.json {
         ui.json(&json(&files, counts, listed))?;
@@ -86,37 +104,78 @@ pub(crate) fn run(args: IndexArgs, settings: &Settings, ui: &mut Ui) -> Result<E
         ));
     }
     for (path, outcome) in &files {
-        if let Outcome::Skipped(why) = outcome {
+        if let indexing::Outcome::Skipped(why) = outcome {
             ui.warn(&format!("`{path}` is not in the index: {why}"));
         }
     }
     if files.is_empty() {
         ui.note(forge_app::library::NO_KNOWLEDGE);
     }
-    if !args.no_vectors && counts.embedded < counts.chunks {
-        ui.note(&format!(
-            "{} of {} passages have a vector",
-            counts.embedded, counts.chunks
-        ));
+    let left_out = library.workspace.scan().left_out;
+    if let Some(line) = inclusion::left_out_line(&left_out) {
+        ui.note(&line);
+    }
+    if let Some(vectors) = vectors.filter(|_| !args.no_vectors) {
+        ui.note(&vectors);
+        if args.background {
+            let seconds = args.seconds.unwrap_or(BACKGROUND_SECONDS);
+            begin_in_background(library.workspace.root(), seconds, settings, ui);
+        }
     }
     Ok(Exit::Success)
 }
 
-/// Upper bound for unchanged files that are listed; more are counted.
+/// How long vectors are computed in the background unless told otherwise.
+const BACKGROUND_SECONDS: u32 = 600;
+
+/// Starts this program once more, for the vectors alone. It ends when they are
+/// done or its time is over, whichever comes first, and never twice at once:
+/// whoever computes vectors holds a lock. Nothing stays behind.
+fn begin_in_background(root: &Path, seconds: u32, settings: &Settings, ui: &mut Ui) {
+    let program = settings
+        .binary
+        .as_deref()
+        .unwrap_or(Path::new("memory-forge"));
+    let started = {
+        let mut command = Command::new(program);
+        command
+            .arg("--root")
+            .arg(root)
+            .args(["--quiet", "index", "--no-readme", "--seconds"])
+            .arg(seconds.to_string())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        // A terminal that is closed must not end it.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        command.spawn()
+    };
+    match started {
+        Ok(_) => ui.note(&format!(
+            "They are computed in the background, for at most {seconds} s"
+        )),
+        Err(error) => ui.warn(&format!(
+            "They could not be computed in the background: {error}; `memory-forge index` computes them"
+        )),
+    }
+}
+
+/// More unchanged files than this are counted instead of listed.
 const MOST_UNCHANGED: usize = 200;
 
-fn show(files: &[(String, Outcome)], all: bool, ui: &mut Ui) -> Result<(), CommandError> {
+fn show(files: &[(String, indexing::Outcome)], all: bool, ui: &mut Ui) -> Result<(), CommandError> {
     let count = indexing::OutcomeCounts::of(files);
     let unchanged = count.unchanged;
     let fold = !all && unchanged > MOST_UNCHANGED;
     for (path, outcome) in files {
         let (style, sign, word) = match outcome {
-            Outcome::Unchanged if fold => continue,
-            Outcome::Unchanged => (style::FAINT, '✓', "unchanged"),
-            Outcome::Indexed => (style::GOOD, '+', "indexed"),
-            Outcome::Reindexed => (style::WARNING, '↻', "reindexed"),
-            Outcome::Removed => (style::REMOVED, '✗', "removed from index"),
-            Outcome::Skipped(_) => (style::CRITICAL, '!', "skipped"),
+            indexing::Outcome::Unchanged if fold => continue,
+            indexing::Outcome::Unchanged => (style::FAINT, '✓', "unchanged"),
+            indexing::Outcome::Indexed => (style::GOOD, '+', "indexed"),
+            indexing::Outcome::Reindexed => (style::WARNING, '↻', "reindexed"),
+            indexing::Outcome::Removed => (style::REMOVED, '✗', "removed from index"),
+            indexing::Outcome::Skipped(_) => (style::CRITICAL, '!', "skipped"),
         };
         ui.line(&format!(
             "{style}{sign}{style:#} {} ({word})",
@@ -136,16 +195,16 @@ fn show(files: &[(String, Outcome)], all: bool, ui: &mut Ui) -> Result<(), Comma
     ))
 }
 
-fn json(files: &[(String, Outcome)], counts: Counts, listed: bool) -> serde_json::Value {
+fn json(files: &[(String, indexing::Outcome)], counts: Counts, listed: bool) -> serde_json::Value {
     let changed: Vec<_> = files
         .iter()
         .filter_map(|(path, outcome)| {
             let (what, why) = match outcome {
-                Outcome::Unchanged => return None,
-                Outcome::Indexed => ("indexed", None),
-                Outcome::Reindexed => ("reindexed", None),
-                Outcome::Removed => ("removed", None),
-                Outcome::Skipped(why) => ("skipped", Some(why)),
+                indexing::Outcome::Unchanged => return None,
+                indexing::Outcome::Indexed => ("indexed", None),
+                indexing::Outcome::Reindexed => ("reindexed", None),
+                indexing::Outcome::Removed => ("removed", None),
+                indexing::Outcome::Skipped(why) => ("skipped", Some(why)),
             };
             let mut file = serde_json::json!({ "path": path, "outcome": what });
             if let Some(why) = why {

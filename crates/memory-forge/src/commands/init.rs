@@ -2,13 +2,17 @@
 //! are there already. It never overwrites a file and never moves one unasked.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use forge_app::check::{CheckView, Severity, Survey};
+use forge_app::inclusion;
+use forge_app::indexing;
 use forge_app::knowledge::start;
 use forge_app::knowledge::templates::Template;
 use forge_app::routing::manifest::{Age, Manifest, Mode, VERSION};
 use forge_app::session::Untracked;
+use forge_app::tokens::thousands;
 use forge_app::upkeep::organise::{self, Plan};
 use forge_app::upkeep::scaffold;
 use forge_app::workspace::{Proposal, RelPath, Workspace};
@@ -16,12 +20,17 @@ use forge_clients::setup;
 use serde_json::json;
 
 use super::doctor::show_diff;
+use crate::library;
 use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
 
 /// Prepare this directory: `knowledge/` and an ignore rule
+///
+/// Documents that are there already, such as `docs/` and `README.md`, are found,
+/// counted and, after one question, searched as well: `memory-forge.toml` names
+/// them. They stay where and as they are.
 ///
 /// With `--workspace`, a whole workspace with `_MANIFEST.md`, the map that tells
 /// agents what there is: folders with notes become domains where they are, exact
@@ -33,6 +42,8 @@ use crate::ui::{Ui, printable};
 Examples:
   memory-forge init                                 Show what would be added, ask, add it
   memory-forge init --dry-run                       Only show it
+  memory-forge init --yes                           Add it, and search the documents that are there
+  memory-forge init --include 'docs/**'             Search these documents as well
   memory-forge init --template web-app              Add documents to fill in for such a project
   memory-forge init --workspace \"A billing engine\"  Start a workspace with a manifest
   memory-forge init --organise                      Propose an order for existing notes
@@ -49,6 +60,14 @@ pub(crate) struct InitArgs {
     /// Add documents with the questions that agents ask about such a project
     #[arg(long, value_name = "KIND", conflicts_with_all = ["workspace", "organise", "apply"])]
     pub(super) template: Option<TemplateChoice>,
+
+    /// Search documents that are there already as well, such as `docs/**`
+    #[arg(long, value_name = "GLOB", conflicts_with_all = ["workspace", "organise", "apply"])]
+    pub(super) include: Vec<String>,
+
+    /// Leave these out of what `--include` names
+    #[arg(long, value_name = "GLOB", requires = "include")]
+    pub(super) exclude: Vec<String>,
 
     /// Start a workspace with a manifest; say what you are working on, or be asked
     #[arg(long, value_name = "ABOUT", num_args = 0..=1, conflicts_with_all = ["organise", "apply"])]
@@ -106,18 +125,220 @@ pub(crate) fn run(args: InitArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
     if let Some(about) = &args.workspace {
         return start_workspace(&workspace, about.as_deref(), &args, settings, ui);
     }
-    let proposal = start::propose(&workspace, args.template.map(Template::from))?;
-    let exit = settle(&workspace, &proposal, NEXT, false, &args, settings, ui)?;
+    let mut proposal = start::propose(&workspace, args.template.map(Template::from))?;
+    let Some(chosen) = choose_documents(&workspace, &args, ui)? else {
+        ui.note("Nothing was changed");
+        return Ok(Exit::Success);
+    };
+    inclusion::propose_inclusion(&workspace, &chosen.config, &mut proposal)?;
+    let is_included = !chosen.config.include.is_empty() && !args.dry_run;
+    let next = if is_included { "" } else { NEXT };
+    let exit = settle(
+        &workspace,
+        &proposal,
+        next,
+        chosen.agreed,
+        &args,
+        settings,
+        ui,
+    )?;
+    if is_included {
+        index_included(&workspace, settings, ui)?;
+        ui.note(NEXT);
+    }
     mention_what_is_there(&workspace, ui);
-    mention_notes(&workspace, ui);
+    if chosen.config.include.is_empty() && chosen.found == 0 {
+        mention_notes(&workspace, ui);
+    }
     Ok(exit)
 }
 
-/// Starts a workspace with a manifest.
-///
-/// A folder without a manifest gets one; a manifest that is kept by hand gets a
-/// marker; one of an older version is left to `upgrade`; a current one is
-/// checked and left as it is.
+/// Documents to include, and whether a person said so.
+#[derive(Default)]
+struct ChosenDocuments {
+    config: inclusion::KnowledgeConfig,
+    agreed: bool,
+    /// How many there were to choose from.
+    found: usize,
+}
+
+/// Finds what the repository has and asks about it, once. None where the input
+/// ended instead of an answer.
+fn choose_documents(
+    workspace: &Workspace,
+    args: &InitArgs,
+    ui: &mut Ui,
+) -> Result<Option<ChosenDocuments>, CommandError> {
+    if !args.include.is_empty() {
+        return named_documents(workspace, args).map(Some);
+    }
+    let looking = ui.busy("Looking for documents");
+    let found = inclusion::find_candidates(workspace);
+    drop(looking);
+    let mut chosen = ChosenDocuments {
+        found: found.files(),
+        ..ChosenDocuments::default()
+    };
+    if chosen.found == 0 {
+        return Ok(Some(chosen));
+    }
+    let files = thousands(chosen.found);
+    let summary = printable(&format!("Found {files} documents in {}", found.places())).into_owned();
+    if args.yes || args.dry_run {
+        ui.note(&format!("{summary}; searches will find them"));
+        say_left_out(&found, ui);
+        chosen.config = found.config(&found.groups);
+        return Ok(Some(chosen));
+    }
+    if !ui.can_ask() {
+        ui.note(&format!("{summary}; `memory-forge init --yes` includes them in searches, `--include '<glob>'` some of them"));
+        say_left_out(&found, ui);
+        return Ok(Some(chosen));
+    }
+    say_left_out(&found, ui);
+    let Some(answer) = ui.ask(&format!("{summary}: search them too? [Y/n/pick]"))? else {
+        return Ok(None);
+    };
+    let picked: Vec<&inclusion::CandidateGroup> = match answer.to_lowercase().as_str() {
+        "" | "y" | "yes" => found.groups.iter().collect(),
+        "p" | "pick" => match pick(&found, ui)? {
+            Some(picked) => picked,
+            None => return Ok(None),
+        },
+        _ => Vec::new(),
+    };
+    chosen.agreed = true;
+    if !picked.is_empty() {
+        chosen.config = found.config(picked);
+    }
+    Ok(Some(chosen))
+}
+
+/// What `--include` names. A glob that names nothing is a mistake.
+fn named_documents(
+    workspace: &Workspace,
+    args: &InitArgs,
+) -> Result<ChosenDocuments, CommandError> {
+    let config = inclusion::KnowledgeConfig {
+        include: args.include.clone(),
+        exclude: args.exclude.clone(),
+    };
+    if let Some(glob) = inclusion::glob_without_document(workspace, &config) {
+        let message = format!("`{}` names no document", printable(glob));
+        return Err(CommandError::usage(message).hint(
+            "Name Markdown, `.rst` or `.adoc`, such as `docs/**`; for plain text say `docs/**/*.txt`",
+        ));
+    }
+    Ok(ChosenDocuments {
+        config,
+        agreed: true,
+        found: 0,
+    })
+}
+
+fn pick<'a>(
+    found: &'a inclusion::DocumentCandidates,
+    ui: &mut Ui,
+) -> Result<Option<Vec<&'a inclusion::CandidateGroup>>, CommandError> {
+    for (at, group) in found.groups.iter().enumerate() {
+        ui.note(&printable(&format!(
+            "{:>3}  {} ({})",
+            at + 1,
+            group.place(),
+            thousands(group.files)
+        )));
+    }
+    let Some(answer) = ui.ask("Which ones? Numbers, separated by commas:")? else {
+        return Ok(None);
+    };
+    let mut picked = Vec::new();
+    for part in answer.split([',', ' ']).filter(|part| !part.is_empty()) {
+        let group = part
+            .parse::<usize>()
+            .ok()
+            .and_then(|at| found.groups.get(at.checked_sub(1)?));
+        match group {
+            Some(group) => picked.push(group),
+            None => {
+                let message = format!("`{}` is none of the numbers", printable(part));
+                return Err(CommandError::usage(message));
+            }
+        }
+    }
+    Ok(Some(picked))
+}
+
+fn say_left_out(found: &inclusion::DocumentCandidates, ui: &mut Ui) {
+    let counted = |count: usize, one: &str, many: &str| match count {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        count => Some(format!("{} {many}", thousands(count))),
+    };
+    let parts = [
+        counted(found.translations, "translation", "translations"),
+        counted(
+            found.other,
+            "file of tests, examples or prompts",
+            "files of tests, examples or prompts",
+        ),
+    ];
+    let mut parts: Vec<String> = parts.into_iter().flatten().collect();
+    parts.extend(inclusion::left_out_parts(&found.left_out));
+    if !parts.is_empty() {
+        ui.note(&format!("Left out: {}", parts.join(", ")));
+    }
+}
+
+/// How long `init` computes vectors; searches go on from there.
+const VECTOR_TIME: Duration = Duration::from_secs(10);
+
+/// Reads what was included, so that the first search is answered at once.
+fn index_included(
+    workspace: &Workspace,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<(), CommandError> {
+    // The settings are new.
+    let workspace = Workspace::open(workspace.root())?;
+    let mut library = library::open(workspace, settings);
+    let request = indexing::IndexRequest {
+        force: false,
+        keep_list: false,
+        vectors: indexing::VectorBudget::For(VECTOR_TIME),
+        must_be_kept: true,
+        now: settings.now,
+    };
+    let done = indexing::bring_in_step(&mut library, &request, &mut ui.watch())?;
+    ui.remarks(&done.remarks);
+    if done.not_kept.is_some() {
+        return Ok(());
+    }
+    let mut searched = done.files.iter().filter(|(path, outcome)| {
+        path != indexing::LIST
+            && !matches!(
+                outcome,
+                indexing::Outcome::Removed | indexing::Outcome::Skipped(_)
+            )
+    });
+    let files = match searched.by_ref().count() {
+        1 => "1 document".to_owned(),
+        files => format!("{} documents", thousands(files)),
+    };
+    ui.line(&format!(
+        "✓ {files} can be searched, in {} passages",
+        thousands(done.counts.chunks)
+    ))?;
+    if let Some(vectors) = done.vectors_line() {
+        ui.note(&format!(
+            "{vectors}. Searches by words are complete; each search adds vectors, `memory-forge index` all of them"
+        ));
+    }
+    Ok(())
+}
+
+/// A folder without a manifest gets one; a manifest that is kept by hand gets
+/// a marker; one of an older version is for `upgrade`; a current one is looked
+/// at and left as it is.
 fn start_workspace(
     workspace: &Workspace,
     about: Option<&str>,
@@ -348,7 +569,9 @@ fn settle(
         };
         ui.line(&format!("✓ {done} {}", printable(file.path.as_str())))?;
     }
-    ui.note(next);
+    if !next.is_empty() {
+        ui.note(next);
+    }
     Ok(Exit::Success)
 }
 

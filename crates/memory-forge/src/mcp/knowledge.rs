@@ -75,6 +75,12 @@ pub(super) fn search(call: &mut Call, arguments: &Arguments) -> Result<Reply, Co
     if let Some(why) = &answer.mode_note {
         remarks.push(Remark::Note(format!("Searched by full text alone: {why}")));
     }
+    let (embedded, passages) = answer.embedded;
+    if answer.lacks_vectors() {
+        remarks.push(Remark::Note(format!(
+            "{embedded} of {passages} passages have a vector so far; the others are found by their words alone"
+        )));
+    }
     let budget = Budget::of(arguments);
     // Passages that others pushed do not belong to the commit that is checked
     // out here.

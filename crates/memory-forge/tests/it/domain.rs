@@ -67,11 +67,17 @@ fn a_folder_that_has_notes_becomes_the_domain() {
     let ws = ws(FILES);
     ws.write("notes/recipes/rye.md", "# Rye\n");
     let output = ws.run(&["domain", "add", "recipes"]);
-    assert_eq!(output.ok(), "✓ Domain notes/recipes added\n");
+    assert_eq!(
+        output.ok(),
+        "✓ Domain notes/recipes added; 1 document of it is searched\n"
+    );
     ws.write("old/ovens/a.md", "# A\n");
     ws.write("new/ovens/b.md", "# B\n");
     let output = ws.run(&["domain", "add", "new/ovens"]);
-    assert_eq!(output.ok(), "✓ Domain new/ovens added\n");
+    assert_eq!(
+        output.ok(),
+        "✓ Domain new/ovens added; 1 document of it is searched\n"
+    );
     assert!(
         ws.read("_MANIFEST.md")
             .contains("| ovens | [[new/ovens/_CLOSETS]] |")

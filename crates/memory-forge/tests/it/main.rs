@@ -25,6 +25,7 @@ mod hooks;
 mod house;
 mod idea;
 mod import;
+mod include;
 mod index;
 mod init;
 mod mcp;

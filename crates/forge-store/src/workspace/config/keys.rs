@@ -9,6 +9,7 @@ use toml::de::DeValue;
 
 use super::{Config, ConfigProblem};
 use crate::workspace::RelPath;
+use crate::workspace::included::glob_fault;
 
 pub(super) struct Key {
     pub(super) name: &'static str,
@@ -41,6 +42,11 @@ pub(super) enum Kind {
     File {
         get: fn(&Config) -> String,
         set: fn(&mut Config, Option<RelPath>),
+    },
+    /// Globs of paths; a text stands for a list of one.
+    Globs {
+        get: fn(&Config) -> &[String],
+        set: fn(&mut Config, Vec<String>),
     },
 }
 
@@ -87,6 +93,14 @@ impl Key {
                 set(config, file);
                 Ok(())
             }
+            (Kind::Globs { set, .. }, Given::List(globs)) => {
+                // One that is wrong does not take the others with it.
+                let fault = globs.iter().find_map(|glob| glob_fault(glob));
+                let sound = globs.into_iter().filter(|it| glob_fault(it).is_none());
+                set(config, sound.collect());
+                fault.map_or(Ok(()), |fault| Err(Fault::new(fault)))
+            }
+            (Kind::Globs { .. }, Given::Text(glob)) => self.give(config, Given::List(vec![glob])),
             _ => Err(refused()),
         }
     }
@@ -96,6 +110,9 @@ impl Key {
             Kind::Number { get, .. } => get(config).to_string(),
             Kind::Choice { get, .. } | Kind::File { get, .. } => format!("\"{}\"", get(config)),
             Kind::Text { get, .. } => format!("\"{}\"", get(config)),
+            Kind::Globs { get, .. } => serde_json::to_string(get(config))
+                .unwrap_or_default()
+                .replace("\",\"", "\", \""),
         }
     }
 }
@@ -110,6 +127,7 @@ impl fmt::Display for Kind {
             }
             Kind::Text { about, .. } => f.write_str(about),
             Kind::File { .. } => f.write_str("a path inside the workspace"),
+            Kind::Globs { .. } => f.write_str("a list of globs such as \"docs/**\""),
         }
     }
 }
@@ -118,6 +136,7 @@ impl fmt::Display for Kind {
 pub(super) enum Given {
     Number(i64),
     Text(String),
+    List(Vec<String>),
     Other,
 }
 
@@ -129,6 +148,15 @@ impl Given {
                 i64::from_str_radix(&digits, n.radix()).map_or(Given::Other, Given::Number)
             }
             DeValue::String(text) => Given::Text(text.to_string()),
+            DeValue::Array(values) => {
+                let texts = values.iter().map(|value| match value.get_ref() {
+                    DeValue::String(text) => Some(text.to_string()),
+                    _ => None,
+                });
+                texts
+                    .collect::<Option<_>>()
+                    .map_or(Given::Other, Given::List)
+            }
             _ => Given::Other,
         }
     }
@@ -284,6 +312,24 @@ fn plain_name(name: &str) -> Option<&'static str> {
 const MANY: u64 = 1_000_000;
 
 pub(super) static KEYS: &[Key] = &[
+    Key {
+        name: "knowledge.include",
+        about: "Documents outside of `knowledge/` that are searched as well.",
+        old_name: None,
+        kind: Kind::Globs {
+            get: |c| &c.knowledge.include,
+            set: |c, globs| c.knowledge.include = globs,
+        },
+    },
+    Key {
+        name: "knowledge.exclude",
+        about: "What `knowledge.include` names and is left out all the same.",
+        old_name: None,
+        kind: Kind::Globs {
+            get: |c| &c.knowledge.exclude,
+            set: |c, globs| c.knowledge.exclude = globs,
+        },
+    },
     number!(
         "index.max_file_bytes",
         index.max_file_bytes,

@@ -228,3 +228,25 @@ fn what_is_not_a_text_file_is_refused() {
     let (config, problems) = Config::load(dir.path());
     assert_eq!((config, problems.len()), (Config::default(), 2));
 }
+
+#[test]
+fn globs_are_a_list_or_one_text_and_a_bad_one_stands_alone() {
+    let (config, problems) = load(&[(
+        FILE,
+        "[knowledge]\ninclude = [\"docs/**\", \"../x\"]\nexclude = \"docs/old/**\"\n",
+    )]);
+    assert_eq!(config.knowledge.include, ["docs/**"]);
+    assert_eq!(config.knowledge.exclude, ["docs/old/**"]);
+    assert_eq!(
+        problems,
+        [
+            "`memory-forge.toml` line 2: `knowledge.include` has the glob `../x`, which leads out of the workspace and is not used"
+        ]
+    );
+    check(
+        "[knowledge]\ninclude = [1]\n",
+        &[
+            "`memory-forge.toml` line 2: `knowledge.include` must be a list of globs such as \"docs/**\"; the default [] applies",
+        ],
+    );
+}

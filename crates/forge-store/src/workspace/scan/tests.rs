@@ -50,7 +50,7 @@ fn markdown_of_the_right_folders_sorted() {
         "README.md",
         "working/legal/contract.md",
     ]);
-    let scan = scan(&root, &[]);
+    let scan = scan(&root, &PathRoles::default());
     let expect = [
         (".agents/memory/squad/agent/state.md", Agent),
         (".agents/memory/squad/goals.md", Untracked),
@@ -92,7 +92,10 @@ fn domains_are_walked_once() {
         "../outside",
         "gone",
     ];
-    let scan = scan(&root, &domains.map(str::to_string));
+    let scan = scan(
+        &root,
+        &PathRoles::new(domains.map(str::to_string).to_vec(), None),
+    );
     let paths: Vec<&str> = scan.files.iter().map(|f| f.path.as_str()).collect();
     assert_eq!(
         paths,
@@ -108,15 +111,15 @@ fn domains_are_walked_once() {
 #[test]
 fn an_empty_workspace_has_no_files_and_no_problems() {
     let (_dir, root) = root(&[]);
-    assert_eq!(scan(&root, &[]), Scan::default());
+    assert_eq!(scan(&root, &PathRoles::default()), Scan::default());
     fs::write(root.join("knowledge"), "a file").unwrap();
-    assert_eq!(scan(&root, &[]), Scan::default());
+    assert_eq!(scan(&root, &PathRoles::default()), Scan::default());
 }
 
 #[test]
 fn a_folder_named_like_a_document_is_told_and_walked() {
     let (_dir, root) = root(&["knowledge/x.md/inner.md", "knowledge/a.md"]);
-    let scan = scan(&root, &[]);
+    let scan = scan(&root, &PathRoles::default());
     assert_eq!(found(&scan).len(), 2);
     assert_eq!(
         problems(&scan),
@@ -140,7 +143,7 @@ fn symlinks_count_only_as_files_inside() {
     symlink("nowhere", k.join("dangling.md")).unwrap();
     symlink("loop.md", k.join("loop.md")).unwrap();
     symlink(".", k.join("circle")).unwrap();
-    let scan = scan(&root, &[]);
+    let scan = scan(&root, &PathRoles::default());
     assert_eq!(
         found(&scan),
         [
@@ -168,7 +171,7 @@ fn symlinks_count_only_as_files_inside() {
 fn a_symlinked_knowledge_folder_is_told() {
     let (_dir, root) = root(&["docs/a.md"]);
     std::os::unix::fs::symlink("docs", root.join("knowledge")).unwrap();
-    let scan = scan(&root, &[]);
+    let scan = scan(&root, &PathRoles::default());
     assert_eq!(
         problems(&scan),
         ["knowledge is reached by a symlink, which is not followed"]
@@ -187,7 +190,7 @@ fn odd_names_are_told_and_the_rest_is_found() {
     fs::create_dir(k.join(OsStr::from_bytes(b"dir\xff"))).unwrap();
     fs::write(k.join("line\nbreak.md"), "").unwrap();
     fs::write(k.join("back\\slash.md"), "").unwrap();
-    let scan = scan(&root, &[]);
+    let scan = scan(&root, &PathRoles::default());
     assert_eq!(found(&scan).len(), 3);
     let paths: Vec<&str> = scan.problems.iter().map(|p| p.path.as_str()).collect();
     let expect = [
@@ -208,7 +211,7 @@ fn an_unreadable_folder_is_told_and_the_rest_is_found() {
     let (_dir, root) = root(&["knowledge/a.md", "knowledge/shut/b.md"]);
     let shut = root.join("knowledge/shut");
     fs::set_permissions(&shut, fs::Permissions::from_mode(0o000)).unwrap();
-    let scan = scan(&root, &[]);
+    let scan = scan(&root, &PathRoles::default());
     // A privileged user can read it all the same.
     let readable = fs::read_dir(&shut).is_ok();
     assert_eq!(scan.files.len(), if readable { 2 } else { 1 });
@@ -227,9 +230,14 @@ fn errors_while_walking_become_problems() {
     assert_eq!(gone.message, "vanished while it was looked at");
     // A folder that went away between being found and being listed.
     let (_dir, root) = root(&["knowledge/a.md"]);
-    let folders = vec!["knowledge".to_string(), "knowledge/gone".to_string()];
-    let walk = Walk::new(&root, &[], folders, Extent::Memory, 1);
-    let scan = walk.work();
+    let memory = ["knowledge", "knowledge/gone"].map(str::to_string);
+    let folders = memory.iter().map(|path| ScanFolder {
+        path: path.clone(),
+        extent: Extent::Memory,
+        rules: None,
+        is_ignored: false,
+    });
+    let scan = walk(&root, &PathRoles::default(), &memory, folders.collect());
     assert_eq!(found(&scan).len(), 1);
     assert_eq!(
         problems(&scan),
@@ -244,7 +252,7 @@ fn many_folders_are_all_found() {
         .collect();
     let paths: Vec<&str> = names.iter().map(String::as_str).collect();
     let (_dir, root) = root(&paths);
-    let scan = scan(&root, &[]);
+    let scan = scan(&root, &PathRoles::default());
     assert_eq!(scan.files.len(), 600);
     assert!(
         scan.files
@@ -272,7 +280,7 @@ fn the_tree_has_files_of_every_kind() {
         "b/venv/lib.py",
         "target/debug/x",
     ]);
-    let tree = tree(&root, &[]);
+    let tree = tree(&root, &PathRoles::default());
     let files: Vec<(&str, bool)> = tree
         .files
         .iter()
@@ -299,9 +307,87 @@ fn the_tree_takes_symlinks_to_files_inside() {
     symlink("nowhere", root.join("b/gone.png")).unwrap();
     symlink("nowhere", root.join("b/gone.md")).unwrap();
     symlink("b", root.join("d")).unwrap();
-    let tree = tree(&root, &[]);
+    let tree = tree(&root, &PathRoles::default());
     let files: Vec<&str> = tree.files.iter().map(|file| file.path.as_str()).collect();
     assert_eq!(files, ["a.png", "b/c.md", "b/link.png"]);
     let problems: Vec<&str> = tree.problems.iter().map(|it| it.path.as_str()).collect();
     assert_eq!(problems, ["b/gone.md", "d"]);
+}
+
+fn including(include: &[&str]) -> PathRoles {
+    let config = crate::workspace::KnowledgeConfig {
+        include: include.iter().map(|it| it.to_string()).collect(),
+        exclude: Vec::new(),
+    };
+    PathRoles::new(Vec::new(), IncludedFiles::of(&config).map(Arc::new))
+}
+
+#[test]
+fn included_documents_are_knowledge_and_the_rest_is_counted() {
+    use Role::*;
+    let (_dir, root) = root(&[
+        "knowledge/a.md",
+        "docs/guide.md",
+        "docs/deep/page.mdx",
+        "docs/old.html.markdown",
+        "docs/notes.rst",
+        "docs/picture.png",
+        "docs/AGENTS.md",
+        "docs/.claude/skills/a/SKILL.md",
+        "docs/.vitepress/theme.md",
+        "docs/node_modules/a/README.md",
+        "docs/made/x.md",
+        "docs/draft.md",
+        "README.md",
+        "CHANGELOG.md",
+        "crates/a/docs/b.md",
+        "crates/a/src/b.md",
+        "target/doc/x.md",
+    ]);
+    fs::write(root.join(".gitignore"), "made/\n").unwrap();
+    fs::write(root.join("docs/.gitignore"), "/draft.md\n").unwrap();
+    let roles = including(&["docs/**", "README.md", "crates/*/docs/**", "target/**/*.rs"]);
+    let scan = scan(&root, &roles);
+    let expect = [
+        ("README.md", Knowledge),
+        ("crates/a/docs/b.md", Knowledge),
+        ("docs/deep/page.mdx", Knowledge),
+        ("docs/guide.md", Knowledge),
+        ("docs/notes.rst", Knowledge),
+        ("docs/old.html.markdown", Knowledge),
+        ("knowledge/a.md", Knowledge),
+    ];
+    assert_eq!(found(&scan), expect);
+    let expect = LeftOutCounts {
+        hidden_folders: 2,
+        vendored_folders: 1,
+        ignored: 2,
+        links: 0,
+    };
+    assert_eq!(scan.left_out, expect);
+    assert_eq!(problems(&scan), Vec::<String>::new());
+    let tree = tree(&root, &roles);
+    let knowledge: Vec<&str> = tree
+        .files
+        .iter()
+        .filter(|it| it.role == Knowledge)
+        .map(|it| it.path.as_str())
+        .collect();
+    let scanned: Vec<&str> = scan.files.iter().map(|it| it.path.as_str()).collect();
+    assert_eq!(knowledge, scanned, "both listings agree");
+}
+
+#[test]
+#[cfg(unix)]
+fn an_included_link_is_no_second_copy_and_no_way_to_what_agents_load() {
+    use std::os::unix::fs::symlink;
+    let (_dir, root) = root(&["docs/a.md", "AGENTS.md", "other/b.md"]);
+    symlink("a.md", root.join("docs/copy.md")).unwrap();
+    symlink("../AGENTS.md", root.join("docs/agents.md")).unwrap();
+    symlink("../other/b.md", root.join("docs/b.md")).unwrap();
+    symlink("../other", root.join("docs/other")).unwrap();
+    let scan = scan(&root, &including(&["docs/**"]));
+    let paths: Vec<&str> = scan.files.iter().map(|it| it.path.as_str()).collect();
+    assert_eq!(paths, ["docs/a.md", "docs/b.md"]);
+    assert_eq!(scan.left_out.links, 1);
 }

@@ -1,0 +1,121 @@
+//! The program's name alone, in a project: where it stands and the next step,
+//! in at most ten lines.
+
+use forge_app::standing;
+use forge_app::tokens::thousands;
+use forge_app::workspace::{FoundBy, RootHints, discover};
+
+use crate::paths;
+use crate::report::{CommandError, Exit};
+use crate::settings::Settings;
+use crate::ui::{Ui, cut, printable};
+
+/// Whether this is a place that can have a memory: elsewhere a newcomer is
+/// told how to begin.
+pub(crate) fn is_in_project(settings: &Settings) -> bool {
+    let Ok(cwd) = settings.cwd() else {
+        return false;
+    };
+    let root = discover(&RootHints {
+        flag: None,
+        env_root: settings.env_root.as_deref(),
+        claude_project_dir: settings.claude_project_dir.as_deref(),
+        hook_cwd: None,
+        cwd,
+        home: settings.home.as_deref(),
+    });
+    root.is_ok_and(|root| root.found_by != FoundBy::Cwd)
+}
+
+pub(crate) fn run(settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
+    let workspace = paths::workspace(settings, ui)?;
+    let looking = ui.busy("Looking");
+    let standing = standing::WorkspaceStanding::gather(&settings.surroundings(&workspace));
+    drop(looking);
+    let width = settings.width;
+    let mut line =
+        |label: &str, text: &str| ui.line(&cut(&format!("{label:<10}{}", printable(text)), width));
+    line("Memory", &workspace.root().display().to_string())?;
+    line("Search", &searched(&standing))?;
+    if standing.outside.files() > 0 {
+        let text = format!(
+            "{} in {} are not searched",
+            count(standing.outside.files(), "document"),
+            standing.outside.places()
+        );
+        line("", &text)?;
+    }
+    let cost = &standing.status.cost;
+    let text = format!(
+        "{} tokens ({}) in {} at every start",
+        thousands(cost.always_on),
+        cost.tokenizer.label(),
+        count(cost.always_on_files, "file")
+    );
+    line("Loaded", &text)?;
+    line("Agents", &agents(&standing))?;
+    if let Ok(Some(state)) = &standing.status.state
+        && let Some(next) = &state.next
+    {
+        line("Work", next)?;
+    }
+    let (command, why) = next_step(standing.next);
+    ui.line("")?;
+    ui.line(&format!("Next: {command}   {why}"))?;
+    ui.note("`memory-forge help` lists the commands");
+    Ok(Exit::Success)
+}
+
+fn searched(standing: &standing::WorkspaceStanding) -> String {
+    let mut text = count(standing.documents, "document");
+    match &standing.status.index {
+        Ok(Some(index)) => {
+            text += &format!(" in {}", count(index.passages, "passage"));
+            if index.lacks_vectors() {
+                text += &format!(", {} with a vector so far", thousands(index.embedded));
+            }
+        }
+        Ok(None) if standing.documents > 0 => text += "; the first search reads them",
+        Ok(None) => {}
+        Err(error) => text += &format!("; {error}"),
+    }
+    text
+}
+
+fn agents(standing: &standing::WorkspaceStanding) -> String {
+    let mut names: Vec<&str> = standing
+        .status
+        .installed
+        .iter()
+        .map(|it| it.client.title())
+        .collect();
+    names.dedup();
+    if names.is_empty() {
+        "none connected".to_owned()
+    } else {
+        format!("{} connected", names.join(", "))
+    }
+}
+
+fn next_step(next: standing::NextStep) -> (&'static str, &'static str) {
+    use standing::NextStep;
+    match next {
+        NextStep::IncludeDocuments => ("memory-forge init", "Search the documents that are here"),
+        NextStep::WriteFirstDocument => (
+            "memory-forge save context <name>",
+            "Write something down to be found",
+        ),
+        NextStep::ConnectAgents => ("memory-forge setup", "Connect your agents to it"),
+        NextStep::ShortenInstructions => {
+            ("memory-forge audit", "See what agents load at every start")
+        }
+        NextStep::Ask => ("memory-forge search \"<question>\"", "Ask what is known"),
+    }
+}
+
+fn count(number: usize, what: &str) -> String {
+    match number {
+        1 => format!("1 {what}"),
+        number => format!("{} {what}s", thousands(number)),
+    }
+}
