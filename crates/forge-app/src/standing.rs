@@ -46,7 +46,7 @@ impl WorkspaceStanding {
             _ if outside.files() > documents => NextStep::IncludeDocuments,
             0 => NextStep::WriteFirstDocument,
             _ if status.installed.is_empty() => NextStep::ConnectAgents,
-            _ if status.cost.always_on > most => NextStep::ShortenInstructions,
+            _ if status.cost.always_on.iter().any(|it| it.tokens > most) => NextStep::ShortenInstructions,
             _ => NextStep::Ask,
         };
         WorkspaceStanding {

@@ -45,14 +45,7 @@ pub(crate) fn run(settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError
         );
         line("", &text)?;
     }
-    let cost = &standing.status.cost;
-    let text = format!(
-        "{} tokens ({}) in {} at every start",
-        thousands(cost.always_on),
-        cost.tokenizer.label(),
-        count(cost.always_on_files, "file")
-    );
-    line("Loaded", &text)?;
+    line("Loaded", &loaded(&standing))?;
     line("Agents", &agents(&standing))?;
     if let Ok(Some(state)) = &standing.status.state
         && let Some(next) = &state.next
@@ -80,6 +73,21 @@ fn searched(standing: &standing::WorkspaceStanding) -> String {
         Err(error) => text += &format!("; {error}"),
     }
     text
+}
+
+/// Describes the client that loads most at every start.
+fn loaded(standing: &standing::WorkspaceStanding) -> String {
+    let costs = &standing.status.cost.always_on;
+    match costs.iter().max_by_key(|it| it.tokens) {
+        Some(cost) if cost.files > 0 => format!(
+            "{} {} tokens in {} at every start of {}",
+            thousands(cost.tokens),
+            cost.tokenizer.label(),
+            count(cost.files, "file"),
+            cost.client.title()
+        ),
+        _ => "nothing at a start".to_owned(),
+    }
 }
 
 fn agents(standing: &standing::WorkspaceStanding) -> String {
