@@ -291,7 +291,8 @@ pub(super) fn find_rules(items: &[Item]) -> Vec<bool> {
 /// Whether a column of a table says what to do with what is in it.
 fn has_imperative(header: &Item) -> bool {
     let mut cells = header.text.split('|');
-    cells.any(|cell| begins_with(cell.trim(), CLEAR_IMPERATIVES))
+    // "Call" alone is the name of a column.
+    cells.any(|cell| cell.trim().contains(' ') && begins_with(cell, CLEAR_IMPERATIVES))
 }
 
 /// Whether a paragraph says that what follows are rules.
