@@ -9,22 +9,23 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use crate::client::Client;
+use crate::client::AgentClient;
 use crate::tokens::Tokenizer;
-use crate::workspace::{Error, Workspace};
+use crate::workspace::{Workspace, WorkspaceError};
 
-use forge_clients::audit::{AuditOptions, run, run_each, start_costs};
 pub use forge_clients::audit::{
-    Finding, Item, Kind, Level, Limits, MergedFinding, Origin, Report, STATE_FILE, Summary, View,
-    merge_findings, plugin, svg, to_json, tokenizer_of, trend,
+    AuditFinding, AuditFindingKind, AuditItem, AuditLevel, AuditReport, AuditSummary, AuditView,
+    FileOrigin, MergedFinding, STATE_FILE, TokenLimits, merge_findings, plugin, render_svg,
+    to_json, tokenizer_of, trend,
 };
-use forge_clients::setup::{Scope, Surroundings, found};
+use forge_clients::audit::{AuditOptions, audit_views, audit_workspace, start_costs};
+use forge_clients::setup::{SetupScope, SetupSurroundings, found};
 
 /// A request to audit the files that agents load.
 #[derive(Debug, Clone)]
 pub struct AuditRequest<'a> {
     /// The views that are wanted; what they share is read once.
-    pub views: Vec<View>,
+    pub views: Vec<AuditView>,
     /// The tokenizer of all figures; `None` means the configured one.
     pub tokenizer: Option<Tokenizer>,
     /// The home with a person's own instructions; `None` skips these.
@@ -39,9 +40,9 @@ pub struct AuditRequest<'a> {
 impl AuditRequest<'_> {
     /// Returns a request for the plain view, without a home and without keeping
     /// a baseline.
-    pub fn plain(now: Timestamp) -> AuditRequest<'static> {
+    pub fn for_plain_view(now: Timestamp) -> AuditRequest<'static> {
         AuditRequest {
-            views: vec![View::Plain],
+            views: vec![AuditView::Plain],
             tokenizer: None,
             home: None,
             keep_baseline: false,
@@ -54,16 +55,16 @@ impl AuditRequest<'_> {
 #[derive(Debug)]
 pub struct AuditResponse {
     /// A report for each view, in their order.
-    pub reports: Vec<Report>,
+    pub reports: Vec<AuditReport>,
     /// Why the baseline could not be stored. It affects only the comparison of
     /// the next audit.
-    pub baseline_error: Option<Error>,
+    pub baseline_error: Option<WorkspaceError>,
 }
 
 /// Audits a workspace in every requested view.
-pub fn audit(workspace: &Workspace, request: &AuditRequest<'_>) -> AuditResponse {
-    let options = options(workspace, request);
-    let reports = run_each(workspace, &options, &request.views);
+pub fn run_audit(workspace: &Workspace, request: &AuditRequest<'_>) -> AuditResponse {
+    let options = build_audit_options(workspace, request);
+    let reports = audit_views(workspace, &options, &request.views);
     let kept = match reports.first() {
         Some(report) => keep_baseline(workspace, request, report),
         None => Ok(()),
@@ -75,8 +76,8 @@ pub fn audit(workspace: &Workspace, request: &AuditRequest<'_>) -> AuditResponse
 }
 
 /// Audits the plain view alone, for a door that shows one.
-pub fn audit_files(workspace: &Workspace, request: &AuditRequest<'_>) -> Report {
-    let report = run(workspace, &options(workspace, request));
+pub fn audit_plain_view(workspace: &Workspace, request: &AuditRequest<'_>) -> AuditReport {
+    let report = audit_workspace(workspace, &build_audit_options(workspace, request));
     // A baseline that cannot be stored affects only the next comparison, so the
     // error is dropped and the report still shown.
     let _ = keep_baseline(workspace, request, &report);
@@ -88,8 +89,8 @@ pub fn audit_files(workspace: &Workspace, request: &AuditRequest<'_>) -> Report 
 fn keep_baseline(
     workspace: &Workspace,
     request: &AuditRequest<'_>,
-    report: &Report,
-) -> Result<(), Error> {
+    report: &AuditReport,
+) -> Result<(), WorkspaceError> {
     match report.state.as_ref().filter(|_| request.keep_baseline) {
         Some(state) => workspace.write_marked(STATE_FILE, state.to_json().as_bytes()),
         None => Ok(()),
@@ -100,7 +101,7 @@ fn keep_baseline(
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StartCost {
     /// The client.
-    pub client: Client,
+    pub client: AgentClient,
     /// How the tokens are counted: as the client does, where that is known.
     pub tokenizer: Tokenizer,
     /// What of the project it loads.
@@ -114,29 +115,29 @@ pub struct StartCost {
 /// Returns what each client that is connected or in use here really loads at a
 /// start; where there is none, what each client would that loads anything.
 /// Knowledge is not read for it.
-pub fn measure_starts(around: &Surroundings<'_>) -> Vec<StartCost> {
-    let in_use = found::clients(around);
-    let is_here = |client: &Client| {
+pub fn measure_starts(around: &SetupSurroundings<'_>) -> Vec<StartCost> {
+    let in_use = found::detect_clients(around);
+    let is_here = |client: &AgentClient| {
         let is_connected = |scope| {
-            let presence = found::presence(around, *client, scope);
+            let presence = found::client_presence(around, *client, scope);
             !presence.is_empty_but_for_stub()
         };
-        in_use.iter().any(|(it, _)| it == client) || Scope::ALL.into_iter().any(is_connected)
+        in_use.iter().any(|(it, _)| it == client) || SetupScope::ALL.into_iter().any(is_connected)
     };
-    let mut clients: Vec<Client> = Client::audited().filter(is_here).collect();
+    let mut clients: Vec<AgentClient> = AgentClient::with_audit().filter(is_here).collect();
     let is_known = !clients.is_empty();
     if !is_known {
-        clients = Client::audited().collect();
+        clients = AgentClient::with_audit().collect();
     }
     let request = AuditRequest {
         tokenizer: Some(Tokenizer::O200k),
         home: around.places.home,
-        ..AuditRequest::plain(around.now)
+        ..AuditRequest::for_plain_view(around.now)
     };
-    let views: Vec<View> = clients.iter().copied().map(View::Client).collect();
+    let views: Vec<AuditView> = clients.iter().copied().map(AuditView::Client).collect();
     let costs = start_costs(
         around.workspace,
-        &options(around.workspace, &request),
+        &build_audit_options(around.workspace, &request),
         &views,
     );
     let costs = clients.into_iter().zip(costs);
@@ -152,10 +153,10 @@ pub fn measure_starts(around: &Surroundings<'_>) -> Vec<StartCost> {
         .collect()
 }
 
-fn options<'a>(workspace: &Workspace, request: &AuditRequest<'a>) -> AuditOptions<'a> {
+fn build_audit_options<'a>(workspace: &Workspace, request: &AuditRequest<'a>) -> AuditOptions<'a> {
     AuditOptions {
         // `run_each` takes the views of the request instead.
-        view: View::Plain,
+        view: AuditView::Plain,
         tokenizer: request
             .tokenizer
             .unwrap_or(workspace.config().audit.tokenizer),
@@ -174,19 +175,19 @@ mod tests {
         std::fs::write(dir.path().join("AGENTS.md"), "# A\n").expect("written");
         let workspace = Workspace::open(dir.path()).expect("it can be opened");
         let now = "2026-03-01T09:00:00Z".parse().expect("a time");
-        let look = AuditRequest::plain(now);
+        let look = AuditRequest::for_plain_view(now);
         let keep = AuditRequest {
             keep_baseline: true,
             ..look.clone()
         };
         let baseline = || workspace.read_marked(STATE_FILE);
-        assert_eq!(audit(&workspace, &look).reports.len(), 1);
+        assert_eq!(run_audit(&workspace, &look).reports.len(), 1);
         assert_eq!(baseline(), None);
-        assert!(audit(&workspace, &keep).baseline_error.is_none());
+        assert!(run_audit(&workspace, &keep).baseline_error.is_none());
         let first = baseline();
         assert!(first.is_some());
         std::fs::write(dir.path().join("CLAUDE.md"), "# B\n").expect("written");
-        let _ = audit(&workspace, &look);
+        let _ = run_audit(&workspace, &look);
         assert_eq!(baseline(), first);
     }
 }

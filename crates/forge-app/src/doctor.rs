@@ -11,11 +11,11 @@ mod repair;
 pub mod stub;
 mod vouched;
 
-pub use checks::fix_commands;
-pub(crate) use checks::{check_settings, diagnose};
+pub use checks::list_fix_commands;
+pub(crate) use checks::{check_settings, diagnose_workspace};
 pub use repair::{
-    FileReview, LeftAlone, Repair, RepairChoices, RepairOffer, Step, plan, plan_chosen,
-    repair_offer, shortened,
+    FileReview, RepairChoices, RepairOffer, RepairPlan, RepairStep, UnrepairedFile,
+    filter_shortenable, plan_chosen, plan_repair, repair_offer,
 };
 pub use stub::{SectionChoice, SectionChoices, SectionPlan};
 
@@ -31,4 +31,4 @@ pub enum ReadingDepth {
 
 /// Documents that a check opens in a larger workspace: enough that an index
 /// which is wrong about one in two hundred is detected nearly always.
-pub const MAX_SAMPLE: usize = 1_000;
+pub const MAX_SAMPLE_DOCUMENTS: usize = 1_000;

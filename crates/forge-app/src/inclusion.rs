@@ -2,7 +2,8 @@
 //! and the settings that include them.
 
 use crate::workspace::{
-    CONFIG_FILE, Error, LeftOutCounts, Proposal, RelPath, Role, Workspace, with_included,
+    CONFIG_FILE, ChangeProposal, FileRole, LeftOutCounts, RelPath, Workspace, WorkspaceError,
+    with_included,
 };
 
 pub use crate::workspace::KnowledgeConfig;
@@ -13,15 +14,15 @@ pub use crate::knowledge::candidates::{CandidateGroup, DocumentCandidates, find_
 pub fn propose_inclusion(
     workspace: &Workspace,
     more: &KnowledgeConfig,
-    proposal: &mut Proposal,
-) -> Result<(), Error> {
+    proposal: &mut ChangeProposal,
+) -> Result<(), WorkspaceError> {
     if more.include.is_empty() {
         return Ok(());
     }
     let path = RelPath::new(CONFIG_FILE)?;
-    let before = workspace.text_if_there(&path)?;
+    let before = workspace.read_text_if_present(&path)?;
     let after = with_included(before.as_deref(), more)
-        .map_err(|why| Error::Refused(format!("`{path}` {why}; nothing was included")))?;
+        .map_err(|why| WorkspaceError::Refused(format!("`{path}` {why}; nothing was included")))?;
     proposal.add(path, before, after);
     Ok(())
 }
@@ -39,7 +40,7 @@ pub fn glob_without_document<'a>(
         let scan = workspace.scan_including(&only);
         let is_by_glob = |path: &RelPath| !path.starts_with("knowledge");
         let mut files = scan.files.iter();
-        files.any(|it| it.role == Role::Knowledge && is_by_glob(&it.path))
+        files.any(|it| it.role == FileRole::Knowledge && is_by_glob(&it.path))
     };
     config
         .include

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use crate::index::Counts;
+use crate::index::IndexCounts;
 use crate::knowledge::refresh;
-use crate::library::{Library, Remark, Watch};
-use crate::tokens::thousands;
+use crate::library::{AnswerRemark, KnowledgeLibrary, ProgressCallback};
+use crate::tokens::format_thousands;
 
-pub use crate::knowledge::readme::PATH as LIST;
-pub use crate::knowledge::refresh::Outcome;
+pub use crate::knowledge::readme::README_PATH as LIST;
+pub use crate::knowledge::refresh::FileOutcome;
 
 /// Time budget for computing vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,17 +45,17 @@ pub struct IndexRequest {
 #[derive(Debug)]
 pub struct IndexResponse {
     /// Every file with its outcome.
-    pub files: Vec<(String, Outcome)>,
+    pub files: Vec<(String, FileOutcome)>,
     /// Whether the list of documents was written.
     pub is_list_written: bool,
     /// What the index holds now.
-    pub counts: Counts,
+    pub counts: IndexCounts,
     /// How long the vectors that are missing will take, where that is known.
     pub vectors_left: Option<Duration>,
     /// Why the index is in memory alone, where it is.
     pub not_kept: Option<String>,
     /// What a person should know.
-    pub remarks: Vec<Remark>,
+    pub remarks: Vec<AnswerRemark>,
 }
 
 /// Number of files by outcome.
@@ -75,20 +75,20 @@ pub struct OutcomeCounts {
 
 impl OutcomeCounts {
     /// Counts the outcomes of files.
-    pub fn of(files: &[(String, Outcome)]) -> OutcomeCounts {
-        let skipped = |it: &&(String, Outcome)| matches!(it.1, Outcome::Skipped(_));
+    pub fn from_files(files: &[(String, FileOutcome)]) -> OutcomeCounts {
+        let skipped = |it: &&(String, FileOutcome)| matches!(it.1, FileOutcome::Skipped(_));
         OutcomeCounts {
-            added: Outcome::Indexed.count_in(files),
-            updated: Outcome::Reindexed.count_in(files),
-            removed: Outcome::Removed.count_in(files),
-            unchanged: Outcome::Unchanged.count_in(files),
+            added: FileOutcome::Indexed.count_in(files),
+            updated: FileOutcome::Reindexed.count_in(files),
+            removed: FileOutcome::Removed.count_in(files),
+            unchanged: FileOutcome::Unchanged.count_in(files),
             skipped: files.iter().filter(skipped).count(),
         }
     }
 }
 
 /// How long the rest takes at the pace of what was done.
-fn time_left(counts: &Counts, done: usize, took: Duration) -> Option<Duration> {
+fn time_left(counts: &IndexCounts, done: usize, took: Duration) -> Option<Duration> {
     let missing = counts.chunks.saturating_sub(counts.embedded);
     if missing == 0 || done == 0 {
         return None;
@@ -99,14 +99,14 @@ fn time_left(counts: &Counts, done: usize, took: Duration) -> Option<Duration> {
 impl IndexResponse {
     /// Says how far the vectors are, where some are missing.
     pub fn vectors_line(&self) -> Option<String> {
-        let Counts {
+        let IndexCounts {
             chunks, embedded, ..
         } = self.counts;
         (embedded < chunks).then(|| {
             let so_far = format!(
                 "{} of {} passages have a vector so far",
-                thousands(embedded),
-                thousands(chunks)
+                format_thousands(embedded),
+                format_thousands(chunks)
             );
             match self.vectors_left {
                 Some(left) => format!("{so_far}; the rest takes about {}", in_words(left)),
@@ -125,14 +125,14 @@ fn in_words(time: Duration) -> String {
 
 /// Brings the index in step with the files. Where it can be kept in memory
 /// alone, a request that has it kept ends there, with the reason.
-pub fn bring_in_step(
-    library: &mut Library,
+pub fn update_index(
+    library: &mut KnowledgeLibrary,
     request: &IndexRequest,
-    watch: Watch<'_>,
-) -> Result<IndexResponse, refresh::Error> {
-    let (fresh, mut remarks) = library.refreshed(request.now, request.force, watch)?;
-    let files = fresh.outcomes();
-    let not_kept = fresh.in_memory().map(str::to_owned);
+    watch: ProgressCallback<'_>,
+) -> Result<IndexResponse, refresh::RefreshError> {
+    let (fresh, mut remarks) = library.refresh_index(request.now, request.force, watch)?;
+    let files = fresh.file_outcomes();
+    let not_kept = fresh.in_memory_reason().map(str::to_owned);
     let counts = fresh.index.counts()?;
     let mut response = IndexResponse {
         files,
@@ -147,7 +147,7 @@ pub fn bring_in_step(
         return Ok(response);
     }
     if request.keep_list {
-        let (is_written, more) = library.list_documents(request.now, watch)?;
+        let (is_written, more) = library.update_document_list(request.now, watch)?;
         response.is_list_written = is_written;
         remarks.extend(more);
     }
@@ -162,15 +162,15 @@ pub fn bring_in_step(
         None => 0,
     };
     if let Some(budget) = budget {
-        remarks.extend(library.embed(budget, watch)?);
+        remarks.extend(library.embed_passages(budget, watch)?);
     }
     let took = begin.elapsed();
-    library.release();
+    library.release_lock();
     if let Some(index) = library.index() {
         if request.must_be_kept {
             // Moves the write-ahead log into the main file, so that the next
             // process starts without a replay.
-            index.settle();
+            index.checkpoint_log();
         }
         response.counts = index.counts()?;
         let done = response.counts.embedded.saturating_sub(before);

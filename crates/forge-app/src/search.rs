@@ -10,12 +10,12 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 
 use crate::corrections::Corrections;
-use crate::document::day_of;
+use crate::document::day_of_timestamp;
 use crate::inclusion;
-use crate::index::Kind;
+use crate::index::DocumentKind;
 use crate::knowledge::{loaded, refresh, state};
-use crate::library::{Library, Remark, Watch};
-use crate::recall::{self, Answer, Ask, Mode};
+use crate::library::{AnswerRemark, KnowledgeLibrary, ProgressCallback};
+use crate::recall::{self, RecallAnswer, RecallMode, RecallQuery};
 use crate::retractions;
 use crate::workspace::{SearchMode, Workspace};
 
@@ -60,7 +60,7 @@ impl SearchScope {
     }
 
     /// Returns a description of the documents in the scope.
-    pub fn about(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
             SearchScope::Knowledge => "`knowledge/`",
             SearchScope::State => "The state of the current work",
@@ -100,12 +100,12 @@ pub struct SearchRequest<'a> {
     /// `None` means `knowledge`, and the shared index where the settings say so.
     pub scope: Option<SearchScope>,
     /// `None` means `search.mode` of the configuration.
-    pub mode: Option<Mode>,
+    pub mode: Option<RecallMode>,
     pub limit: usize,
     /// At most one passage of each file.
     pub unique: bool,
     /// Only documents of these kinds; none means all.
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<DocumentKind>,
     /// Only documents dated on or after this day.
     pub since: Option<Date>,
     /// Whether each hit explains its rank.
@@ -140,7 +140,7 @@ impl<'a> SearchRequest<'a> {
     /// Leaves nothing of an answer in which nothing is relevant, unless the
     /// caller wants it all. State files and closets are so small that any match
     /// in them is worth a look.
-    pub fn withhold_noise(&self, answer: &mut Answer) {
+    pub fn withhold_noise(&self, answer: &mut RecallAnswer) {
         let is_small = matches!(
             self.effective_scope(),
             SearchScope::State | SearchScope::Closets
@@ -154,32 +154,36 @@ impl<'a> SearchRequest<'a> {
 /// An answer, with remarks about it for the reader.
 #[derive(Debug)]
 pub struct SearchResponse {
-    pub answer: Answer,
-    pub remarks: Vec<Remark>,
+    pub answer: RecallAnswer,
+    pub remarks: Vec<AnswerRemark>,
     /// Whether the organisation's index answered instead of this workspace's.
     pub is_shared: bool,
 }
 
 /// Forgotten documents and corrected facts, read before a search.
-pub struct Retractions {
+pub struct SearchRetractions {
     forgotten: HashSet<String>,
     corrections: Corrections,
 }
 
-impl Retractions {
+impl SearchRetractions {
     /// Reads the list. Fails if it exists and cannot be read, since a search
     /// without it would return what a person retracted.
-    pub fn read(workspace: &Workspace) -> Result<Retractions, refresh::Error> {
-        let list = retractions::Retractions::read(workspace)?;
-        Ok(Retractions {
-            forgotten: list.forgotten(),
+    pub fn read(workspace: &Workspace) -> Result<SearchRetractions, refresh::RefreshError> {
+        let list = retractions::WorkspaceRetractions::read(workspace)?;
+        Ok(SearchRetractions {
+            forgotten: list.forgotten_paths(),
             corrections: list.facts,
         })
     }
 
     /// Builds the query for ranking.
-    pub fn ask<'a>(&'a self, workspace: &Workspace, request: &SearchRequest<'a>) -> Ask<'a> {
-        Ask {
+    pub fn prepare_query<'a>(
+        &'a self,
+        workspace: &Workspace,
+        request: &SearchRequest<'a>,
+    ) -> RecallQuery<'a> {
+        RecallQuery {
             question: request.question,
             mode: request.mode.unwrap_or_else(|| configured_mode(workspace)),
             limit: request.limit,
@@ -187,7 +191,7 @@ impl Retractions {
             kinds: request.kinds.clone(),
             scopes: request.effective_scope().index_scopes(),
             since: request.since,
-            today: Some(day_of(request.now)),
+            today: Some(day_of_timestamp(request.now)),
             forgotten: &self.forgotten,
             corrections: &self.corrections,
             explain: request.explain,
@@ -196,17 +200,18 @@ impl Retractions {
 }
 
 /// Returns the mode that the configuration names.
-pub fn configured_mode(workspace: &Workspace) -> Mode {
+pub fn configured_mode(workspace: &Workspace) -> RecallMode {
     match workspace.config().search.mode {
-        SearchMode::Hybrid => Mode::Hybrid,
-        SearchMode::Text => Mode::Text,
-        SearchMode::Vector => Mode::Vector,
+        SearchMode::Hybrid => RecallMode::Hybrid,
+        SearchMode::Text => RecallMode::Text,
+        SearchMode::Vector => RecallMode::Vector,
     }
 }
 
 /// Callback that queries the organisation's index, which another crate knows
 /// how to reach. Returns no answer if it was not queried or did not reply.
-pub type SharedIndex<'s> = &'s mut dyn FnMut(&Ask<'_>) -> (Option<Answer>, Vec<Remark>);
+pub type SharedIndexCallback<'s> =
+    &'s mut dyn FnMut(&RecallQuery<'_>) -> (Option<RecallAnswer>, Vec<AnswerRemark>);
 
 /// Answers a query from the files as they are now.
 ///
@@ -214,14 +219,14 @@ pub type SharedIndex<'s> = &'s mut dyn FnMut(&Ask<'_>) -> (Option<Answer>, Vec<R
 /// 2. Queries the shared index, if the request names no scope.
 /// 3. Without an answer from there, updates this workspace's index, embeds for
 ///    as long as a search may, and ranks.
-pub fn search(
-    library: &mut Library,
+pub fn run_search(
+    library: &mut KnowledgeLibrary,
     request: &SearchRequest<'_>,
-    shared: Option<SharedIndex<'_>>,
-    watch: Watch<'_>,
-) -> Result<SearchResponse, refresh::Error> {
-    let retractions = Retractions::read(&library.workspace)?;
-    let ask = retractions.ask(&library.workspace, request);
+    shared: Option<SharedIndexCallback<'_>>,
+    watch: ProgressCallback<'_>,
+) -> Result<SearchResponse, refresh::RefreshError> {
+    let retractions = SearchRetractions::read(&library.workspace)?;
+    let ask = retractions.prepare_query(&library.workspace, request);
     let mut remarks = Vec::new();
     if let (None, Some(shared)) = (request.scope, shared) {
         let (answer, more) = shared(&ask);
@@ -246,25 +251,27 @@ pub fn search(
 }
 
 fn search_workspace(
-    library: &mut Library,
-    ask: &Ask<'_>,
+    library: &mut KnowledgeLibrary,
+    ask: &RecallQuery<'_>,
     request: &SearchRequest<'_>,
-    watch: Watch<'_>,
-) -> Result<(Answer, Vec<Remark>), refresh::Error> {
+    watch: ProgressCallback<'_>,
+) -> Result<(RecallAnswer, Vec<AnswerRemark>), refresh::RefreshError> {
     let scope = request.effective_scope();
     match scope {
-        SearchScope::State => return Ok((state::ask(&library.workspace, ask)?, Vec::new())),
-        SearchScope::Closets => return library.ask_maps(ask),
+        SearchScope::State => {
+            return Ok((state::search_state(&library.workspace, ask)?, Vec::new()));
+        }
+        SearchScope::Closets => return library.search_maps(ask),
         _ => {}
     }
-    let (mut answer, mut remarks) = library.ask_of(ask, &|_| true, request.now, watch)?;
+    let (mut answer, mut remarks) = library.search_index(ask, &|_| true, request.now, watch)?;
     if scope == SearchScope::All {
-        let state = state::ask(&library.workspace, ask)?;
-        answer = recall::join(answer, state, ask.limit);
+        let state = state::search_state(&library.workspace, ask)?;
+        answer = recall::merge_answers(answer, state, ask.limit);
     }
     if !matches!(scope, SearchScope::Knowledge | SearchScope::All) {
         if answer.hits.is_empty() {
-            remarks.extend(library.nothing_to_search());
+            remarks.extend(library.empty_library_remark());
         }
     } else {
         remarks.extend(elsewhere(library, ask, &answer)?);
@@ -275,10 +282,10 @@ fn search_workspace(
 /// Says where an answer may be that a search never gives: in files that agents
 /// load, and where there is no other answer, in documents that are not included.
 fn elsewhere(
-    library: &Library,
-    ask: &Ask<'_>,
-    answer: &Answer,
-) -> Result<Vec<Remark>, refresh::Error> {
+    library: &KnowledgeLibrary,
+    ask: &RecallQuery<'_>,
+    answer: &RecallAnswer,
+) -> Result<Vec<AnswerRemark>, refresh::RefreshError> {
     let workspace = &library.workspace;
     let mut remarks = Vec::new();
     if let Some(place) = loaded::better_place(workspace, ask, &answer.hits)? {
@@ -287,14 +294,14 @@ fn elsewhere(
         } else {
             "Also in"
         };
-        remarks.push(Remark::Note(format!(
+        remarks.push(AnswerRemark::Note(format!(
             "{also} {}:{}, which agents load",
             place.path, place.line
         )));
     }
     if answer.hits.is_empty() {
-        let outside = inclusion::documents_outside(workspace).map(Remark::Note);
-        remarks.extend(outside.or_else(|| library.nothing_to_search()));
+        let outside = inclusion::documents_outside(workspace).map(AnswerRemark::Note);
+        remarks.extend(outside.or_else(|| library.empty_library_remark()));
     }
     Ok(remarks)
 }

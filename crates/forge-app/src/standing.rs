@@ -3,8 +3,8 @@
 
 use crate::inclusion::{DocumentCandidates, find_candidates};
 use crate::status::WorkspaceStatus;
-use crate::workspace::Role;
-use forge_clients::setup::Surroundings;
+use crate::workspace::FileRole;
+use forge_clients::setup::SetupSurroundings;
 
 /// What is worth doing next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,11 +34,14 @@ pub struct WorkspaceStanding {
 
 impl WorkspaceStanding {
     /// Looks at the files as they are. Nothing is written.
-    pub fn gather(around: &Surroundings<'_>) -> WorkspaceStanding {
+    pub fn gather(around: &SetupSurroundings<'_>) -> WorkspaceStanding {
         let workspace = around.workspace;
         let status = WorkspaceStatus::gather(around);
         let scan = workspace.scan();
-        let documents = scan.files.iter().filter(|it| it.role == Role::Knowledge);
+        let documents = scan
+            .files
+            .iter()
+            .filter(|it| it.role == FileRole::Knowledge);
         let documents = documents.count();
         let outside = find_candidates(workspace);
         let most = workspace.config().audit.total_warn;
@@ -46,7 +49,9 @@ impl WorkspaceStanding {
             _ if outside.files() > documents => NextStep::IncludeDocuments,
             0 => NextStep::WriteFirstDocument,
             _ if status.installed.is_empty() => NextStep::ConnectAgents,
-            _ if status.cost.always_on.iter().any(|it| it.tokens > most) => NextStep::ShortenInstructions,
+            _ if status.cost.always_on.iter().any(|it| it.tokens > most) => {
+                NextStep::ShortenInstructions
+            }
             _ => NextStep::Ask,
         };
         WorkspaceStanding {

@@ -24,47 +24,47 @@ mod view;
 
 use std::process::ExitCode;
 
-use settings::{Process, Settings};
+use settings::{ProcessEnvironment, Settings};
 
 /// The program's name alone: where a project stands, or how to begin.
 fn begin() -> ExitCode {
-    let process = Process::observe();
+    let process = ProcessEnvironment::observe();
     match Settings::resolve(&cli::GlobalArgs::default(), &process) {
         Ok(settings) if commands::standing::is_in_project(&settings) => {
-            report::end(commands::stand(&settings), settings.look())
+            report::end_command(commands::stand(&settings), settings.message_style())
         }
-        _ => report::begin(),
+        _ => report::print_getting_started(),
     }
 }
 
 fn main() -> ExitCode {
     #[cfg(debug_assertions)]
-    if let Some(plan) = settings::fault() {
-        faults::arm(&plan);
+    if let Some(plan) = settings::fault_plan() {
+        faults::arm_faults(&plan);
     }
     forge_app::trust::add_key_folders(settings::key_folders());
     // Before the parser, whose errors exit with a code that a hook must never
     // have.
     if let Some(arguments) = settings::hook_arguments() {
-        return hooks::run(&arguments);
+        return hooks::run_hook(&arguments);
     }
-    if settings::asks_for_version() {
-        return report::version();
+    if settings::is_version_request() {
+        return report::print_version();
     }
-    let words = settings::arguments();
+    let words = settings::command_words();
     if words.len() < 2 {
-        return report::guard(begin);
+        return report::run_guarded(begin);
     }
-    report::guard(|| match cli::parse(&words) {
+    report::run_guarded(|| match cli::parse_command_line(&words) {
         // Help and version leave here, before anything else was looked at.
-        Err(error) => report::unparsed(error, &words),
+        Err(error) => report::end_unparsed(error, &words),
         Ok(cli) => {
-            let process = Process::observe();
+            let process = ProcessEnvironment::observe();
             match Settings::resolve(&cli.global, &process) {
-                Err(error) => report::fail(&error, process.look()),
+                Err(error) => report::print_failure(&error, process.message_style()),
                 Ok(settings) => {
-                    let result = commands::run(cli.command, &settings);
-                    report::end(result, settings.look())
+                    let result = commands::run_command(cli.command, &settings);
+                    report::end_command(result, settings.message_style())
                 }
             }
         }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use flate2::read::GzDecoder;
-use forge_app::doctor::{self, Step};
+use forge_app::doctor::{self, RepairStep};
 use forge_app::workspace::Workspace;
 use jiff::Timestamp;
 
@@ -88,7 +88,7 @@ impl Totals {
         fs::write(&place, &file.text)?;
         let workspace = Workspace::open(folder.path())?;
         let now: Timestamp = "2026-03-01T09:00:00Z".parse()?;
-        let repair = doctor::plan(&workspace, &[], now);
+        let repair = doctor::plan_repair(&workspace, &[], now);
         if let Some(left) = repair.left_alone.iter().find(|it| it.path.as_str() == path) {
             self.large += 1;
             self.refused.push((file.name.clone(), left.why.clone()));
@@ -98,10 +98,10 @@ impl Totals {
             return Ok(());
         }
         let tokens = repair.steps.iter().find_map(|step| match step {
-            Step::Stub { before, after, .. } | Step::Skill { before, after, .. } => {
+            RepairStep::Stub { before, after, .. } | RepairStep::Skill { before, after, .. } => {
                 Some((*before, *after))
             }
-            Step::Readme { .. } => None,
+            RepairStep::Readme { .. } => None,
         });
         let Some((before, after)) = tokens else {
             return Ok(());

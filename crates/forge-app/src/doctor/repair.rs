@@ -4,27 +4,27 @@
 //! a limit cannot be reached it says what remains.
 
 use crate::audit;
-use crate::document::day_of;
+use crate::document::day_of_timestamp;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::checks::{context_files, is_nested, skill_files};
+use super::checks::{is_nested, list_context_files, list_skill_files};
 use super::legacy;
 use super::stub::{
-    FileParts, STUB_TOKENS, SectionChoices, SectionPlan, StubRefusal, split_skill, stub,
+    FileParts, MAX_STUB_TOKENS, SectionChoices, SectionPlan, StubRefusal, make_stub, split_skill,
 };
-use crate::knowledge::proposal::Proposal;
+use crate::knowledge::proposal::ChangeProposal;
 use crate::knowledge::readme;
-use crate::tokens::{Tokenizer, count_tokens, thousands};
-use crate::workspace::{Autoload, AutoloadFile, RelPath, Workspace};
+use crate::tokens::{Tokenizer, count_tokens, format_thousands};
+use crate::workspace::{AutoloadFile, AutoloadScan, RelPath, Workspace};
 
 /// A plan of repairs, with the files that are left alone.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Repair {
-    pub proposal: Proposal,
-    pub steps: Vec<Step>,
-    pub left_alone: Vec<LeftAlone>,
+pub struct RepairPlan {
+    pub proposal: ChangeProposal,
+    pub steps: Vec<RepairStep>,
+    pub left_alone: Vec<UnrepairedFile>,
     /// The files that it shortens, section by section.
     pub reviews: Vec<FileReview>,
 }
@@ -62,7 +62,7 @@ impl FileReview {
         let named: Vec<String> = largest
             .iter()
             .take(MAX_NAMED)
-            .map(|(tokens, title)| format!("\"{title}\" {}", thousands(*tokens)))
+            .map(|(tokens, title)| format!("\"{title}\" {}", format_thousands(*tokens)))
             .collect();
         let most = if named.is_empty() {
             String::new()
@@ -71,15 +71,15 @@ impl FileReview {
         };
         Some(format!(
             "{} tokens remain, above {}: rules, commands and imports stay{most}",
-            thousands(self.after),
-            thousands(self.limit)
+            format_thousands(self.after),
+            format_thousands(self.limit)
         ))
     }
 }
 
 /// A single repair.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub enum RepairStep {
     /// Shortens a context file; its text goes to `legacy`.
     Stub {
         path: RelPath,
@@ -101,14 +101,14 @@ pub enum Step {
 
 /// A file that no repair changes, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeftAlone {
+pub struct UnrepairedFile {
     pub path: RelPath,
     pub why: String,
 }
 
 /// Plans repairs of the files of the project itself, or of the named ones,
 /// which may belong to a part of it. Nothing is written.
-pub fn plan(workspace: &Workspace, named: &[RelPath], now: Timestamp) -> Repair {
+pub fn plan_repair(workspace: &Workspace, named: &[RelPath], now: Timestamp) -> RepairPlan {
     plan_chosen(workspace, named, &RepairChoices::new(), now)
 }
 
@@ -118,28 +118,28 @@ pub fn plan_chosen(
     named: &[RelPath],
     choices: &RepairChoices,
     now: Timestamp,
-) -> Repair {
-    let mut repair = Repair::default();
+) -> RepairPlan {
+    let mut repair = RepairPlan::default();
     let none = SectionChoices::new();
     let chosen = |path: &RelPath| choices.get(path).unwrap_or(&none);
     // Two sources may share a legacy file.
-    let mut kept: BTreeMap<RelPath, Kept> = BTreeMap::new();
-    let loaded = workspace.autoload();
+    let mut kept: BTreeMap<RelPath, LegacyText> = BTreeMap::new();
+    let loaded = workspace.find_autoload_files();
     let is_wanted = |file: &&AutoloadFile| {
         named.contains(&file.path) || named.is_empty() && !is_nested(&file.path)
     };
     for path in named {
-        let mut known = context_files(&loaded).chain(skill_files(&loaded));
+        let mut known = list_context_files(&loaded).chain(list_skill_files(&loaded));
         if !known.any(|file| file.path == *path) {
             let why = "It is no `CLAUDE.md`, `AGENTS.md` or `SKILL.md` that agents load";
-            repair.left_alone.push(LeftAlone {
+            repair.left_alone.push(UnrepairedFile {
                 path: path.clone(),
                 why: why.to_owned(),
             });
         }
     }
-    for file in context_files(&loaded).filter(is_wanted) {
-        if let Err(why) = cut_down(
+    for file in list_context_files(&loaded).filter(is_wanted) {
+        if let Err(why) = stub_context_file(
             workspace,
             file,
             chosen(&file.path),
@@ -147,15 +147,16 @@ pub fn plan_chosen(
             &mut repair,
             &mut kept,
         ) {
-            repair.left_alone.push(LeftAlone {
+            repair.left_alone.push(UnrepairedFile {
                 path: file.path.clone(),
                 why,
             });
         }
     }
-    for file in skill_files(&loaded).filter(is_wanted) {
-        if let Err(why) = cut_down_skill(workspace, file, chosen(&file.path), now, &mut repair) {
-            repair.left_alone.push(LeftAlone {
+    for file in list_skill_files(&loaded).filter(is_wanted) {
+        if let Err(why) = shorten_skill_file(workspace, file, chosen(&file.path), now, &mut repair)
+        {
+            repair.left_alone.push(UnrepairedFile {
                 path: file.path.clone(),
                 why,
             });
@@ -165,17 +166,17 @@ pub fn plan_chosen(
         repair.proposal.add(path, kept.before, kept.after);
     }
     // Last, because the list includes the legacy files that this repair adds.
-    list(workspace, &mut repair);
+    update_readme_list(workspace, &mut repair);
     repair
 }
 
 /// Returns those of these files that a repair would shorten on request.
-pub fn shortened<'a>(workspace: &Workspace, paths: &[&'a RelPath]) -> Vec<&'a RelPath> {
+pub fn filter_shortenable<'a>(workspace: &Workspace, paths: &[&'a RelPath]) -> Vec<&'a RelPath> {
     if paths.is_empty() {
         return Vec::new();
     }
-    let loaded = workspace.autoload();
-    let would = |path: &&&RelPath| shortens(workspace, &loaded, path);
+    let loaded = workspace.find_autoload_files();
+    let would = |path: &&&RelPath| can_shorten(workspace, &loaded, path);
     paths.iter().filter(would).copied().collect()
 }
 
@@ -192,48 +193,49 @@ pub struct RepairOffer {
 /// them they shorten.
 pub fn repair_offer<'a>(
     workspace: &Workspace,
-    findings: impl IntoIterator<Item = &'a audit::Finding>,
+    findings: impl IntoIterator<Item = &'a audit::AuditFinding>,
 ) -> RepairOffer {
-    let is_size =
-        |it: &&audit::Finding| it.kind == audit::Kind::Size && it.level > audit::Level::Notice;
+    let is_size = |it: &&audit::AuditFinding| {
+        it.kind == audit::AuditFindingKind::Size && it.level > audit::AuditLevel::Notice
+    };
     let sizes = findings.into_iter().filter(is_size);
     let paths: Vec<RelPath> = sizes
         .filter_map(|finding| RelPath::new(&finding.file).ok())
         .collect();
     let paths: Vec<&RelPath> = paths.iter().collect();
-    let shortened = shortened(workspace, &paths);
+    let shortened = filter_shortenable(workspace, &paths);
     RepairOffer {
-        commands: super::fix_commands(&shortened),
+        commands: super::list_fix_commands(&shortened),
         paths: shortened.into_iter().cloned().collect(),
     }
 }
 
 /// Returns `true` if a repair would shorten this file.
-pub(super) fn shortens(workspace: &Workspace, loaded: &Autoload, path: &RelPath) -> bool {
+pub(super) fn can_shorten(workspace: &Workspace, loaded: &AutoloadScan, path: &RelPath) -> bool {
     let is_meant = |file: &&AutoloadFile| file.path == *path && file.real.is_none();
     let Ok(text) = workspace.read_text(path) else {
         return false;
     };
     let limits = &workspace.config().audit;
     let none = SectionChoices::new();
-    if context_files(loaded).any(|file| is_meant(&file)) {
-        let legacy = legacy::path_for(path);
-        return stub(&text, path, &legacy, limits.file_warn, &none).is_ok();
+    if list_context_files(loaded).any(|file| is_meant(&file)) {
+        let legacy = legacy::path_for_source(path);
+        return make_stub(&text, path, &legacy, limits.file_warn, &none).is_ok();
     }
-    skill_files(loaded).any(|file| is_meant(&file))
-        && split_skill(&text, REFERENCE, limits.skill_warn, &none).is_ok()
+    list_skill_files(loaded).any(|file| is_meant(&file))
+        && split_skill(&text, REFERENCE_PATH, limits.skill_warn, &none).is_ok()
 }
 
 /// Path of a skill's explanations, relative to its folder.
-const REFERENCE: &str = "references/details.md";
+const REFERENCE_PATH: &str = "references/details.md";
 
 /// Plans the shortening of a skill, if it is above its limit.
-fn cut_down_skill(
+fn shorten_skill_file(
     workspace: &Workspace,
     file: &AutoloadFile,
     choices: &SectionChoices,
     now: Timestamp,
-    repair: &mut Repair,
+    repair: &mut RepairPlan,
 ) -> Result<(), String> {
     let path = &file.path;
     let limit = workspace.config().audit.skill_warn;
@@ -242,25 +244,26 @@ fn cut_down_skill(
     if before <= limit {
         return Ok(());
     }
-    refuse_link(file)?;
+    reject_symlink(file)?;
     let FileParts {
         stays,
         tokens,
         moved,
         sections,
-    } = split_skill(&text, REFERENCE, limit, choices).map_err(|why| must_stay(why, limit))?;
+    } = split_skill(&text, REFERENCE_PATH, limit, choices)
+        .map_err(|why| explain_verdict(why, limit))?;
     let folder = path.parent().ok_or("It lies in no folder of its own")?;
-    let reference = folder.join(REFERENCE).map_err(|e| e.to_string())?;
+    let reference = folder.join(REFERENCE_PATH).map_err(|e| e.to_string())?;
     let existing = workspace
-        .text_if_there(&reference)
+        .read_text_if_present(&reference)
         .map_err(|e| e.to_string())?;
     let after = match &existing {
-        Some(there) => legacy::keep(Some(there), path, &moved, day_of(now)),
+        Some(there) => legacy::merge_original(Some(there), path, &moved, day_of_timestamp(now)),
         None => moved,
     };
     repair.proposal.add(path.clone(), Some(text), stays);
     repair.proposal.add(reference.clone(), existing, after);
-    repair.steps.push(Step::Skill {
+    repair.steps.push(RepairStep::Skill {
         path: path.clone(),
         reference,
         before,
@@ -277,12 +280,12 @@ fn cut_down_skill(
 }
 
 /// Says why nothing moves.
-fn must_stay(refusal: StubRefusal, limit: usize) -> String {
+fn explain_verdict(refusal: StubRefusal, limit: usize) -> String {
     match refusal {
         StubRefusal::TooMuchMustStay { tokens } => format!(
             "Rules, imports, commands and marked lines have {} tokens, above {}, and moving the rest would save little",
-            thousands(tokens),
-            thousands(limit)
+            format_thousands(tokens),
+            format_thousands(limit)
         ),
         StubRefusal::NothingToMove => {
             "All of it stays: rules, imports, commands and marked lines".to_owned()
@@ -291,7 +294,7 @@ fn must_stay(refusal: StubRefusal, limit: usize) -> String {
 }
 
 /// Fails for a symlink, since writes never follow one.
-fn refuse_link(file: &AutoloadFile) -> Result<(), String> {
+fn reject_symlink(file: &AutoloadFile) -> Result<(), String> {
     match &file.real {
         Some(real) => Err(format!(
             "It is a symlink to `{real}`, and links are never written through"
@@ -301,19 +304,19 @@ fn refuse_link(file: &AutoloadFile) -> Result<(), String> {
 }
 
 /// A legacy file before and after the repair.
-struct Kept {
+struct LegacyText {
     before: Option<String>,
     after: String,
 }
 
 /// Plans a stub for a context file, if it is above its limit.
-fn cut_down(
+fn stub_context_file(
     workspace: &Workspace,
     file: &AutoloadFile,
     choices: &SectionChoices,
     now: Timestamp,
-    repair: &mut Repair,
-    kept: &mut BTreeMap<RelPath, Kept>,
+    repair: &mut RepairPlan,
+    kept: &mut BTreeMap<RelPath, LegacyText>,
 ) -> Result<(), String> {
     let path = &file.path;
     let limit = workspace.config().audit.file_warn;
@@ -322,31 +325,32 @@ fn cut_down(
     if before <= limit {
         return Ok(());
     }
-    refuse_link(file)?;
-    let legacy = legacy::path_for(path);
-    let limit = limit.min(STUB_TOKENS);
+    reject_symlink(file)?;
+    let legacy = legacy::path_for_source(path);
+    let limit = limit.min(MAX_STUB_TOKENS);
     let FileParts {
         stays,
         tokens,
         moved,
         sections,
-    } = stub(&text, path, &legacy, limit, choices).map_err(|why| must_stay(why, limit))?;
+    } = make_stub(&text, path, &legacy, limit, choices)
+        .map_err(|why| explain_verdict(why, limit))?;
     let existing = match kept.get(&legacy) {
         Some(kept) => Some(kept.after.clone()),
         None => workspace
-            .text_if_there(&legacy)
+            .read_text_if_present(&legacy)
             .map_err(|e| e.to_string())?,
     };
-    let day = day_of(now);
-    let with_moved = legacy::keep(existing.as_deref(), path, &moved, day);
+    let day = day_of_timestamp(now);
+    let with_moved = legacy::merge_original(existing.as_deref(), path, &moved, day);
     kept.entry(legacy.clone())
-        .or_insert_with(|| Kept {
+        .or_insert_with(|| LegacyText {
             before: existing,
             after: String::new(),
         })
         .after = with_moved;
     repair.proposal.add(path.clone(), Some(text), stays);
-    repair.steps.push(Step::Stub {
+    repair.steps.push(RepairStep::Stub {
         path: path.clone(),
         legacy,
         before,
@@ -363,7 +367,7 @@ fn cut_down(
 }
 
 /// Plans the update of the README's list, with the files of this repair.
-fn list(workspace: &Workspace, repair: &mut Repair) {
+fn update_readme_list(workspace: &Workspace, repair: &mut RepairPlan) {
     let new: Vec<(RelPath, String)> = repair
         .proposal
         .files
@@ -371,13 +375,13 @@ fn list(workspace: &Workspace, repair: &mut Repair) {
         .filter(|file| file.path.starts_with("knowledge"))
         .map(|file| (file.path.clone(), file.after.clone()))
         .collect();
-    let documents = readme::documents(workspace, &new);
-    let before = match workspace.read_text(&readme::path()) {
+    let documents = readme::list_documents(workspace, &new);
+    let before = match workspace.read_text(&readme::readme_path()) {
         Ok(text) => Some(text),
         Err(e) if e.is_not_found() => None,
         Err(e) => {
-            return repair.left_alone.push(LeftAlone {
-                path: readme::path(),
+            return repair.left_alone.push(UnrepairedFile {
+                path: readme::readme_path(),
                 why: e.to_string(),
             });
         }
@@ -385,16 +389,16 @@ fn list(workspace: &Workspace, repair: &mut Repair) {
     if before.is_none() && documents.is_empty() {
         return;
     }
-    match readme::refreshed(before.as_deref(), &documents) {
+    match readme::refresh_list(before.as_deref(), &documents) {
         Ok(after) => {
             if before.as_deref() != Some(after.as_str()) {
                 let created = before.is_none();
-                repair.steps.push(Step::Readme { created });
+                repair.steps.push(RepairStep::Readme { created });
             }
-            repair.proposal.add(readme::path(), before, after);
+            repair.proposal.add(readme::readme_path(), before, after);
         }
-        Err(e) => repair.left_alone.push(LeftAlone {
-            path: readme::path(),
+        Err(e) => repair.left_alone.push(UnrepairedFile {
+            path: readme::readme_path(),
             why: e.to_string(),
         }),
     }

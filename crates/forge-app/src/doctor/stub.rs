@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use forge_clients::setup::stub as setup_lines;
 
-use crate::document::{self, Block, BlockKind, Document, Edit, LinkKind};
+use crate::document::{self, BlockKind, Document, DocumentBlock, LinkKind, TextEdit};
 use crate::tokens::{Tokenizer, count_tokens};
 use crate::workspace::RelPath;
 
@@ -18,16 +18,16 @@ mod rules;
 use rules::SectionRole;
 
 /// A stub stays below this many tokens of `o200k`, whatever is configured.
-pub const STUB_TOKENS: usize = 500;
+pub const MAX_STUB_TOKENS: usize = 500;
 
 /// Marks of the lines that `setup` writes. They differ from ours, so that
 /// `uninstall` never removes a stub.
-const SETUP: &str = "memory-forge:begin";
-const END_SETUP: &str = "memory-forge:end";
-const BEGIN: &str = "memory-forge:stub:begin";
-const END: &str = "memory-forge:stub:end";
-const KEEP: &str = "memory-forge:keep";
-const END_KEEP: &str = "/memory-forge:keep";
+const SETUP_BEGIN_MARK: &str = "memory-forge:begin";
+const SETUP_END_MARK: &str = "memory-forge:end";
+const STUB_BEGIN_MARK: &str = "memory-forge:stub:begin";
+const STUB_END_MARK: &str = "memory-forge:stub:end";
+const KEEP_BEGIN_MARK: &str = "memory-forge:keep";
+const KEEP_END_MARK: &str = "/memory-forge:keep";
 
 /// How the line begins that is where something was that moved.
 const MOVED: &str = "> Moved to `";
@@ -86,22 +86,22 @@ pub enum StubRefusal {
 
 /// Decides what stays of `text`, the text of `source`, when the rest is in
 /// `legacy`.
-pub fn stub(
+pub fn make_stub(
     text: &str,
     source: &RelPath,
     legacy: &RelPath,
     limit: usize,
     choices: &SectionChoices,
 ) -> Result<FileParts, StubRefusal> {
-    let limit = STUB_TOKENS.min(limit + 1);
+    let limit = MAX_STUB_TOKENS.min(limit + 1);
     // The lines of `setup` come and go as if the file had never been shortened.
     let (own, block) = setup_lines::take_block(text);
     let restore = |text: String| match &block {
         Some(block) => setup_lines::put_block(&text, block),
         None => text,
     };
-    shorten(&own, legacy.as_str(), limit, choices, |text| {
-        restore(with_block(&with_paths(&text, source)))
+    shorten_to_limit(&own, legacy.as_str(), limit, choices, |text| {
+        restore(with_block(&replace_imports_by_paths(&text, source)))
     })
 }
 
@@ -113,7 +113,7 @@ pub fn split_skill(
     limit: usize,
     choices: &SectionChoices,
 ) -> Result<FileParts, StubRefusal> {
-    shorten(text, reference, limit + 1, choices, |text| text)
+    shorten_to_limit(text, reference, limit + 1, choices, |text| text)
 }
 
 /// Where a limit cannot be reached, a move must save this many tokens to be
@@ -121,16 +121,16 @@ pub fn split_skill(
 const MIN_SAVED: usize = 100;
 
 /// Returns the longest form with fewer tokens than `limit`, else the shortest.
-fn shorten(
+fn shorten_to_limit(
     text: &str,
     target: &str,
     limit: usize,
     choices: &SectionChoices,
     finish: impl Fn(String) -> String,
 ) -> Result<FileParts, StubRefusal> {
-    let document = document::parse(text);
+    let document = document::parse_document(text);
     let mut least: Option<FileParts> = None;
-    for extent in [Extent::Sections, Extent::Commands] {
+    for extent in [CommandExtent::Sections, CommandExtent::Commands] {
         let stays = KeptLines::of(&document, extent, choices, target, MIN_MOVED);
         if stays.places(&document).is_empty() {
             continue;
@@ -165,7 +165,7 @@ fn shorten(
 /// Extent to which sections about commands stay; the first one that fits is
 /// used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Extent {
+enum CommandExtent {
     Sections,
     /// Only the commands of those sections: code, and lines with code in them.
     Commands,
@@ -190,7 +190,7 @@ const MAX_INTRODUCTION_WORDS: usize = 60;
 impl KeptLines {
     fn of(
         document: &Document,
-        extent: Extent,
+        extent: CommandExtent,
         choices: &SectionChoices,
         target: &str,
         least: usize,
@@ -198,7 +198,7 @@ impl KeptLines {
         let mut blocks = vec![None; document.line_starts.len()];
         for (index, block) in document.blocks.iter().enumerate() {
             if !block.span.is_empty() {
-                let (first, last) = document.lines_of(&block.span);
+                let (first, last) = document.line_range(&block.span);
                 blocks[first - 1..last].fill(Some(index));
             }
         }
@@ -247,7 +247,7 @@ impl KeptLines {
         if span.is_empty() {
             return;
         }
-        let (first, last) = document.lines_of(span);
+        let (first, last) = document.line_range(span);
         self.lines[first - 1..last].fill(true);
     }
 
@@ -259,27 +259,31 @@ impl KeptLines {
         let mut closing: Option<&str> = None;
         for (index, is_code) in code.into_iter().enumerate() {
             let span = line_span(document, index);
-            let text = document.str(&span).trim_start_matches('\u{feff}').trim();
+            let text = document
+                .span_text(&span)
+                .trim_start_matches('\u{feff}')
+                .trim();
             let in_front = document.body.start > span.start && !text.is_empty();
             if in_front || is_code && closing.is_none() {
                 // A comment in code is shown, not meant; at its end it is.
-                self.lines[index] |= comment_at_end(text) == Some("keep");
+                self.lines[index] |= trailing_comment(text) == Some("keep");
                 continue;
             }
-            match (closing, comment(text)) {
+            match (closing, whole_line_comment(text)) {
                 (Some(close), found) => {
                     self.lines[index] = true;
                     if found == Some(close) {
                         closing = None;
                     }
                 }
-                (None, Some(BEGIN)) => closing = Some(END),
-                (None, Some(SETUP)) => closing = Some(END_SETUP),
-                (None, Some(KEEP)) => closing = Some(END_KEEP),
-                (None, _) => self.lines[index] |= comment_at_end(text) == Some("keep"),
+                (None, Some(STUB_BEGIN_MARK)) => closing = Some(STUB_END_MARK),
+                (None, Some(SETUP_BEGIN_MARK)) => closing = Some(SETUP_END_MARK),
+                (None, Some(KEEP_BEGIN_MARK)) => closing = Some(KEEP_END_MARK),
+                (None, _) => self.lines[index] |= trailing_comment(text) == Some("keep"),
             }
             // Other tools' marks, tags around parts, and what led to a move before.
-            self.lines[index] |= comment(text).is_some() || is_tag(text) || text.starts_with(MOVED);
+            self.lines[index] |=
+                whole_line_comment(text).is_some() || is_tag(text) || text.starts_with(MOVED);
             self.lines[index] |= closing.is_some();
         }
     }
@@ -287,20 +291,20 @@ impl KeptLines {
     fn keep_command_sections(
         &mut self,
         document: &Document,
-        extent: Extent,
+        extent: CommandExtent,
         roles: &[SectionRole],
     ) {
         for (section, role) in document.sections.iter().zip(roles) {
             if *role != SectionRole::Commands {
                 continue;
             }
-            if extent == Extent::Sections {
+            if extent == CommandExtent::Sections {
                 self.keep(document, &section.own);
                 continue;
             }
-            let (first, last) = document.lines_of(&section.own);
+            let (first, last) = document.line_range(&section.own);
             for index in first - 1..last {
-                let text = document.str(&line_span(document, index));
+                let text = document.span_text(&line_span(document, index));
                 self.lines[index] |= text.contains('`');
             }
         }
@@ -309,14 +313,14 @@ impl KeptLines {
     /// Keeps the first paragraph below the title, which says what all of it is
     /// about.
     fn keep_introduction(&mut self, document: &Document) {
-        let is_text = |block: &&Block| block.kind == BlockKind::Paragraph;
+        let is_text = |block: &&DocumentBlock| block.kind == BlockKind::Paragraph;
         let Some(first) = document.blocks.iter().find(is_text) else {
             return;
         };
         let title = document.sections.get(1).filter(|it| it.level == 1);
         let is_below_title = document.sections[0].own.contains(&first.span.start)
             || title.is_some_and(|it| it.own.contains(&first.span.start));
-        let words = document.str(&first.span).split_whitespace().count();
+        let words = document.span_text(&first.span).split_whitespace().count();
         if is_below_title && words <= MAX_INTRODUCTION_WORDS {
             self.keep(document, &first.span);
         }
@@ -365,16 +369,20 @@ impl KeptLines {
     /// The lines before a block of code that end in a colon: a paragraph, or the
     /// last line of a list.
     fn introduction(&self, document: &Document, code: usize) -> Option<Range<usize>> {
-        let line = document.line_of(code) - 1;
+        let line = document.line_number_at(code) - 1;
         let mut above = (0..line).rev();
-        let last =
-            above.find(|index| !document.str(&line_span(document, *index)).trim().is_empty())?;
-        let text = document.str(&line_span(document, last));
+        let last = above.find(|index| {
+            !document
+                .span_text(&line_span(document, *index))
+                .trim()
+                .is_empty()
+        })?;
+        let text = document.span_text(&line_span(document, last));
         let ends = text.trim().trim_end_matches(['*', '_']).ends_with(':');
         let block = &document.blocks[self.blocks[last].filter(|_| ends)?];
         match block.kind {
             BlockKind::Paragraph => {
-                let (first, last) = document.lines_of(&block.span);
+                let (first, last) = document.line_range(&block.span);
                 Some(first - 1..last)
             }
             BlockKind::List => Some(last..last + 1),
@@ -393,7 +401,7 @@ impl KeptLines {
         for block in &document.blocks {
             match block.kind {
                 BlockKind::Table if self.any(document, &block.span) => {
-                    let (first, last) = document.lines_of(&block.span);
+                    let (first, last) = document.line_range(&block.span);
                     self.lines[first - 1..last.min(first + 1)].fill(true);
                 }
                 // Markup is closed by what is further down.
@@ -417,7 +425,7 @@ impl KeptLines {
         for place in self.places(document) {
             let text: String = place
                 .iter()
-                .map(|index| document.str(&line_span(document, *index)))
+                .map(|index| document.span_text(&line_span(document, *index)))
                 .collect();
             if count_tokens(Tokenizer::O200k, &text) < least {
                 place.iter().for_each(|index| self.lines[*index] = true);
@@ -440,9 +448,12 @@ impl KeptLines {
             if span.is_empty() {
                 continue;
             }
-            let (first, last) = document.lines_of(&span);
+            let (first, last) = document.line_range(&span);
             for index in first - 1..last {
-                let is_blank = document.str(&line_span(document, index)).trim().is_empty();
+                let is_blank = document
+                    .span_text(&line_span(document, index))
+                    .trim()
+                    .is_empty();
                 if is_blank
                     || self.lines[index]
                     || line_span(document, index).end <= document.body.start
@@ -464,11 +475,11 @@ impl KeptLines {
             match choices.get(&index) {
                 Some(SectionChoice::Keep) => self.keep(document, &section.own),
                 Some(SectionChoice::Move) if !section.own.is_empty() => {
-                    let (first, last) = document.lines_of(&section.own);
+                    let (first, last) = document.line_range(&section.own);
                     self.lines[first - 1..last].fill(false);
                     // Its heading stays where something below it does.
                     if section.level > 1 {
-                        let (first, last) = document.lines_of(&section.heading);
+                        let (first, last) = document.line_range(&section.heading);
                         self.lines[first - 1..last].fill(false);
                     }
                 }
@@ -482,14 +493,14 @@ impl KeptLines {
         let mut plans = Vec::new();
         for (number, section) in document.sections.iter().enumerate() {
             let span = section.heading.start.max(document.body.start)..section.own.end;
-            let text = document.str(&span);
+            let text = document.span_text(&span);
             if text.trim().is_empty() {
                 continue;
             }
-            let (first, last) = document.lines_of(&span);
+            let (first, last) = document.line_range(&span);
             let moved: String = (first - 1..last)
                 .filter(|index| !self.lines[*index])
-                .map(|index| document.str(&line_span(document, index)))
+                .map(|index| document.span_text(&line_span(document, index)))
                 .collect();
             plans.push(SectionPlan {
                 number,
@@ -515,7 +526,7 @@ impl KeptLines {
             let at = self.blocks[first]
                 .map(|index| &document.blocks[index])
                 .filter(|block| is_tight(block) && self.any(document, &block.span))
-                .map_or(first, |block| document.lines_of(&block.span).1);
+                .map_or(first, |block| document.line_range(&block.span).1);
             match all.last_mut() {
                 // Nothing stays between the two.
                 Some((before, known))
@@ -552,7 +563,7 @@ impl KeptLines {
             let Some(block) = block.map(|index| &document.blocks[index]) else {
                 continue;
             };
-            let text = document.str(&span);
+            let text = document.span_text(&span);
             let label = match block.kind {
                 BlockKind::Heading => {
                     let at = document
@@ -563,7 +574,7 @@ impl KeptLines {
                     short_label(&section.title)
                 }
                 BlockKind::Table => {
-                    let head = document.str(&block.span).lines().next();
+                    let head = document.span_text(&block.span).lines().next();
                     format!("table of {}", short_label(head.unwrap_or_default()))
                 }
                 BlockKind::Code => {
@@ -590,7 +601,11 @@ impl KeptLines {
     }
 
     fn is_kept_text(&self, document: &Document, index: usize) -> bool {
-        self.lines[index] && !document.str(&line_span(document, index)).trim().is_empty()
+        self.lines[index]
+            && !document
+                .span_text(&line_span(document, index))
+                .trim()
+                .is_empty()
     }
 
     /// Whether a line of the span stays that is not blank.
@@ -598,7 +613,7 @@ impl KeptLines {
         if span.is_empty() {
             return false;
         }
-        let (first, last) = document.lines_of(span);
+        let (first, last) = document.line_range(span);
         (first - 1..last).any(|index| self.is_kept_text(document, index))
     }
 
@@ -642,7 +657,7 @@ impl KeptLines {
                 gap = true;
                 continue;
             }
-            let line = document.str(&line_span(document, index));
+            let line = document.span_text(&line_span(document, index));
             let line = line.strip_prefix('\u{feff}').unwrap_or(line);
             // The gap adds a blank line of its own.
             if (gap || text.len() == start) && line.trim().is_empty() {
@@ -676,7 +691,7 @@ fn end_of_text(text: &str) -> usize {
 const MAX_LABELS: usize = 6;
 
 /// Whether what stays of a block is still one block.
-fn is_tight(block: &Block) -> bool {
+fn is_tight(block: &DocumentBlock) -> bool {
     matches!(block.kind, BlockKind::List | BlockKind::Table)
 }
 
@@ -718,26 +733,30 @@ fn short_label(text: &str) -> String {
 /// Adds the lines that lead to what this project knows: behind the title, where
 /// no unclosed code can swallow them. Lines that do so already are enough.
 fn with_block(text: &str) -> String {
-    if text.contains(&format!("<!-- {BEGIN} -->")) {
+    if text.contains(&format!("<!-- {STUB_BEGIN_MARK} -->")) {
         return text.to_owned();
     }
-    let newline = document::parse(text).newline();
+    let newline = document::parse_document(text).newline();
     let block = [
-        &format!("<!-- {BEGIN} -->"),
+        &format!("<!-- {STUB_BEGIN_MARK} -->"),
         "More about this project is in `knowledge/`, which is not loaded automatically. Search it",
         "before you change something: `memory-forge search \"<question>\"`, or begin with",
         "`knowledge/README.md`.",
-        &format!("<!-- {END} -->"),
+        &format!("<!-- {STUB_END_MARK} -->"),
     ];
-    behind_title(text, &block.join(newline))
+    insert_behind_title(text, &block.join(newline))
 }
 
 /// Inserts lines below the title, or at the top without one.
-fn behind_title(text: &str, lines: &str) -> String {
-    let document = document::parse(text);
+fn insert_behind_title(text: &str, lines: &str) -> String {
+    let document = document::parse_document(text);
     let newline = document.newline();
     let title = document.sections.get(1).filter(|section| {
-        section.level == 1 && document.str(&document.sections[0].own).trim().is_empty()
+        section.level == 1
+            && document
+                .span_text(&document.sections[0].own)
+                .trim()
+                .is_empty()
     });
     let at = title.map_or(document.body.start, |title| title.heading.end);
     let (before, after) = text.split_at(at);
@@ -760,26 +779,26 @@ fn behind_title(text: &str, lines: &str) -> String {
 
 /// Replaces imports of documents in `knowledge/` by their paths: the stub
 /// advises to search there, so loading them at every start is redundant.
-fn with_paths(text: &str, source: &RelPath) -> String {
-    let document = document::parse(text);
+fn replace_imports_by_paths(text: &str, source: &RelPath) -> String {
+    let document = document::parse_document(text);
     let mut edits = Vec::new();
     for link in document
         .links
         .iter()
         .filter(|link| link.kind == LinkKind::Import)
     {
-        if let Some(path) = path_in_knowledge(source, &link.target) {
-            edits.push(Edit {
+        if let Some(path) = resolve_knowledge_path(source, &link.target) {
+            edits.push(TextEdit {
                 span: link.span.clone(),
                 text: format!("`{path}`"),
             });
         }
     }
-    document::apply(text, edits).unwrap_or_else(|_| text.to_owned())
+    document::apply_edits(text, edits).unwrap_or_else(|_| text.to_owned())
 }
 
 /// Resolves an import in `source` to a document that a search finds.
-fn path_in_knowledge(source: &RelPath, target: &str) -> Option<RelPath> {
+fn resolve_knowledge_path(source: &RelPath, target: &str) -> Option<RelPath> {
     let mut parts: Vec<&str> = source.components().collect();
     parts.pop();
     for part in target.split('/') {
@@ -799,13 +818,13 @@ fn line_span(document: &Document, index: usize) -> Range<usize> {
 }
 
 /// Returns the text of a comment that fills a line.
-fn comment(text: &str) -> Option<&str> {
+fn whole_line_comment(text: &str) -> Option<&str> {
     let inner = text.strip_prefix("<!--")?.strip_suffix("-->")?;
     (!inner.contains("-->")).then(|| inner.trim())
 }
 
 /// Returns the text of a comment at the end of a line.
-fn comment_at_end(text: &str) -> Option<&str> {
+fn trailing_comment(text: &str) -> Option<&str> {
     let inner = text.trim_end().strip_suffix("-->")?;
     Some(inner[inner.rfind("<!--")? + 4..].trim())
 }

@@ -5,7 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::document::DocumentFormat;
-use crate::workspace::{IncludedFiles, KnowledgeConfig, LeftOutCounts, RelPath, Role, Workspace};
+use crate::workspace::{
+    FileRole, IncludedFiles, KnowledgeConfig, LeftOutCounts, RelPath, Workspace,
+};
 
 mod translations;
 
@@ -143,7 +145,7 @@ pub fn find_candidates(workspace: &Workspace) -> DocumentCandidates {
     };
     let scan = workspace.scan_including(&everything);
     let roles = workspace.roles();
-    let is_new = |path: &RelPath| roles.of(path) == Role::Untracked;
+    let is_new = |path: &RelPath| roles.of(path) == FileRole::Untracked;
     let found = scan.files.iter().map(|found| &found.path);
     let paths: Vec<&str> = found
         .filter(|path| is_new(path))

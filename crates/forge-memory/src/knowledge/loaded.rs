@@ -2,11 +2,11 @@
 //! and nowhere else, a search says so; the files are few and small, so that
 //! they are read for the question.
 
-use super::describe::of_text;
-use super::refresh::Error;
-use crate::index::{Change, Index, Sizes};
-use crate::recall::{self, Ask, Hit, Mode};
-use crate::workspace::{self, RelPath, Role, Workspace};
+use super::describe::describe_text;
+use super::refresh::RefreshError;
+use crate::index::{Index, IndexChange, PassageSizes};
+use crate::recall::{self, RecallHit, RecallMode, RecallQuery};
+use crate::workspace::{self, FileRole, RelPath, Workspace};
 
 /// The files at the top that clients load whole. Those of nested projects are
 /// not looked for: that would walk the tree for every question.
@@ -36,16 +36,18 @@ pub struct LoadedPlace {
 /// than any of these hits does.
 pub fn better_place(
     workspace: &Workspace,
-    ask: &Ask<'_>,
-    hits: &[Hit],
-) -> Result<Option<LoadedPlace>, Error> {
-    let sizes = Sizes::up_to(workspace.config().index.chunk_tokens);
+    ask: &RecallQuery<'_>,
+    hits: &[RecallHit],
+) -> Result<Option<LoadedPlace>, RefreshError> {
+    let sizes = PassageSizes::with_limit(workspace.config().index.chunk_tokens);
     let mut changes = Vec::new();
     let mut seen = Vec::new();
     let named = FILES.iter().filter_map(|path| RelPath::new(path).ok());
-    let rules = FOLDERS.iter().flat_map(|it| workspace.markdown_in(it));
+    let rules = FOLDERS
+        .iter()
+        .flat_map(|it| workspace.markdown_files_in(it));
     for path in named.chain(rules) {
-        let Ok(bytes) = workspace.read_at_most(&path, MOST_BYTES) else {
+        let Ok(bytes) = workspace.read_up_to_limit(&path, MOST_BYTES) else {
             continue;
         };
         let Ok(text) = String::from_utf8(bytes) else {
@@ -55,8 +57,8 @@ pub fn better_place(
         if seen.contains(&text) {
             continue;
         }
-        let (_, put) = of_text(&path, Role::Knowledge, &text, sizes);
-        changes.push(Change::Put(Box::new(put)));
+        let (_, put) = describe_text(&path, FileRole::Knowledge, &text, sizes);
+        changes.push(IndexChange::Put(Box::new(put)));
         seen.push(text);
     }
     if changes.is_empty() {
@@ -65,17 +67,18 @@ pub fn better_place(
     // What is shown already is ranked beside them, so that both are judged by
     // the same measure.
     for (at, hit) in hits.iter().take(MOST_SHOWN).enumerate() {
-        let path = RelPath::new(&format!("{SHOWN}/{at}.md")).map_err(workspace::Error::from)?;
+        let path =
+            RelPath::new(&format!("{SHOWN}/{at}.md")).map_err(workspace::WorkspaceError::from)?;
         let headings = hit.passage.headings.join("\n\n");
         let text = format!("{headings}\n\n{}", hit.passage.text);
-        let (_, put) = of_text(&path, Role::Knowledge, &text, sizes);
-        changes.push(Change::Put(Box::new(put)));
+        let (_, put) = describe_text(&path, FileRole::Knowledge, &text, sizes);
+        changes.push(IndexChange::Put(Box::new(put)));
     }
     let mut index = Index::in_memory()?;
-    index.apply(changes)?;
+    index.apply_changes(changes)?;
     let catalogue = index.catalogue()?;
-    let ask = Ask {
-        mode: Mode::Text,
+    let ask = RecallQuery {
+        mode: RecallMode::Text,
         limit: 2 * MOST_SHOWN,
         scopes: Vec::new(),
         kinds: Vec::new(),
@@ -83,8 +86,8 @@ pub fn better_place(
         explain: true,
         ..ask.clone()
     };
-    let answer = recall::ask(&index, &catalogue, None, &ask)?;
-    let is_shown = |hit: &&Hit| hit.passage.path.starts_with(SHOWN);
+    let answer = recall::rank_passages(&index, &catalogue, None, &ask)?;
+    let is_shown = |hit: &&RecallHit| hit.passage.path.starts_with(SHOWN);
     let Some(best) = answer.hits.first().filter(|hit| !is_shown(hit)) else {
         return Ok(None);
     };

@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Evidence, Hit, Mode, Question, fuse};
+use super::{ParsedQuestion, RankEvidence, RecallAnswer, RecallHit, RecallMode, fuse};
 use crate::index::idf;
 
 /// How far a hit is to be trusted.
@@ -165,13 +165,13 @@ const WORDS_ALONE: LogisticModel = LogisticModel {
 
 /// What the words of a question are worth, worked out once for all hits.
 pub(super) struct QuestionScale<'a> {
-    question: &'a Question,
+    question: &'a ParsedQuestion,
     /// Weight of each term, in the order of `question.terms`, by its rarity.
     worth: Vec<f32>,
     /// The same for terms that some document has.
     known: Vec<f32>,
     ideal: f32,
-    mode: Mode,
+    mode: RecallMode,
     /// How far a cosine is to be believed for this question, from 0 to 1.
     trust: f32,
     unrelated: f32,
@@ -187,20 +187,20 @@ pub(super) struct AnswerContext<'a> {
     pub(super) holding: &'a [(String, usize)],
     pub(super) ideal: f32,
     pub(super) vector: &'a [(u32, f32)],
-    pub(super) mode: Mode,
+    pub(super) mode: RecallMode,
     pub(super) trust: f32,
     pub(super) unrelated: f32,
     pub(super) is_embedded: bool,
 }
 
 impl<'a> QuestionScale<'a> {
-    pub(super) fn new(question: &'a Question, found: &AnswerContext) -> QuestionScale<'a> {
+    pub(super) fn new(question: &'a ParsedQuestion, found: &AnswerContext) -> QuestionScale<'a> {
         let holding: HashMap<&str, usize> = found
             .holding
             .iter()
             .map(|(term, n)| (term.as_str(), *n))
             .collect();
-        let words = question.words();
+        let words = question.query_words();
         let mut worth = vec![0.0; question.terms.len()];
         let mut known = vec![0.0; question.terms.len()];
         for token in &question.tokens {
@@ -218,7 +218,7 @@ impl<'a> QuestionScale<'a> {
                     .get(question.terms[*at].as_str())
                     .copied()
                     .unwrap_or(0);
-                let rarity = share * words.weight(*at) * idf(found.passages, held);
+                let rarity = share * words.term_weight(*at) * idf(found.passages, held);
                 worth[*at] = f32::max(worth[*at], rarity);
                 if held > 0 {
                     known[*at] = worth[*at];
@@ -255,16 +255,16 @@ impl<'a> QuestionScale<'a> {
     /// in its text. `other` is the best score of another document.
     pub(super) fn signals(
         &self,
-        hit: &Hit,
+        hit: &RecallHit,
         marks: &[(Range<usize>, usize)],
         other: f32,
     ) -> HitSignals {
         let evidence = &hit.evidence;
         let mut in_headings = vec![false; self.worth.len()];
         let headings = hit.passage.headings.iter().chain([&hit.passage.title]);
-        let mut terms = crate::index::terms::Terms::default();
+        let mut terms = crate::index::terms::TermSplitter::default();
         for heading in headings {
-            terms.each(heading, |term| {
+            terms.for_each_term(heading, |term| {
                 if let Some(at) = self.question.terms.iter().position(|it| it == term) {
                     in_headings[at] = true;
                 }
@@ -282,7 +282,7 @@ impl<'a> QuestionScale<'a> {
                 ideal if ideal > 0.0 => (evidence.bm25 / ideal).clamp(0.0, 1.0),
                 _ => 0.0,
             },
-            nearness: fuse::nearness(evidence.cosine, self.unrelated).clamp(0.0, 1.0),
+            nearness: fuse::scale_nearness(evidence.cosine, self.unrelated).clamp(0.0, 1.0),
             standout: match evidence.vector_rank {
                 Some(_) => {
                     ((evidence.cosine - self.crowd) / (1.0 - self.unrelated)).clamp(0.0, 1.0)
@@ -298,10 +298,10 @@ impl<'a> QuestionScale<'a> {
     }
 
     /// Returns the confidence of a hit.
-    pub(super) fn confidence(&self, signals: &HitSignals, evidence: &Evidence) -> f32 {
+    pub(super) fn confidence(&self, signals: &HitSignals, evidence: &RankEvidence) -> f32 {
         let has_vector = evidence.vector_rank.is_some() || self.is_embedded;
         let words = signals.by_words();
-        if self.mode == Mode::Text || !has_vector {
+        if self.mode == RecallMode::Text || !has_vector {
             return words;
         }
         self.trust * signals.by_both() + (1.0 - self.trust) * words
@@ -351,7 +351,7 @@ impl<'a> QuestionScale<'a> {
 
 /// Lowers every hit below strong where the question names something that no
 /// document has.
-pub(super) fn cap(answer: &mut Answer) {
+pub(super) fn cap(answer: &mut RecallAnswer) {
     if !answer.missing.is_empty() {
         for hit in &mut answer.hits {
             hit.confidence = hit.confidence.min(CAPPED);
@@ -370,23 +370,26 @@ const NEAREST: usize = 2;
 /// Withholds the hits of an answer that is noise and keeps the nearest ones of
 /// different documents, for their titles. An answer with one hit that holds
 /// all that was asked for is never withheld.
-pub fn withhold_noise(answer: &mut Answer) {
+pub fn withhold_noise(answer: &mut RecallAnswer) {
     // What meaning alone found has passed a floor of its own, and has no words
     // that could speak for it.
-    let floor = |hit: &Hit| match hit.evidence.text_rank {
+    let floor = |hit: &RecallHit| match hit.evidence.text_rank {
         Some(_) => NOISE,
         None => NOISE * BY_MEANING_ALONE,
     };
-    let is_noise = |hit: &Hit| hit.confidence < floor(hit) && !hit.is_literal;
+    let is_noise = |hit: &RecallHit| hit.confidence < floor(hit) && !hit.is_literal;
     // Whoever asks for vectors alone wants whatever is nearest.
-    if answer.mode == Mode::Vector || answer.hits.is_empty() || !answer.hits.iter().all(is_noise) {
+    if answer.mode == RecallMode::Vector
+        || answer.hits.is_empty()
+        || !answer.hits.iter().all(is_noise)
+    {
         return;
     }
     answer.withheld = answer.hits.len() + answer.more;
     answer.more = 0;
     answer.corrections.clear();
     for hit in std::mem::take(&mut answer.hits) {
-        let is_new = |other: &Hit| other.passage.path != hit.passage.path;
+        let is_new = |other: &RecallHit| other.passage.path != hit.passage.path;
         if answer.nearest.len() < NEAREST && answer.nearest.iter().all(is_new) {
             answer.nearest.push(hit);
         }
@@ -451,7 +454,7 @@ mod tests {
     /// How a passage is judged by words for a question, in an index in which
     /// each term is in so many of a thousand passages.
     fn judged(question: &str, held: &[usize], text: &str) -> HitSignals {
-        let question = Question::read(question);
+        let question = ParsedQuestion::read(question);
         let holding = question.terms.iter().cloned().zip(held.iter().copied());
         let holding: Vec<(String, usize)> = holding.collect();
         let found = AnswerContext {
@@ -459,29 +462,29 @@ mod tests {
             holding: &holding,
             ideal: 0.0,
             vector: &[],
-            mode: Mode::Text,
+            mode: RecallMode::Text,
             trust: 1.0,
             unrelated: 0.5,
             is_embedded: false,
         };
         let marks = super::super::snippet::marks(text, &question);
-        let passage = crate::index::Passage {
+        let passage = crate::index::StoredPassage {
             chunk: 0,
             file: 0,
             path: "knowledge/a.md".to_owned(),
             title: String::new(),
             scope: "knowledge".to_owned(),
-            kind: crate::index::Kind::Knowledge,
+            kind: crate::index::DocumentKind::Knowledge,
             date: None,
             importance: 5,
-            standing: crate::index::Standing::Current,
+            standing: crate::index::DocumentStanding::Current,
             ordinal: 0,
             headings: Vec::new(),
             lines: (1, 1),
             tokens: 1,
             text: text.to_owned(),
         };
-        let hit = super::super::hit(passage, Evidence::default(), 0.0, 0.0, &question);
+        let hit = super::super::build_hit(passage, RankEvidence::default(), 0.0, 0.0, &question);
         QuestionScale::new(&question, &found).signals(&hit, &marks, 0.0)
     }
 

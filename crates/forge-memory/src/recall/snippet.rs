@@ -4,21 +4,21 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::Question;
-use crate::index::terms::{Terms, fold};
+use super::ParsedQuestion;
+use crate::index::terms::{TermSplitter, fold_text};
 
 /// Finds the ranges that match terms, prefixes or phrases of the query, in
 /// order and without overlap.
-pub fn matches(text: &str, question: &Question) -> Vec<Range<usize>> {
+pub fn find_matches(text: &str, question: &ParsedQuestion) -> Vec<Range<usize>> {
     matches_of(text, question, &marks(text, question))
 }
 
 /// The place of every term of the question in the text, with the number of the
 /// term, in order.
-pub(super) fn marks(text: &str, question: &Question) -> Vec<(Range<usize>, usize)> {
+pub(super) fn marks(text: &str, question: &ParsedQuestion) -> Vec<(Range<usize>, usize)> {
     let wanted: HashMap<&str, usize> = question.terms.iter().map(String::as_str).zip(0..).collect();
     let mut marks = Vec::new();
-    Terms::default().each_with_place(text, |place, term| {
+    TermSplitter::default().for_each_with_place(text, |place, term| {
         if let Some(at) = wanted.get(term) {
             marks.push((place, *at));
         }
@@ -26,10 +26,10 @@ pub(super) fn marks(text: &str, question: &Question) -> Vec<(Range<usize>, usize
     marks
 }
 
-/// The same as [`matches`], from the places that [`marks`] found.
+/// The same as [`find_matches`], from the places that [`marks`] found.
 pub(super) fn matches_of(
     text: &str,
-    question: &Question,
+    question: &ParsedQuestion,
     marks: &[(Range<usize>, usize)],
 ) -> Vec<Range<usize>> {
     // "a", "is", "of" match everywhere and show nothing, unless they are all
@@ -40,13 +40,13 @@ pub(super) fn matches_of(
     };
     let any = (0..question.terms.len()).any(telling);
     let marks = marks.iter().filter(|it| !any || telling(it.1));
-    let mut found: Vec<Range<usize>> = marks.map(|it| word_alone(text, it.0.clone())).collect();
+    let mut found: Vec<Range<usize>> = marks.map(|it| trim_word(text, it.0.clone())).collect();
     if !question.prefixes.is_empty() {
-        let prefixes: Vec<String> = question.prefixes.iter().map(|p| fold(&p.0)).collect();
-        Terms::default().each_with_place(text, |place, _| {
-            let word = fold(&text[place.clone()]);
+        let prefixes: Vec<String> = question.prefixes.iter().map(|p| fold_text(&p.0)).collect();
+        TermSplitter::default().for_each_with_place(text, |place, _| {
+            let word = fold_text(&text[place.clone()]);
             if prefixes.iter().any(|p| word.starts_with(p.as_str())) {
-                found.push(word_alone(text, place));
+                found.push(trim_word(text, place));
             }
         });
     }
@@ -62,7 +62,7 @@ pub(super) fn matches_of(
 }
 
 /// Trims punctuation around a word; a flag keeps its dashes.
-fn word_alone(text: &str, place: Range<usize>) -> Range<usize> {
+fn trim_word(text: &str, place: Range<usize>) -> Range<usize> {
     let word = text[place.clone()].trim_end_matches(|c: char| !c.is_alphanumeric());
     let inner = word.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '-');
     let end = place.start + word.len();
@@ -71,7 +71,7 @@ fn word_alone(text: &str, place: Range<usize>) -> Range<usize> {
 
 /// Returns the part of at most `width` bytes with most matches, cut at line
 /// ends or between words.
-pub fn window(text: &str, matches: &[Range<usize>], width: usize) -> Range<usize> {
+pub fn best_window(text: &str, matches: &[Range<usize>], width: usize) -> Range<usize> {
     let body = front_matter_end(text);
     if text.len() - body <= width {
         return body..text.len();
@@ -95,12 +95,12 @@ pub fn window(text: &str, matches: &[Range<usize>], width: usize) -> Range<usize
         })
         .map_or(body, |first| matches[first].start);
     // Include some text before the first match for context.
-    let start = before(text, best.saturating_sub(width / 4));
+    let start = floor_boundary(text, best.saturating_sub(width / 4));
     let start = match text[start..best.max(start)].rfind('\n') {
         Some(line) if best - (start + line) < width / 2 => start + line + 1,
         _ => word_start(text, start),
     };
-    let end = before(text, (start + width).min(text.len()));
+    let end = floor_boundary(text, (start + width).min(text.len()));
     let end = if end == text.len() {
         end
     } else {
@@ -121,7 +121,7 @@ pub fn excerpt(
     let body = headings_end(text, front_matter_end(text), headings);
     let end = text.trim_end().len();
     if end <= body {
-        return window(text, matches, width);
+        return best_window(text, matches, width);
     }
     if end - body <= width {
         return body..end;
@@ -153,7 +153,7 @@ pub fn excerpt(
     }
     let whole = best.0 > 0 || best.1.len() <= width;
     if !whole {
-        return window(text, matches, width);
+        return best_window(text, matches, width);
     }
     if best.0 == 0 {
         let fits = units.iter().take_while(|it| it.end <= best.1.start + width);
@@ -270,7 +270,7 @@ fn front_matter_end(text: &str) -> usize {
     }
 }
 
-fn before(text: &str, mut at: usize) -> usize {
+fn floor_boundary(text: &str, mut at: usize) -> usize {
     while !text.is_char_boundary(at) {
         at -= 1;
     }
@@ -304,7 +304,7 @@ mod tests {
     #[test]
     fn matched_words_are_marked_whatever_their_form() {
         let text = "We retry payments. Retries use `retry_policy`.";
-        let found: Vec<&str> = matches(text, &Question::read("retrying"))
+        let found: Vec<&str> = find_matches(text, &ParsedQuestion::read("retrying"))
             .into_iter()
             .map(|r| &text[r])
             .collect();
@@ -318,8 +318,8 @@ mod tests {
             "hay ".repeat(200),
             "straw ".repeat(200)
         );
-        let m = matches(&text, &Question::read("needle"));
-        let w = window(&text, &m, 120);
+        let m = find_matches(&text, &ParsedQuestion::read("needle"));
+        let w = best_window(&text, &m, 120);
         assert!(text[w.clone()].contains("needle"), "{:?}", &text[w]);
         assert!(w.len() <= 120);
     }
@@ -327,9 +327,12 @@ mod tests {
     #[test]
     fn front_matter_is_not_what_is_shown() {
         let text = "---\ntitle: Needle\n---\n\n# Needle\n\nIt is here.\n";
-        let m = matches(text, &Question::read("needle"));
-        assert_eq!(&text[window(text, &m, 200)], "# Needle\n\nIt is here.\n");
-        assert_eq!(&text[window(text, &m, 12)], "# Needle\n");
+        let m = find_matches(text, &ParsedQuestion::read("needle"));
+        assert_eq!(
+            &text[best_window(text, &m, 200)],
+            "# Needle\n\nIt is here.\n"
+        );
+        assert_eq!(&text[best_window(text, &m, 12)], "# Needle\n");
     }
 
     #[test]
@@ -338,7 +341,7 @@ mod tests {
         let text = format!(
             "## Limits\n\n{filler}The limit, e.g. for uploads, is\nnine megabytes. {filler}"
         );
-        let m = matches(&text, &Question::read("upload limit"));
+        let m = find_matches(&text, &ParsedQuestion::read("upload limit"));
         let shown = &text[excerpt(&text, &m, &["Guide".into(), "Limits".into()], 120)];
         assert_eq!(
             shown,
@@ -363,14 +366,14 @@ mod tests {
             "{}- one needle\n- two needle haystack\n\n```\nlet needle = 1;\n```\n",
             "- item without it\n".repeat(30)
         );
-        let m = matches(&text, &Question::read("needle haystack"));
+        let m = find_matches(&text, &ParsedQuestion::read("needle haystack"));
         assert_eq!(&text[excerpt(&text, &m, &[], 30)], "- two needle haystack");
     }
 
     #[test]
     fn an_excerpt_is_never_longer_than_asked_and_never_cuts_a_character() {
         let text = format!("# Ü\n\n{}. Ja! {}", "é".repeat(300), "ü ".repeat(200));
-        let m = matches(&text, &Question::read("ja ü"));
+        let m = find_matches(&text, &ParsedQuestion::read("ja ü"));
         for width in 1..90 {
             let range = excerpt(&text, &m, &[], width);
             assert!(range.len() <= width.max(4), "{width}: {range:?}");
@@ -382,7 +385,7 @@ mod tests {
     fn a_window_never_cuts_a_character() {
         let text = "é".repeat(500);
         for width in 1..60 {
-            let w = window(&text, &[], width);
+            let w = best_window(&text, &[], width);
             assert!(text.get(w).is_some());
         }
     }

@@ -10,7 +10,7 @@ use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::config::KnowledgeConfig;
-use super::regular::{self, Links};
+use super::regular::{self, LinkPolicy};
 
 /// The globs of `[knowledge]`, compiled.
 #[derive(Debug)]
@@ -262,7 +262,7 @@ fn read_rules(
     name: Option<String>,
     outer: Option<Arc<IgnoreRules>>,
 ) -> Option<Arc<IgnoreRules>> {
-    let text = regular::read_text(file, Links::Refuse, MAX_RULES).ok()?;
+    let text = regular::read_text(file, LinkPolicy::Refuse, MAX_RULES).ok()?;
     let mut builder = GitignoreBuilder::new(folder);
     for line in text.lines() {
         // A rule that git would not understand either has no effect.

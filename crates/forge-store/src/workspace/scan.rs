@@ -17,13 +17,13 @@ use forge_text::document::DocumentFormat;
 
 use super::autoload::is_skipped;
 use super::included::{IgnoreRules, IncludedFiles, is_vendored};
-use super::path::{is_inside, is_plain_name};
-use super::{DERIVED, PathRoles, RelPath, Role, role_in};
+use super::path::{is_inside_root, is_plain_name};
+use super::{DERIVED_FOLDER, FileRole, PathRoles, RelPath, role_with_domains};
 
 /// The files of a walk and its problems, both sorted by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Scan {
-    pub files: Vec<Found>,
+pub struct WorkspaceScan {
+    pub files: Vec<ScannedFile>,
     pub problems: Vec<ScanProblem>,
     pub left_out: LeftOutCounts,
 }
@@ -53,14 +53,14 @@ impl LeftOutCounts {
 /// All files of the workspace of any kind, and the problems, both sorted by
 /// path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Tree {
-    pub files: Vec<Found>,
+pub struct WorkspaceTree {
+    pub files: Vec<ScannedFile>,
     pub problems: Vec<ScanProblem>,
 }
 
 /// A file that a walk found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct ScannedFile {
     pub path: RelPath,
     pub size: u64,
     /// Nanoseconds since 1970; before that it is negative.
@@ -68,10 +68,10 @@ pub struct Found {
     /// When its content or its time last changed, by the system's own clock if
     /// that is known. Setting a file's time back advances it.
     pub changed_ns: i64,
-    pub role: Role,
+    pub role: FileRole,
 }
 
-impl Found {
+impl ScannedFile {
     /// Returns `true` for a Markdown file.
     pub fn is_markdown(&self) -> bool {
         DocumentFormat::of(self.path.as_str()).is_some_and(DocumentFormat::is_markdown)
@@ -93,11 +93,11 @@ impl std::fmt::Display for ScanProblem {
 }
 
 /// The folders of knowledge in every workspace.
-const FOLDERS: [&str; 2] = ["knowledge", ".agents/memory"];
+const MEMORY_FOLDERS: [&str; 2] = ["knowledge", ".agents/memory"];
 
 /// Which files of a folder are wanted, and of those below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Extent {
+enum ScanExtent {
     /// Markdown, wherever a folder of memory holds it.
     Memory,
     /// Documents that the settings include.
@@ -110,7 +110,7 @@ enum Extent {
 struct ScanFolder {
     /// Relative to the root.
     path: String,
-    extent: Extent,
+    extent: ScanExtent,
     /// The rules of git's that hold around it. They are read where the
     /// settings include something, and only there.
     rules: Option<Arc<IgnoreRules>>,
@@ -118,13 +118,13 @@ struct ScanFolder {
     is_ignored: bool,
 }
 
-pub(super) fn scan(root: &Path, roles: &PathRoles) -> Scan {
+pub(super) fn scan_memory(root: &Path, roles: &PathRoles) -> WorkspaceScan {
     let mut problems = Vec::new();
-    let mut memory = outermost(roles.domains());
-    memory.retain(|folder| may_enter(root, folder, &mut problems));
+    let mut memory = outermost_folders(roles.domains());
+    memory.retain(|folder| can_enter(root, folder, &mut problems));
     let folder = |path: &String| ScanFolder {
         path: path.clone(),
-        extent: Extent::Memory,
+        extent: ScanExtent::Memory,
         rules: None,
         is_ignored: false,
     };
@@ -132,47 +132,52 @@ pub(super) fn scan(root: &Path, roles: &PathRoles) -> Scan {
     if roles.included().is_some() {
         folders.push(ScanFolder {
             path: String::new(),
-            extent: Extent::Included,
+            extent: ScanExtent::Included,
             rules: IgnoreRules::above(root),
             is_ignored: false,
         });
     }
-    let mut found = walk(root, roles, &memory, folders);
+    let mut found = walk_folders(root, roles, &memory, folders);
     found.problems.extend(problems);
     found.problems.sort_unstable();
     found
 }
 
-pub(super) fn tree(root: &Path, roles: &PathRoles) -> Tree {
+pub(super) fn scan_tree(root: &Path, roles: &PathRoles) -> WorkspaceTree {
     let has_rules = roles.included().is_some();
     let whole = ScanFolder {
         path: String::new(),
-        extent: Extent::Everything,
+        extent: ScanExtent::Everything,
         rules: has_rules.then(|| IgnoreRules::above(root)).flatten(),
         is_ignored: false,
     };
-    let Scan {
+    let WorkspaceScan {
         files, problems, ..
-    } = walk(root, roles, &[], vec![whole]);
-    Tree { files, problems }
+    } = walk_folders(root, roles, &[], vec![whole]);
+    WorkspaceTree { files, problems }
 }
 
-fn walk(root: &Path, roles: &PathRoles, memory: &[String], folders: Vec<ScanFolder>) -> Scan {
+fn walk_folders(
+    root: &Path,
+    roles: &PathRoles,
+    memory: &[String],
+    folders: Vec<ScanFolder>,
+) -> WorkspaceScan {
     let threads = thread::available_parallelism()
         .map_or(2, NonZero::get)
         .clamp(2, 8);
-    let walk = Walk {
+    let walk = ScanWalk {
         root,
         roles,
         memory,
-        queue: Mutex::new(Queue {
+        queue: Mutex::new(FolderQueue {
             folders,
             busy: threads,
         }),
         more: Condvar::new(),
         idle: AtomicUsize::new(0),
     };
-    let mut found = Scan::default();
+    let mut found = WorkspaceScan::default();
     thread::scope(|scope| {
         let workers: Vec<_> = (1..threads).map(|_| scope.spawn(|| walk.work())).collect();
         found = walk.work();
@@ -193,12 +198,12 @@ fn walk(root: &Path, roles: &PathRoles, memory: &[String], folders: Vec<ScanFold
 }
 
 /// Returns the folders to walk, none of them inside another.
-fn outermost(domains: &[String]) -> Vec<String> {
+fn outermost_folders(domains: &[String]) -> Vec<String> {
     let named = domains
         .iter()
         .filter_map(|domain| RelPath::new(domain).ok());
     let mut folders: Vec<RelPath> = named.collect();
-    folders.extend(FOLDERS.map(|folder| RelPath::from_checked(folder.to_string())));
+    folders.extend(MEMORY_FOLDERS.map(|folder| RelPath::from_checked(folder.to_string())));
     folders.sort();
     folders.dedup();
     let all = folders.clone();
@@ -211,31 +216,31 @@ fn outermost(domains: &[String]) -> Vec<String> {
 }
 
 /// The state that the threads share.
-struct Walk<'a> {
+struct ScanWalk<'a> {
     root: &'a Path,
     roles: &'a PathRoles,
     /// Folders of memory, which are walked by themselves.
     memory: &'a [String],
-    queue: Mutex<Queue>,
+    queue: Mutex<FolderQueue>,
     more: Condvar,
     /// The number of idle threads; read without the lock.
     idle: AtomicUsize,
 }
 
-struct Queue {
+struct FolderQueue {
     /// Folders that somebody else may list.
     folders: Vec<ScanFolder>,
     /// Threads that are listing, and may find more. Each of them calls
-    /// [`Walk::work`].
+    /// [`ScanWalk::run_worker`].
     busy: usize,
 }
 
-impl Walk<'_> {
+impl ScanWalk<'_> {
     /// Lists folders until there are none left and nobody can find more. A
     /// thread keeps what it finds to itself while the others are busy as well,
     /// so that the lock is rarely needed.
-    fn work(&self) -> Scan {
-        let mut found = Scan::default();
+    fn work(&self) -> WorkspaceScan {
+        let mut found = WorkspaceScan::default();
         let mut absolute = PathBuf::new();
         let mut own = Vec::new();
         loop {
@@ -246,7 +251,7 @@ impl Walk<'_> {
             absolute.push(self.root);
             absolute.push(&folder.path);
             if let Err(e) = self.list(&folder, &absolute, &mut own, &mut found) {
-                found.problems.push(unreadable(folder.path, &e));
+                found.problems.push(unreadable_problem(folder.path, &e));
             }
             // A lock for each folder would cost more than listing it. `Relaxed`
             // is enough, since an old count only delays the sharing.
@@ -290,13 +295,13 @@ impl Walk<'_> {
         folder: &ScanFolder,
         absolute: &Path,
         own: &mut Vec<ScanFolder>,
-        found: &mut Scan,
+        found: &mut WorkspaceScan,
     ) -> io::Result<()> {
-        if folder.extent == Extent::Included {
+        if folder.extent == ScanExtent::Included {
             return self.list_included(folder, absolute, own, found);
         }
         let rules = self.rules_in(folder);
-        let is_everything = folder.extent == Extent::Everything;
+        let is_everything = folder.extent == ScanExtent::Everything;
         for entry in fs::read_dir(absolute)? {
             let entry = entry?;
             let name = entry.file_name();
@@ -311,7 +316,7 @@ impl Walk<'_> {
                 Err(e) => {
                     found
                         .problems
-                        .push(unreadable(join(&folder.path, name), &e));
+                        .push(unreadable_problem(join_path(&folder.path, name), &e));
                     continue;
                 }
             };
@@ -319,9 +324,9 @@ impl Walk<'_> {
                 if name.starts_with('.') || is_everything && is_skipped(name, name) {
                     continue;
                 }
-                let path = join(&folder.path, name);
+                let path = join_path(&folder.path, name);
                 if is_markdown {
-                    found.problems.push(problem(
+                    found.problems.push(scan_problem(
                         &path,
                         "is a folder, although it is named like a document",
                     ));
@@ -332,28 +337,30 @@ impl Walk<'_> {
                     ..folder.inner(path, &rules)
                 });
             } else if kind.is_symlink() {
-                self.follow(join(&folder.path, name), is_wanted, is_markdown, found);
+                self.follow(join_path(&folder.path, name), is_wanted, is_markdown, found);
             // macOS leaves files that begin with `._` beside the real ones.
             } else if is_wanted && !name.starts_with("._") {
-                let path = join(&folder.path, name);
+                let path = join_path(&folder.path, name);
                 if !kind.is_file() {
                     if is_markdown {
-                        found.problems.push(problem(&path, "is not a regular file"));
+                        found
+                            .problems
+                            .push(scan_problem(&path, "is not a regular file"));
                     }
                     continue;
                 }
                 match entry.metadata() {
                     Ok(meta) => {
                         let mut file = self.found(path, &meta);
-                        if file.role == Role::Knowledge
+                        if file.role == FileRole::Knowledge
                             && (folder.is_ignored
                                 || self.is_ignored(file.path.as_str(), rules.as_ref(), false))
                         {
-                            file.role = role_in(&file.path, self.roles.domains());
+                            file.role = role_with_domains(&file.path, self.roles.domains());
                         }
                         found.files.push(file);
                     }
-                    Err(e) => found.problems.push(unreadable(path, &e)),
+                    Err(e) => found.problems.push(unreadable_problem(path, &e)),
                 }
             }
         }
@@ -367,7 +374,7 @@ impl Walk<'_> {
         folder: &ScanFolder,
         absolute: &Path,
         own: &mut Vec<ScanFolder>,
-        found: &mut Scan,
+        found: &mut WorkspaceScan,
     ) -> io::Result<()> {
         let Some(included) = self.roles.included() else {
             return Ok(());
@@ -383,7 +390,7 @@ impl Walk<'_> {
                 continue;
             };
             if kind.is_dir() {
-                let path = join(&folder.path, name);
+                let path = join_path(&folder.path, name);
                 if self.may_enter_included(included, &path, name, rules.as_ref(), found) {
                     own.push(folder.inner(path, &rules));
                 }
@@ -391,13 +398,15 @@ impl Walk<'_> {
             }
             if name.starts_with("._") || DocumentFormat::of(name).is_none() {
                 let is_folder = || entry.path().is_dir();
-                if kind.is_symlink() && included.may_hold(&join(&folder.path, name)) && is_folder()
+                if kind.is_symlink()
+                    && included.may_hold(&join_path(&folder.path, name))
+                    && is_folder()
                 {
                     found.left_out.links += 1;
                 }
                 continue;
             }
-            let path = join(&folder.path, name);
+            let path = join_path(&folder.path, name);
             if !included.matches(&path) {
                 continue;
             }
@@ -411,7 +420,8 @@ impl Walk<'_> {
                 let meta = entry.metadata().ok().filter(Metadata::is_file);
                 meta.map(|meta| self.found(path, &meta))
             };
-            let is_ours = |it: &Found| matches!(it.role, Role::Knowledge | Role::Archive);
+            let is_ours =
+                |it: &ScannedFile| matches!(it.role, FileRole::Knowledge | FileRole::Archive);
             found.files.extend(file.filter(is_ours));
         }
         Ok(())
@@ -423,10 +433,10 @@ impl Walk<'_> {
         path: &str,
         name: &str,
         rules: Option<&Arc<IgnoreRules>>,
-        found: &mut Scan,
+        found: &mut WorkspaceScan,
     ) -> bool {
         let is_memory = self.memory.iter().any(|folder| folder == path);
-        let is_others = is_skipped(path, name) && !is_vendored(name) || name == DERIVED;
+        let is_others = is_skipped(path, name) && !is_vendored(name) || name == DERIVED_FOLDER;
         if is_memory || is_others || !included.may_hold(path) {
             return false;
         }
@@ -445,19 +455,20 @@ impl Walk<'_> {
 
     /// A link is a document of its own where what it leads to is none, and is
     /// not loaded by agents either.
-    fn followed_included(&self, path: String) -> Option<Found> {
+    fn followed_included(&self, path: String) -> Option<ScannedFile> {
         let real = fs::canonicalize(self.root.join(&path)).ok()?;
         let meta = fs::metadata(&real).ok().filter(Metadata::is_file)?;
         let inside = real.strip_prefix(self.root).ok()?.to_str()?;
         let target = RelPath::new(inside).ok()?;
-        let is_free = is_inside(self.root, &real) && self.roles.of(&target) == Role::Untracked;
+        let is_free =
+            is_inside_root(self.root, &real) && self.roles.of(&target) == FileRole::Untracked;
         is_free.then(|| self.found(path, &meta))
     }
 
     /// The rules of git's inside a folder. Without anything included nobody
     /// asks for them.
     fn rules_in(&self, folder: &ScanFolder) -> Option<Arc<IgnoreRules>> {
-        let is_wanted = self.roles.included().is_some() && folder.extent != Extent::Memory;
+        let is_wanted = self.roles.included().is_some() && folder.extent != ScanExtent::Memory;
         is_wanted
             .then(|| IgnoreRules::inside(self.root, &folder.path, folder.rules.clone()))
             .flatten()
@@ -469,40 +480,43 @@ impl Walk<'_> {
 
     /// A symlinked file counts when what it leads to is inside; a symlinked
     /// folder never does, so that no walk can run in circles.
-    fn follow(&self, path: String, is_wanted: bool, is_markdown: bool, found: &mut Scan) {
+    fn follow(&self, path: String, is_wanted: bool, is_markdown: bool, found: &mut WorkspaceScan) {
         let absolute = self.root.join(&path);
         let target = fs::canonicalize(&absolute).and_then(|real| Ok((fs::metadata(&real)?, real)));
         match target {
             Ok((meta, _)) if meta.is_dir() => {
-                found.problems.push(problem(
+                found.problems.push(scan_problem(
                     &path,
                     "is a symlink to a folder, which is not followed",
                 ));
             }
             _ if !is_wanted => {}
-            Ok((meta, real)) if meta.is_file() && is_inside(self.root, &real) => {
+            Ok((meta, real)) if meta.is_file() && is_inside_root(self.root, &real) => {
                 found.files.push(self.found(path, &meta));
             }
             // Files that are not documents are never reported as missing.
             _ if !is_markdown => {}
-            Ok((meta, _)) if meta.is_file() => found.problems.push(problem(
+            Ok((meta, _)) if meta.is_file() => found.problems.push(scan_problem(
                 &path,
                 "is a symlink that leads out of the workspace",
             )),
-            Ok(_) => found.problems.push(problem(&path, "is not a regular file")),
+            Ok(_) => found
+                .problems
+                .push(scan_problem(&path, "is not a regular file")),
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                found
-                    .problems
-                    .push(problem(&path, "is a symlink to a file that does not exist"));
+                found.problems.push(scan_problem(
+                    &path,
+                    "is a symlink to a file that does not exist",
+                ));
             }
-            Err(e) => found.problems.push(unreadable(path, &e)),
+            Err(e) => found.problems.push(unreadable_problem(path, &e)),
         }
     }
 
-    fn found(&self, path: String, meta: &Metadata) -> Found {
+    fn found(&self, path: String, meta: &Metadata) -> ScannedFile {
         let path = RelPath::from_checked(path);
         let role = self.roles.of(&path);
-        Found {
+        ScannedFile {
             path,
             size: meta.len(),
             mtime_ns: mtime_ns(meta),
@@ -513,7 +527,7 @@ impl Walk<'_> {
 
     /// Reports a name that cannot be written down, but only if it may be a
     /// document's.
-    fn report_name(&self, folder: &str, entry: &DirEntry, found: &mut Scan) {
+    fn report_name(&self, folder: &str, entry: &DirEntry, found: &mut WorkspaceScan) {
         let name = entry.file_name();
         let name = name.to_string_lossy();
         let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
@@ -525,10 +539,12 @@ impl Walk<'_> {
             .map(|c| if c.is_control() { '\u{fffd}' } else { c })
             .collect();
         let why = "has a name that is not UTF-8 or not portable; rename it to have it used";
-        found.problems.push(problem(&join(folder, &shown), why));
+        found
+            .problems
+            .push(scan_problem(&join_path(folder, &shown), why));
     }
 
-    fn lock(&self) -> MutexGuard<'_, Queue> {
+    fn lock(&self) -> MutexGuard<'_, FolderQueue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -550,14 +566,14 @@ fn is_markdown(name: &str) -> bool {
 }
 
 /// Whether the folder is there and reached without a symlink.
-fn may_enter(root: &Path, folder: &str, problems: &mut Vec<ScanProblem>) -> bool {
+fn can_enter(root: &Path, folder: &str, problems: &mut Vec<ScanProblem>) -> bool {
     let mut absolute = root.to_path_buf();
     for name in folder.split('/') {
         absolute.push(name);
         match fs::symlink_metadata(&absolute) {
             Ok(meta) if meta.is_dir() => {}
             Ok(meta) if meta.is_symlink() => {
-                problems.push(problem(
+                problems.push(scan_problem(
                     folder,
                     "is reached by a symlink, which is not followed",
                 ));
@@ -569,7 +585,7 @@ fn may_enter(root: &Path, folder: &str, problems: &mut Vec<ScanProblem>) -> bool
                     io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
                 ) =>
             {
-                problems.push(unreadable(folder.to_string(), &e));
+                problems.push(unreadable_problem(folder.to_string(), &e));
                 return false;
             }
             _ => return false,
@@ -578,14 +594,14 @@ fn may_enter(root: &Path, folder: &str, problems: &mut Vec<ScanProblem>) -> bool
     true
 }
 
-fn problem(path: &str, message: &str) -> ScanProblem {
+fn scan_problem(path: &str, message: &str) -> ScanProblem {
     ScanProblem {
         path: path.to_string(),
         message: message.to_string(),
     }
 }
 
-fn unreadable(path: String, error: &io::Error) -> ScanProblem {
+fn unreadable_problem(path: String, error: &io::Error) -> ScanProblem {
     let message = match error.kind() {
         io::ErrorKind::NotFound => "vanished while it was looked at".to_string(),
         _ => format!("cannot be read: {error}"),
@@ -593,7 +609,7 @@ fn unreadable(path: String, error: &io::Error) -> ScanProblem {
     ScanProblem { path, message }
 }
 
-fn join(folder: &str, name: &str) -> String {
+fn join_path(folder: &str, name: &str) -> String {
     let mut path = String::with_capacity(folder.len() + 1 + name.len());
     if !folder.is_empty() {
         path.push_str(folder);

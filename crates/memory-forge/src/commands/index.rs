@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use clap::Args;
 use forge_app::inclusion;
-use forge_app::index::Counts;
+use forge_app::index::IndexCounts;
 use forge_app::indexing;
 
 use crate::library;
 use crate::paths;
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
-use crate::ui::{Ui, printable, style};
+use crate::ui::{Ui, escape_hidden, style};
 
 /// Bring the index of `knowledge/` up to date
 ///
@@ -64,8 +64,12 @@ pub(crate) struct IndexArgs {
     pub(crate) json: bool,
 }
 
-pub(crate) fn run(args: IndexArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let mut library = library::open(paths::workspace(settings, ui)?, settings);
+pub(crate) fn run_index(
+    args: IndexArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<CommandExit, CommandError> {
+    let mut library = library::open_library(paths::open_workspace(settings, ui)?, settings);
     let request = indexing::IndexRequest {
         force: args.force,
         keep_list: !args.no_readme,
@@ -79,8 +83,8 @@ pub(crate) fn run(args: IndexArgs, settings: &Settings, ui: &mut Ui) -> Result<E
         must_be_kept: true,
         now: settings.now,
     };
-    let mut done = indexing::bring_in_step(&mut library, &request, &mut ui.watch())?;
-    ui.remarks(&done.remarks);
+    let mut done = indexing::update_index(&mut library, &request, &mut ui.watch_stages())?;
+    ui.show_remarks(&done.remarks);
     let vectors = done.vectors_line();
     if let Some(why) = done.not_kept.take() {
         return Err(
@@ -90,12 +94,12 @@ pub(crate) fn run(args: IndexArgs, settings: &Settings, ui: &mut Ui) -> Result<E
     }
     let (mut files, listed, counts) = (done.files, done.is_list_written, done.counts);
     if listed && let Some(list) = files.iter_mut().find(|(path, _)| path == indexing::LIST) {
-        list.1 = indexing::Outcome::Reindexed;
+        list.1 = indexing::FileOutcome::Reindexed;
     }
     if args.json {
-        ui.json(&json(&files, counts, listed))?;
+        ui.print_json(&outcomes_json(&files, counts, listed))?;
     } else {
-        show(&files, args.all, ui)?;
+        show_outcomes(&files, args.all, ui)?;
     }
     if listed {
         ui.note(&format!(
@@ -104,12 +108,12 @@ pub(crate) fn run(args: IndexArgs, settings: &Settings, ui: &mut Ui) -> Result<E
         ));
     }
     for (path, outcome) in &files {
-        if let indexing::Outcome::Skipped(why) = outcome {
+        if let indexing::FileOutcome::Skipped(why) = outcome {
             ui.warn(&format!("`{path}` is not in the index: {why}"));
         }
     }
     if files.is_empty() {
-        ui.note(forge_app::library::NO_KNOWLEDGE);
+        ui.note(forge_app::library::NO_KNOWLEDGE_MESSAGE);
     }
     let left_out = library.workspace.scan().left_out;
     if let Some(line) = inclusion::left_out_line(&left_out) {
@@ -122,7 +126,7 @@ pub(crate) fn run(args: IndexArgs, settings: &Settings, ui: &mut Ui) -> Result<E
             begin_in_background(library.workspace.root(), seconds, settings, ui);
         }
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 /// How long vectors are computed in the background unless told otherwise.
@@ -162,32 +166,36 @@ fn begin_in_background(root: &Path, seconds: u32, settings: &Settings, ui: &mut 
 }
 
 /// More unchanged files than this are counted instead of listed.
-const MOST_UNCHANGED: usize = 200;
+const MAX_LISTED_UNCHANGED: usize = 200;
 
-fn show(files: &[(String, indexing::Outcome)], all: bool, ui: &mut Ui) -> Result<(), CommandError> {
-    let count = indexing::OutcomeCounts::of(files);
+fn show_outcomes(
+    files: &[(String, indexing::FileOutcome)],
+    all: bool,
+    ui: &mut Ui,
+) -> Result<(), CommandError> {
+    let count = indexing::OutcomeCounts::from_files(files);
     let unchanged = count.unchanged;
-    let fold = !all && unchanged > MOST_UNCHANGED;
+    let fold = !all && unchanged > MAX_LISTED_UNCHANGED;
     for (path, outcome) in files {
         let (style, sign, word) = match outcome {
-            indexing::Outcome::Unchanged if fold => continue,
-            indexing::Outcome::Unchanged => (style::FAINT, '✓', "unchanged"),
-            indexing::Outcome::Indexed => (style::GOOD, '+', "indexed"),
-            indexing::Outcome::Reindexed => (style::WARNING, '↻', "reindexed"),
-            indexing::Outcome::Removed => (style::REMOVED, '✗', "removed from index"),
-            indexing::Outcome::Skipped(_) => (style::CRITICAL, '!', "skipped"),
+            indexing::FileOutcome::Unchanged if fold => continue,
+            indexing::FileOutcome::Unchanged => (style::FAINT, '✓', "unchanged"),
+            indexing::FileOutcome::Indexed => (style::GOOD, '+', "indexed"),
+            indexing::FileOutcome::Reindexed => (style::WARNING, '↻', "reindexed"),
+            indexing::FileOutcome::Removed => (style::REMOVED, '✗', "removed from index"),
+            indexing::FileOutcome::Skipped(_) => (style::CRITICAL, '!', "skipped"),
         };
-        ui.line(&format!(
+        ui.print_line(&format!(
             "{style}{sign}{style:#} {} ({word})",
-            printable(path)
+            escape_hidden(path)
         ))?;
     }
     if fold {
-        ui.line(&format!(
+        ui.print_line(&format!(
             "✓ {unchanged} more files (unchanged; `--all` lists them)"
         ))?;
     }
-    ui.line(&format!(
+    ui.print_line(&format!(
         "\nSummary: {} indexed, {} updated, {} removed",
         count.added + unchanged,
         count.updated,
@@ -195,16 +203,20 @@ fn show(files: &[(String, indexing::Outcome)], all: bool, ui: &mut Ui) -> Result
     ))
 }
 
-fn json(files: &[(String, indexing::Outcome)], counts: Counts, listed: bool) -> serde_json::Value {
+fn outcomes_json(
+    files: &[(String, indexing::FileOutcome)],
+    counts: IndexCounts,
+    listed: bool,
+) -> serde_json::Value {
     let changed: Vec<_> = files
         .iter()
         .filter_map(|(path, outcome)| {
             let (what, why) = match outcome {
-                indexing::Outcome::Unchanged => return None,
-                indexing::Outcome::Indexed => ("indexed", None),
-                indexing::Outcome::Reindexed => ("reindexed", None),
-                indexing::Outcome::Removed => ("removed", None),
-                indexing::Outcome::Skipped(why) => ("skipped", Some(why)),
+                indexing::FileOutcome::Unchanged => return None,
+                indexing::FileOutcome::Indexed => ("indexed", None),
+                indexing::FileOutcome::Reindexed => ("reindexed", None),
+                indexing::FileOutcome::Removed => ("removed", None),
+                indexing::FileOutcome::Skipped(why) => ("skipped", Some(why)),
             };
             let mut file = serde_json::json!({ "path": path, "outcome": what });
             if let Some(why) = why {
@@ -213,7 +225,7 @@ fn json(files: &[(String, indexing::Outcome)], counts: Counts, listed: bool) -> 
             Some(file)
         })
         .collect();
-    let count = indexing::OutcomeCounts::of(files);
+    let count = indexing::OutcomeCounts::from_files(files);
     let mut value = serde_json::json!({
         "version": 1,
         "files": changed,

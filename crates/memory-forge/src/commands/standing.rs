@@ -2,13 +2,13 @@
 //! in at most ten lines.
 
 use forge_app::standing;
-use forge_app::tokens::thousands;
-use forge_app::workspace::{FoundBy, RootHints, discover};
+use forge_app::tokens::format_thousands;
+use forge_app::workspace::{FoundBy, RootHints, discover_root};
 
 use crate::paths;
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
-use crate::ui::{Ui, cut, printable};
+use crate::ui::{Ui, cut_to_columns, escape_hidden};
 
 /// Whether this is a place that can have a memory: elsewhere a newcomer is
 /// told how to begin.
@@ -16,7 +16,7 @@ pub(crate) fn is_in_project(settings: &Settings) -> bool {
     let Ok(cwd) = settings.cwd() else {
         return false;
     };
-    let root = discover(&RootHints {
+    let root = discover_root(&RootHints {
         flag: None,
         env_root: settings.env_root.as_deref(),
         claude_project_dir: settings.claude_project_dir.as_deref(),
@@ -27,14 +27,18 @@ pub(crate) fn is_in_project(settings: &Settings) -> bool {
     root.is_ok_and(|root| root.found_by != FoundBy::Cwd)
 }
 
-pub(crate) fn run(settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = paths::workspace(settings, ui)?;
-    let looking = ui.busy("Looking");
+pub(crate) fn run(settings: &Settings, ui: &mut Ui) -> Result<CommandExit, CommandError> {
+    let workspace = paths::open_workspace(settings, ui)?;
+    let looking = ui.show_busy("Looking");
     let standing = standing::WorkspaceStanding::gather(&settings.surroundings(&workspace));
     drop(looking);
     let width = settings.width;
-    let mut line =
-        |label: &str, text: &str| ui.line(&cut(&format!("{label:<10}{}", printable(text)), width));
+    let mut line = |label: &str, text: &str| {
+        ui.print_line(&cut_to_columns(
+            &format!("{label:<10}{}", escape_hidden(text)),
+            width,
+        ))
+    };
     line("Memory", &workspace.root().display().to_string())?;
     line("Search", &searched(&standing))?;
     if standing.outside.files() > 0 {
@@ -53,10 +57,10 @@ pub(crate) fn run(settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError
         line("Work", next)?;
     }
     let (command, why) = next_step(standing.next);
-    ui.line("")?;
-    ui.line(&format!("Next: {command}   {why}"))?;
+    ui.print_line("")?;
+    ui.print_line(&format!("Next: {command}   {why}"))?;
     ui.note("`memory-forge help` lists the commands");
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 fn searched(standing: &standing::WorkspaceStanding) -> String {
@@ -65,7 +69,10 @@ fn searched(standing: &standing::WorkspaceStanding) -> String {
         Ok(Some(index)) => {
             text += &format!(" in {}", count(index.passages, "passage"));
             if index.lacks_vectors() {
-                text += &format!(", {} with a vector so far", thousands(index.embedded));
+                text += &format!(
+                    ", {} with a vector so far",
+                    format_thousands(index.embedded)
+                );
             }
         }
         Ok(None) if standing.documents > 0 => text += "; the first search reads them",
@@ -81,7 +88,7 @@ fn loaded(standing: &standing::WorkspaceStanding) -> String {
     match costs.iter().max_by_key(|it| it.tokens) {
         Some(cost) if cost.files > 0 => format!(
             "{} {} tokens in {} at every start of {}",
-            thousands(cost.tokens),
+            format_thousands(cost.tokens),
             cost.tokenizer.label(),
             count(cost.files, "file"),
             cost.client.title()
@@ -124,6 +131,6 @@ fn next_step(next: standing::NextStep) -> (&'static str, &'static str) {
 fn count(number: usize, what: &str) -> String {
     match number {
         1 => format!("1 {what}"),
-        number => format!("{} {what}s", thousands(number)),
+        number => format!("{} {what}s", format_thousands(number)),
     }
 }

@@ -156,7 +156,7 @@ fn resolve_path(module: &str, import: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::ASSETS;
+    use crate::view::PAGE_ASSETS;
 
     fn asset(path: &'static str, source: &'static str) -> Asset {
         Asset {
@@ -233,10 +233,10 @@ mod tests {
 
     #[test]
     fn every_module_of_the_page_is_preloaded_and_bundled() {
-        let bundle = bundle_modules(ASSETS, "/start.js").expect("the page can be bundled");
-        let index = ASSETS.iter().find(|it| it.path == "/index.html");
+        let bundle = bundle_modules(PAGE_ASSETS, "/start.js").expect("the page can be bundled");
+        let index = PAGE_ASSETS.iter().find(|it| it.path == "/index.html");
         let index = String::from_utf8_lossy(index.expect("it is the page").bytes);
-        let scripts = ASSETS.iter().filter(|it| it.path.ends_with(".js"));
+        let scripts = PAGE_ASSETS.iter().filter(|it| it.path.ends_with(".js"));
         let modules: Vec<&str> = scripts
             .map(|it| it.path)
             .filter(|it| *it != "/theme.js")

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::document::{Code, Document};
-use crate::knowledge::readme::sentence_end;
+use crate::document::{CodeBlock, Document};
+use crate::knowledge::readme::find_sentence_end;
 
 use super::line_span;
 
@@ -147,7 +147,7 @@ pub(super) fn items(document: &Document, roles: &[SectionRole]) -> Vec<Item> {
         {
             section += 1;
         }
-        let raw = document.str(&span);
+        let raw = document.span_text(&span);
         let text = raw.trim_start_matches('\u{feff}').trim();
         let is_skipped = code[index] || span.end <= document.body.start;
         if text.is_empty() || is_skipped || headings[index] {
@@ -210,7 +210,7 @@ pub(super) fn items(document: &Document, roles: &[SectionRole]) -> Vec<Item> {
 pub(super) fn code_lines(document: &Document) -> Vec<bool> {
     let mut lines = vec![false; document.line_starts.len()];
     for code in document.code.iter().filter(|it| !it.span.is_empty()) {
-        let (first, last) = document.lines_of(&code.span);
+        let (first, last) = document.line_range(&code.span);
         lines[first - 1..last].fill(true);
     }
     lines
@@ -219,7 +219,7 @@ pub(super) fn code_lines(document: &Document) -> Vec<bool> {
 fn heading_lines(document: &Document) -> Vec<bool> {
     let mut lines = vec![false; document.line_starts.len()];
     for section in document.sections.iter().filter(|it| it.level > 0) {
-        let (first, last) = document.lines_of(&section.heading);
+        let (first, last) = document.line_range(&section.heading);
         lines[first - 1..last].fill(true);
     }
     lines
@@ -548,7 +548,7 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
         if rest.is_empty() {
             return None;
         }
-        let (sentence, behind) = rest.split_at(sentence_end(rest).max(1));
+        let (sentence, behind) = rest.split_at(find_sentence_end(rest).max(1));
         rest = behind.trim_start();
         Some(sentence.trim())
     })
@@ -602,8 +602,8 @@ const PROGRAMS: &[&str] = &[
 ];
 
 /// Whether code is a command for a shell.
-pub(super) fn is_shell(document: &Document, code: &Code) -> bool {
-    let mut lines = document.str(&code.span).lines().map(str::trim);
+pub(super) fn is_shell(document: &Document, code: &CodeBlock) -> bool {
+    let mut lines = document.span_text(&code.span).lines().map(str::trim);
     let is_command = |line: &str| {
         let line = line.strip_prefix("$ ").unwrap_or(line);
         let program = line.split_whitespace().next().unwrap_or_default();
@@ -621,9 +621,9 @@ pub(super) fn is_shell(document: &Document, code: &Code) -> bool {
 }
 
 /// Whether code draws folders and files, or boxes and arrows.
-pub(super) fn is_tree(document: &Document, code: &Code) -> bool {
+pub(super) fn is_tree(document: &Document, code: &CodeBlock) -> bool {
     document
-        .str(&code.span)
+        .span_text(&code.span)
         .contains(['├', '└', '│', '┌', '▼', '→', '┐'])
 }
 
@@ -635,14 +635,14 @@ const MAX_SHORT_CODE: usize = 15;
 /// prescribe, or lines that order something.
 pub(super) fn is_rule_code(
     document: &Document,
-    code: &Code,
+    code: &CodeBlock,
     role: SectionRole,
     is_introduced: bool,
 ) -> bool {
     if is_tree(document, code) && role != SectionRole::Rules {
         return false;
     }
-    let text = document.str(&code.span);
+    let text = document.span_text(&code.span);
     let lines = text.lines().count();
     let is_form = is_introduced && lines <= MAX_SHORT_CODE && role != SectionRole::Reference;
     let is_prose = matches!(

@@ -6,7 +6,7 @@ fn legacy() -> RelPath {
 
 fn stub_of(text: &str, limit: usize) -> Result<FileParts, StubRefusal> {
     let source = RelPath::new("CLAUDE.md").unwrap();
-    stub(text, &source, &legacy(), limit, &SectionChoices::new())
+    make_stub(text, &source, &legacy(), limit, &SectionChoices::new())
 }
 
 fn skill_parts(text: &str, limit: usize) -> FileParts {
@@ -16,10 +16,10 @@ fn skill_parts(text: &str, limit: usize) -> FileParts {
 /// What stays, without the lines that lead to the rest.
 #[track_caller]
 fn check(text: &str, expect: &str) {
-    let document = document::parse(text);
+    let document = document::parse_document(text);
     // Text that is too short for a line that leads to it would stay.
     let choices = SectionChoices::new();
-    let mut stays = KeptLines::of(&document, Extent::Sections, &choices, "x", 0);
+    let mut stays = KeptLines::of(&document, CommandExtent::Sections, &choices, "x", 0);
     stays.pointers.clear();
     let stays = stays.render(&document);
     assert_eq!(stays, expect, "for {text:?}");
@@ -160,7 +160,7 @@ fn a_person_chooses_what_becomes_of_a_section() {
         (number("Rules"), SectionChoice::Move),
         (number("Design"), SectionChoice::Keep),
     ]);
-    let parts = stub(&text, &source, &legacy(), 100, &choices).unwrap();
+    let parts = make_stub(&text, &source, &legacy(), 100, &choices).unwrap();
     assert!(parts.stays.contains(&why), "{}", parts.stays);
     assert!(!parts.stays.contains("- Never push"), "{}", parts.stays);
     assert!(parts.stays.contains("- @docs/a.md"), "imports always stay");
@@ -198,7 +198,7 @@ fn the_stub_leads_to_the_rest() {
 /// them, with the lines added.
 #[test]
 fn d27_the_lines_of_setup_stay_beside_ours() {
-    use forge_clients::setup::stub::{Lines, with, without};
+    use forge_clients::setup::stub::{StubLines, with_stub, without_stub};
     let why = "word ".repeat(600);
     for text in [
         format!("# T\n\n## Rules\n\nNever push.\n\n## Why\n\n{why}"),
@@ -207,12 +207,12 @@ fn d27_the_lines_of_setup_stay_beside_ours() {
         format!("## Why\n\n{why}\n\n\n"),
     ] {
         let alone = stub_of(&text, 500).unwrap().stays;
-        let both = with(Some(&text), Lines::Usual).unwrap();
+        let both = with_stub(Some(&text), StubLines::Usual).unwrap();
         let both = stub_of(&both, 500).unwrap().stays;
-        assert_eq!(both, with(Some(&alone), Lines::Usual).unwrap());
-        assert_eq!(without(&both), Ok(Some(alone)));
-        assert_eq!(both.matches(BEGIN).count(), 1, "{both}");
-        assert_eq!(both.matches(SETUP).count(), 1, "{both}");
+        assert_eq!(both, with_stub(Some(&alone), StubLines::Usual).unwrap());
+        assert_eq!(without_stub(&both), Ok(Some(alone)));
+        assert_eq!(both.matches(STUB_BEGIN_MARK).count(), 1, "{both}");
+        assert_eq!(both.matches(SETUP_BEGIN_MARK).count(), 1, "{both}");
     }
 }
 
@@ -346,7 +346,7 @@ fn an_import_of_something_that_a_search_finds_becomes_a_path() {
     let nested = RelPath::new("packages/a/CLAUDE.md").unwrap();
     let text = text.replace("@knowledge", "@../../knowledge");
     let choices = SectionChoices::new();
-    let parts = super::stub(&text, &nested, &legacy(), 500, &choices);
+    let parts = super::make_stub(&text, &nested, &legacy(), 500, &choices);
     let below = parts.unwrap().stays;
     assert!(below.contains("See `knowledge/refunds.md` and"), "{below}");
 }

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use crate::workspace::{RelPath, Tree, Workspace};
+use crate::workspace::{RelPath, Workspace, WorkspaceTree};
 
 /// Files at the root that say that the repository is software, or the source of
 /// a site: its folders have an order that others rely on.
@@ -85,7 +85,7 @@ pub(super) struct FixedPaths {
 }
 
 impl FixedPaths {
-    pub(super) fn of(workspace: &Workspace, tree: &Tree) -> FixedPaths {
+    pub(super) fn of(workspace: &Workspace, tree: &WorkspaceTree) -> FixedPaths {
         let root = workspace.root();
         let mut fixed = FixedPaths {
             is_project: PROJECT_FILES.iter().any(|name| root.join(name).is_file()),

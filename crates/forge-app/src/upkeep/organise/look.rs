@@ -6,30 +6,33 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use jiff::{Timestamp, ToSpan};
 
 use super::anchors::{FixedPaths, is_common_word};
-use super::reference::{self, Kind};
-use super::{Conflict, Domain, Lateral, MoveTo, Plan, Reference, Stale, VERSION};
-use crate::document::{self, Document, content_hash, day_of, own_date};
-use crate::links::{self, Vault};
+use super::reference::{self, ReferenceKind};
+use super::{
+    LateralLink, NoteConflict, OrganisePlan, PLAN_VERSION, PlannedDomain, PlannedMove,
+    ReferenceNote, StaleNote,
+};
+use crate::document::{self, Document, content_hash, day_of_timestamp, document_date};
+use crate::links::{self, NoteVault};
 use crate::routing::layout::{self, StateFile};
 use crate::routing::manifest::Manifest;
 use crate::routing::untracked::{code_folders, is_note};
 use crate::upkeep::domain::is_catch_all;
-use crate::workspace::{RelPath, Role, Tree, Workspace, slug};
+use crate::workspace::{FileRole, RelPath, Workspace, WorkspaceTree, slugify_name};
 
 /// Similarity that a note and a domain need, and its ratio to the next best
 /// domain.
-const ALIKE: f32 = 0.07;
-const CLEARLY: f32 = 1.25;
+const MIN_SIMILARITY: f32 = 0.07;
+const MIN_SIMILARITY_RATIO: f32 = 1.25;
 /// Score of a link between a note and a domain.
-const LINK: f32 = 0.15;
+const LINK_SCORE: f32 = 0.15;
 /// Notes that make a domain of their own.
-const ENOUGH: usize = 3;
-const MOST_LINKS: usize = 50;
+const MIN_DOMAIN_NOTES: usize = 3;
+const MAX_LATERAL_LINKS: usize = 50;
 /// Bytes of a text from which words are taken.
-const OPENING: usize = 4000;
+const MAX_OPENING_BYTES: usize = 4000;
 
 /// A note that may be sorted.
-struct Note {
+struct CandidateNote {
     path: RelPath,
     /// The folder of its domain, if it is in one.
     domain: Option<String>,
@@ -39,15 +42,18 @@ struct Note {
     /// Words in its name, title and headings.
     strong: HashSet<String>,
     stale: Option<String>,
-    reference: Option<Kind>,
+    reference: Option<ReferenceKind>,
 }
 
 /// How many notes lie around in no order, by their paths alone. Files that
 /// something reads where they are do not count.
-pub fn loose_notes(workspace: &Workspace) -> usize {
+pub fn count_loose_notes(workspace: &Workspace) -> usize {
     let tree = workspace.tree();
     let fixed = FixedPaths::of(workspace, &tree);
-    let files = tree.files.iter().filter(|it| it.role == Role::Untracked);
+    let files = tree
+        .files
+        .iter()
+        .filter(|it| it.role == FileRole::Untracked);
     files
         .filter(|it| is_note(&it.path) && !fixed.is_fixed(&it.path))
         .count()
@@ -56,76 +62,76 @@ pub fn loose_notes(workspace: &Workspace) -> usize {
 /// Proposes an order for the notes of a workspace, where they have none.
 /// Changes nothing. What something reads where it is stays, and a repository of
 /// software or of a site has its order.
-pub fn look(workspace: &Workspace, now: Timestamp) -> Plan {
+pub fn propose_order(workspace: &Workspace, now: Timestamp) -> OrganisePlan {
     let tree = workspace.tree();
     let fixed = FixedPaths::of(workspace, &tree);
     if fixed.is_project() {
-        return Plan {
-            version: VERSION,
-            about: about(workspace),
-            ..Plan::default()
+        return OrganisePlan {
+            version: PLAN_VERSION,
+            about: describe_workspace(workspace),
+            ..OrganisePlan::default()
         };
     }
     look_at(workspace, tree, now, &|path| fixed.is_fixed(path))
 }
 
 /// The same over every note, for a workspace that a person starts.
-pub(super) fn look_at_all(workspace: &Workspace, now: Timestamp) -> Plan {
+pub(super) fn look_at_all(workspace: &Workspace, now: Timestamp) -> OrganisePlan {
     look_at(workspace, workspace.tree(), now, &|_| false)
 }
 
 fn look_at(
     workspace: &Workspace,
-    tree: Tree,
+    tree: WorkspaceTree,
     now: Timestamp,
     is_fixed: &dyn Fn(&RelPath) -> bool,
-) -> Plan {
+) -> OrganisePlan {
     let manifest = Manifest::read(workspace);
     let known = manifest.as_ref().map(Manifest::domains).unwrap_or_default();
     let code = code_folders(tree.files.iter().map(|it| &it.path));
     let paths = tree
         .files
         .iter()
-        .filter(|it| matches!(it.role, Role::Untracked | Role::Knowledge))
+        .filter(|it| matches!(it.role, FileRole::Untracked | FileRole::Knowledge))
         .map(|it| &it.path)
         .filter(|path| is_note(path) && !path.starts_with("knowledge") && !is_fixed(path));
     // Files of the state are found by their names, wherever they are.
-    let state = layout::resolve_all(workspace, manifest.as_ref());
+    let state = layout::existing_state_files(workspace, manifest.as_ref());
     let paths: Vec<&RelPath> = paths
         .filter(|path| {
             path.components()
                 .next()
                 .is_none_or(|top| !code.contains(top))
         })
-        .filter(|path| !state.contains(path) || in_catch_all(path))
+        .filter(|path| !state.contains(path) || is_in_catch_all(path))
         .collect();
-    let folders = domains_of(&paths, &known);
-    let mut notes: Vec<Note> = paths
+    let folders = find_domain_folders(&paths, &known);
+    let mut notes: Vec<CandidateNote> = paths
         .iter()
-        .filter_map(|path| read(workspace, path, &folders, now))
+        .filter_map(|path| read_note(workspace, path, &folders, now))
         .collect();
-    weigh(&mut notes);
-    let vault = Vault::read(workspace);
-    let mut plan = Plan {
-        version: VERSION,
-        about: about(workspace),
-        ..Plan::default()
+    weigh_words(&mut notes);
+    let vault = NoteVault::read(workspace);
+    let mut plan = OrganisePlan {
+        version: PLAN_VERSION,
+        about: describe_workspace(workspace),
+        ..OrganisePlan::default()
     };
     let mut home: BTreeMap<RelPath, String> = notes
         .iter()
         .filter_map(|note| Some((note.path.clone(), note.domain.clone()?)))
         .collect();
     place_references(workspace, manifest.as_ref(), &notes, &mut home, &mut plan);
-    sort_loose(&notes, &folders, &vault, &mut home, &mut plan);
-    group_rest(&notes, &mut home, &mut plan);
-    dissolve(&notes, &mut home, &mut plan);
+    assign_loose_notes(&notes, &folders, &vault, &mut home, &mut plan);
+    group_remaining_notes(&notes, &mut home, &mut plan);
+    dissolve_catch_alls(&notes, &mut home, &mut plan);
     for note in &notes {
         if let Some(reason) = &note.stale
             && !manifest
                 .as_ref()
-                .is_some_and(|it| it.retired().holds(note.path.as_str()))
+                .is_some_and(|it| it.retired_files().contains_path(note.path.as_str()))
         {
-            plan.archive.push(Stale {
+            plan.archive.push(StaleNote {
                 file: note.path.to_string(),
                 reason: reason.clone(),
             });
@@ -134,15 +140,15 @@ fn look_at(
             plan.unsorted.push(note.path.to_string());
         }
     }
-    list_domains(&notes, &home, &known, &mut plan);
-    plan.conflicts = conflicts(&notes, &plan.moves);
-    plan.links = laterals(workspace, &vault, &notes, &home);
+    add_new_domains(&notes, &home, &known, &mut plan);
+    plan.conflicts = find_conflicts(&notes, &plan.moves);
+    plan.links = find_lateral_links(workspace, &vault, &notes, &home);
     plan
 }
 
 /// Returns the folder above the file that holds unsorted files. One inside a
 /// domain is the domain's own affair.
-fn catch_all_of(path: &RelPath) -> Option<String> {
+fn find_catch_all(path: &RelPath) -> Option<String> {
     let folders: Vec<&str> = path.components().collect();
     let (_, folders) = folders.split_last()?;
     let at = folders.iter().position(|it| is_catch_all(it))?;
@@ -150,8 +156,8 @@ fn catch_all_of(path: &RelPath) -> Option<String> {
 }
 
 /// Returns `true` if the file is in a folder of unsorted files.
-fn in_catch_all(path: &RelPath) -> bool {
-    catch_all_of(path).is_some()
+fn is_in_catch_all(path: &RelPath) -> bool {
+    find_catch_all(path).is_some()
 }
 
 /// Lists glossaries, contacts and quick references, and moves the only glossary
@@ -160,28 +166,28 @@ fn in_catch_all(path: &RelPath) -> bool {
 fn place_references(
     workspace: &Workspace,
     manifest: Option<&Manifest>,
-    notes: &[Note],
+    notes: &[CandidateNote],
     home: &mut BTreeMap<RelPath, String>,
-    plan: &mut Plan,
+    plan: &mut OrganisePlan,
 ) {
     for note in notes {
         let Some(kind) = note.reference else { continue };
-        plan.references.push(Reference {
+        plan.references.push(ReferenceNote {
             file: note.path.to_string(),
             kind: kind.name().to_owned(),
         });
-        let Some(place) = kind.place().filter(|_| note.domain.is_none()) else {
+        let Some(place) = kind.usual_path().filter(|_| note.domain.is_none()) else {
             continue;
         };
-        let same = |it: &&Note| it.domain.is_none() && it.reference == Some(kind);
+        let same = |it: &&CandidateNote| it.domain.is_none() && it.reference == Some(kind);
         let alone = notes.iter().filter(same).count() == 1;
-        let glossary = layout::resolve(workspace, manifest, StateFile::Glossary);
-        let other = kind == Kind::Glossary
+        let glossary = layout::resolve_state_file(workspace, manifest, StateFile::Glossary);
+        let other = kind == ReferenceKind::Glossary
             && glossary != note.path
-            && workspace.absolute(&glossary).is_file();
+            && workspace.absolute_path(&glossary).is_file();
         if alone && !other && !workspace.root().join(place).exists() {
             home.insert(note.path.clone(), "memory".to_owned());
-            plan.moves.push(MoveTo {
+            plan.moves.push(PlannedMove {
                 from: note.path.to_string(),
                 to: place.to_owned(),
                 why: format!("it is the {} of the workspace", kind.name()),
@@ -191,14 +197,18 @@ fn place_references(
 }
 
 /// Empties the catch-all folders: notes without a domain move to `scratch/`.
-fn dissolve(notes: &[Note], home: &mut BTreeMap<RelPath, String>, plan: &mut Plan) {
+fn dissolve_catch_alls(
+    notes: &[CandidateNote],
+    home: &mut BTreeMap<RelPath, String>,
+    plan: &mut OrganisePlan,
+) {
     for note in notes.iter().filter(|it| it.domain.is_none()) {
-        let Some(folder) = catch_all_of(&note.path) else {
+        let Some(folder) = find_catch_all(&note.path) else {
             continue;
         };
         if !home.contains_key(&note.path) {
             let why = format!("{folder}/ is a catch-all, and no domain was found for it");
-            put(note, "scratch", why, home, plan);
+            add_move(note, "scratch", why, home, plan);
         }
         if !plan.catch_alls.contains(&folder) {
             plan.catch_alls.push(folder);
@@ -208,7 +218,7 @@ fn dissolve(notes: &[Note], home: &mut BTreeMap<RelPath, String>, plan: &mut Pla
 
 /// Returns the folders that are domains or can become one as they are. A folder
 /// that contains only folders is replaced by those.
-fn domains_of(paths: &[&RelPath], known: &[String]) -> Vec<String> {
+fn find_domain_folders(paths: &[&RelPath], known: &[String]) -> Vec<String> {
     let mut folders: Vec<String> = known.to_vec();
     let tops: BTreeMap<&str, bool> = paths
         .iter()
@@ -234,33 +244,38 @@ fn domains_of(paths: &[&RelPath], known: &[String]) -> Vec<String> {
 }
 
 /// Reads a note and weighs its words.
-fn read(workspace: &Workspace, path: &RelPath, folders: &[String], now: Timestamp) -> Option<Note> {
+fn read_note(
+    workspace: &Workspace,
+    path: &RelPath,
+    folders: &[String],
+    now: Timestamp,
+) -> Option<CandidateNote> {
     let text = workspace.read_text(path).ok()?;
     let hash = content_hash(&text);
-    let document = document::parse(text);
+    let document = document::parse_document(text);
     let title = document.title().unwrap_or(path.stem()).trim().to_owned();
     let mut strong: HashSet<String> = HashSet::new();
     let mut words: HashMap<String, f32> = HashMap::new();
     let headings = document.sections.iter().map(|it| it.title.as_str());
     for named in [path.stem(), &title].into_iter().chain(headings) {
-        for word in words_of(named) {
+        for word in extract_words(named) {
             // A word in a name or a heading counts half as much again as one in
             // the text.
             *words.entry(word.clone()).or_default() += 1.5;
             strong.insert(word);
         }
     }
-    let body = document.str(&document.body);
-    let end = (0..=OPENING.min(body.len()))
+    let body = document.span_text(&document.body);
+    let end = (0..=MAX_OPENING_BYTES.min(body.len()))
         .rev()
         .find(|at| body.is_char_boundary(*at));
-    for word in words_of(&body[..end.unwrap_or(0)]) {
+    for word in extract_words(&body[..end.unwrap_or(0)]) {
         *words.entry(word).or_default() += 1.0;
     }
-    Some(Note {
+    Some(CandidateNote {
         domain: folders.iter().find(|it| path.starts_with(it)).cloned(),
-        stale: stale(&document, path, now),
-        reference: reference::kind(&document, path.stem()),
+        stale: find_stale_reason(&document, path, now),
+        reference: reference::detect_reference_kind(&document, path.stem()),
         path: path.clone(),
         title,
         hash,
@@ -270,8 +285,8 @@ fn read(workspace: &Workspace, path: &RelPath, folders: &[String], now: Timestam
 }
 
 /// Returns the significant words of a text.
-fn words_of(text: &str) -> impl Iterator<Item = String> + '_ {
-    const EMPTY: [&str; 60] = [
+fn extract_words(text: &str) -> impl Iterator<Item = String> + '_ {
+    const STOP_WORDS: [&str; 60] = [
         "about", "after", "all", "also", "and", "any", "are", "been", "but", "can", "das", "der",
         "die", "das", "does", "each", "ein", "eine", "for", "from", "had", "has", "have", "how",
         "into", "its", "list", "may", "more", "must", "new", "not", "note", "notes", "old", "one",
@@ -282,7 +297,7 @@ fn words_of(text: &str) -> impl Iterator<Item = String> + '_ {
     text.split(|c: char| !c.is_alphanumeric())
         .filter(|word| word.chars().count() >= 3 && !word.chars().all(char::is_numeric))
         .map(str::to_lowercase)
-        .filter(|word| !EMPTY.contains(&word.as_str()))
+        .filter(|word| !STOP_WORDS.contains(&word.as_str()))
         // Plurals count as their singular, which is enough for likeness.
         .map(|word| match word.strip_suffix('s') {
             Some(one) if one.len() > 3 && !one.ends_with('s') => one.to_owned(),
@@ -291,7 +306,7 @@ fn words_of(text: &str) -> impl Iterator<Item = String> + '_ {
 }
 
 /// Weighs words by their rarity, and scales each note to length one.
-fn weigh(notes: &mut [Note]) {
+fn weigh_words(notes: &mut [CandidateNote]) {
     let mut holding: HashMap<String, f32> = HashMap::new();
     for note in notes.iter() {
         for word in note.words.keys() {
@@ -311,12 +326,12 @@ fn weigh(notes: &mut [Note]) {
 }
 
 /// Assigns notes without a domain to the one with the most similar notes.
-fn sort_loose(
-    notes: &[Note],
+fn assign_loose_notes(
+    notes: &[CandidateNote],
     folders: &[String],
-    vault: &Vault,
+    vault: &NoteVault,
     home: &mut BTreeMap<RelPath, String>,
-    plan: &mut Plan,
+    plan: &mut OrganisePlan,
 ) {
     let mut centres: Vec<(&str, HashMap<&str, f32>)> = Vec::new();
     for folder in folders {
@@ -333,8 +348,8 @@ fn sort_loose(
         centres.push((folder, sum));
     }
     let links = links_between(vault);
-    let homeless = |it: &&Note| it.domain.is_none() && !home.contains_key(&it.path);
-    let homeless: Vec<&Note> = notes.iter().filter(homeless).collect();
+    let homeless = |it: &&CandidateNote| it.domain.is_none() && !home.contains_key(&it.path);
+    let homeless: Vec<&CandidateNote> = notes.iter().filter(homeless).collect();
     for note in homeless {
         let mut scores: Vec<(f32, &str, Vec<&str>)> = centres
             .iter()
@@ -356,7 +371,7 @@ fn sort_loose(
                         .filter(|it| it.starts_with(&format!("{folder}/")))
                         .count()
                 });
-                (alike + LINK * linked as f32, *folder, words)
+                (alike + LINK_SCORE * linked as f32, *folder, words)
             })
             .collect();
         scores.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
@@ -366,23 +381,27 @@ fn sort_loose(
         };
         // A note that is similar to no domain, or about equally to two, stays
         // where it is.
-        if score < ALIKE || score < CLEARLY * next {
+        if score < MIN_SIMILARITY || score < MIN_SIMILARITY_RATIO * next {
             continue;
         }
         let why = format!("shares {} with {folder}/", words.join(", "));
-        put(note, folder, why, home, plan);
+        add_move(note, folder, why, home, plan);
     }
 }
 
 /// Groups the remaining notes into domains, by words that they share in names,
 /// titles or headings.
-fn group_rest(notes: &[Note], home: &mut BTreeMap<RelPath, String>, plan: &mut Plan) {
+fn group_remaining_notes(
+    notes: &[CandidateNote],
+    home: &mut BTreeMap<RelPath, String>,
+    plan: &mut OrganisePlan,
+) {
     loop {
-        let rest: Vec<&Note> = notes
+        let rest: Vec<&CandidateNote> = notes
             .iter()
             .filter(|it| !home.contains_key(&it.path))
             .collect();
-        let mut holding: BTreeMap<&str, Vec<&Note>> = BTreeMap::new();
+        let mut holding: BTreeMap<&str, Vec<&CandidateNote>> = BTreeMap::new();
         for note in &rest {
             for word in &note.strong {
                 holding.entry(word).or_default().push(note);
@@ -392,14 +411,16 @@ fn group_rest(notes: &[Note], home: &mut BTreeMap<RelPath, String>, plan: &mut P
         // without another one.
         let best = holding
             .into_iter()
-            .filter(|(word, of)| of.len() >= ENOUGH && !is_catch_all(word))
+            .filter(|(word, of)| of.len() >= MIN_DOMAIN_NOTES && !is_catch_all(word))
             .max_by(|a, b| a.1.len().cmp(&b.1.len()).then(b.0.cmp(a.0)));
         let Some((word, group)) = best else { return };
-        let Ok(folder) = slug(word) else { return };
+        let Ok(folder) = slugify_name(word) else {
+            return;
+        };
         let before = home.len();
         for note in group {
             let why = format!("speaks of {word}");
-            put(note, &folder, why, home, plan);
+            add_move(note, &folder, why, home, plan);
         }
         // Each round must sort a note, or the loop would not end.
         if home.len() == before {
@@ -409,15 +430,15 @@ fn group_rest(notes: &[Note], home: &mut BTreeMap<RelPath, String>, plan: &mut P
 }
 
 /// Adds a move to the plan.
-fn put(
-    note: &Note,
+fn add_move(
+    note: &CandidateNote,
     folder: &str,
     why: String,
     home: &mut BTreeMap<RelPath, String>,
-    plan: &mut Plan,
+    plan: &mut OrganisePlan,
 ) {
     home.insert(note.path.clone(), folder.to_owned());
-    plan.moves.push(MoveTo {
+    plan.moves.push(PlannedMove {
         from: note.path.to_string(),
         to: format!("{folder}/{}", note.path.file_name()),
         why,
@@ -426,11 +447,11 @@ fn put(
 
 /// Adds domains that the manifest does not have, with the titles of their
 /// notes.
-fn list_domains(
-    notes: &[Note],
+fn add_new_domains(
+    notes: &[CandidateNote],
     home: &BTreeMap<RelPath, String>,
     known: &[String],
-    plan: &mut Plan,
+    plan: &mut OrganisePlan,
 ) {
     let mut titles: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for note in notes {
@@ -461,7 +482,7 @@ fn list_domains(
             .into_iter()
             .flat_map(char::to_uppercase)
             .collect();
-        plan.domains.push(Domain {
+        plan.domains.push(PlannedDomain {
             folder: folder.to_owned(),
             name: first + chars.as_str(),
             about,
@@ -471,7 +492,7 @@ fn list_domains(
 
 /// Why a note may be past its time: what it says of itself as a whole, or its
 /// date. A note that speaks of deprecated things is not stale.
-fn stale(document: &Document, path: &RelPath, now: Timestamp) -> Option<String> {
+fn find_stale_reason(document: &Document, path: &RelPath, now: Timestamp) -> Option<String> {
     let front = document.front_matter.as_ref();
     let status = front
         .and_then(|it| it.text("status"))
@@ -480,12 +501,12 @@ fn stale(document: &Document, path: &RelPath, now: Timestamp) -> Option<String> 
     if ["archived", "superseded", "deprecated", "obsolete"].contains(&status.as_str()) {
         return Some(format!("its front matter says {status}"));
     }
-    let (body, _) = document.lines_of(&document.body);
+    let (body, _) = document.line_range(&document.body);
     let first = (0..8).filter_map(|at| {
         let start = *document.line_starts.get(body - 1 + at)?;
         let end = document.line_starts.get(body + at).copied();
         let text = &document.text[start..end.unwrap_or(document.text.len())];
-        (!document.in_code(start)).then_some((body + at, text))
+        (!document.is_in_code(start)).then_some((body + at, text))
     });
     for (line, text) in first {
         // A heading names what is below it.
@@ -493,8 +514,8 @@ fn stale(document: &Document, path: &RelPath, now: Timestamp) -> Option<String> 
             return Some(format!("says \"{word}\" in line {line}"));
         }
     }
-    let date = own_date(document, path.stem())?;
-    let today = day_of(now);
+    let date = document_date(document, path.stem())?;
+    let today = day_of_timestamp(now);
     let old = date.checked_add(2.years()).is_ok_and(|end| end < today);
     old.then(|| format!("its date is {date}"))
 }
@@ -502,7 +523,7 @@ fn stale(document: &Document, path: &RelPath, now: Timestamp) -> Option<String> 
 /// The word by which a line calls the whole note out of date: "Deprecated.",
 /// "Superseded by …", "This page is outdated".
 fn statement_of_age(line: &str) -> Option<&'static str> {
-    const WORDS: [&str; 4] = ["deprecated", "obsolete", "outdated", "superseded"];
+    const STALE_WORDS: [&str; 4] = ["deprecated", "obsolete", "outdated", "superseded"];
     let plain = line.replace(['*', '_', '>', '#', '`', '!', '[', ']', '~', '⚠'], " ");
     let lower = plain.to_lowercase();
     lower.split(". ").find_map(|sentence| {
@@ -511,7 +532,7 @@ fn statement_of_age(line: &str) -> Option<&'static str> {
             .filter(|word| !word.is_empty() && !matches!(*word, "status" | "note" | "warning"))
             .collect();
         let (first, rest) = words.split_first()?;
-        let found = |word: &str| WORDS.into_iter().find(|it| *it == word);
+        let found = |word: &str| STALE_WORDS.into_iter().find(|it| *it == word);
         if let Some(word) = found(first) {
             let is_whole = rest.is_empty() || matches!(rest[0], "by" | "in" | "since" | "see");
             return is_whole.then_some(word);
@@ -528,17 +549,17 @@ fn statement_of_age(line: &str) -> Option<&'static str> {
 
 /// Notes with nearly the same name or the same title and different texts, and
 /// moves that would meet.
-fn conflicts(notes: &[Note], moves: &[MoveTo]) -> Vec<Conflict> {
-    let mut groups: BTreeMap<String, Vec<&Note>> = BTreeMap::new();
+fn find_conflicts(notes: &[CandidateNote], moves: &[PlannedMove]) -> Vec<NoteConflict> {
+    let mut groups: BTreeMap<String, Vec<&CandidateNote>> = BTreeMap::new();
     for note in notes {
         groups
-            .entry(plain_name(note.path.stem()))
+            .entry(strip_copy_words(note.path.stem()))
             .or_default()
             .push(note);
     }
     let mut seen: HashSet<Vec<String>> = HashSet::new();
     let mut found = Vec::new();
-    let mut report = |of: &[&Note], why: &str| {
+    let mut report = |of: &[&CandidateNote], why: &str| {
         let mut files: Vec<String> = of.iter().map(|it| it.path.to_string()).collect();
         files.sort();
         if files.len() > 1 && seen.insert(files.clone()) {
@@ -549,13 +570,13 @@ fn conflicts(notes: &[Note], moves: &[MoveTo]) -> Vec<Conflict> {
                 "different texts"
             };
             let why = format!("{why}, {text}");
-            found.push(Conflict { files, why });
+            found.push(NoteConflict { files, why });
         }
     };
     for group in groups.values() {
         report(group, "nearly the same name");
     }
-    let mut titles: BTreeMap<String, Vec<&Note>> = BTreeMap::new();
+    let mut titles: BTreeMap<String, Vec<&CandidateNote>> = BTreeMap::new();
     for note in notes {
         titles
             .entry(note.title.to_lowercase())
@@ -576,15 +597,15 @@ fn conflicts(notes: &[Note], moves: &[MoveTo]) -> Vec<Conflict> {
         }
         if files.len() > 1 {
             let why = format!("all of them would be {to}; rename one in the plan");
-            found.push(Conflict { files, why });
+            found.push(NoteConflict { files, why });
         }
     }
     found
 }
 
 /// Removes the words from a name that distinguish copies.
-fn plain_name(stem: &str) -> String {
-    const COPIES: [&str; 10] = [
+fn strip_copy_words(stem: &str) -> String {
+    const COPY_WORDS: [&str; 10] = [
         "copy", "draft", "final", "new", "old", "updated", "v1", "v2", "v3", "latest",
     ];
     let lower = stem.to_lowercase();
@@ -592,7 +613,7 @@ fn plain_name(stem: &str) -> String {
     let kept: Vec<&str> = parts
         .filter(|it| {
             !it.is_empty()
-                && !COPIES.contains(it)
+                && !COPY_WORDS.contains(it)
                 && (it.len() > 1 || !it.chars().all(char::is_numeric))
         })
         .collect();
@@ -604,11 +625,11 @@ fn plain_name(stem: &str) -> String {
 }
 
 /// Returns, for each note, the notes that it links to or that link to it.
-fn links_between(vault: &Vault) -> HashMap<&str, Vec<&str>> {
+fn links_between(vault: &NoteVault) -> HashMap<&str, Vec<&str>> {
     let mut links: HashMap<&str, Vec<&str>> = HashMap::new();
     for (index, file, note) in vault.notes() {
         for link in &note.links {
-            let Some(target) = vault.resolve(index, link).file() else {
+            let Some(target) = vault.resolve(index, link).opened_file() else {
                 continue;
             };
             let (a, b) = (file.path.as_str(), vault.file(target).path.as_str());
@@ -621,18 +642,18 @@ fn links_between(vault: &Vault) -> HashMap<&str, Vec<&str>> {
 
 /// Finds notes of other domains that a note mentions by their titles or in
 /// another spelling (pass 2). Exact names become links without a proposal.
-fn laterals(
+fn find_lateral_links(
     workspace: &Workspace,
-    vault: &Vault,
-    notes: &[Note],
+    vault: &NoteVault,
+    notes: &[CandidateNote],
     home: &BTreeMap<RelPath, String>,
-) -> Vec<Lateral> {
+) -> Vec<LateralLink> {
     let only: Vec<RelPath> = notes.iter().map(|it| it.path.clone()).collect();
     if only.is_empty() {
         return Vec::new();
     }
     let mut seen = HashSet::new();
-    links::suggest(workspace, vault, &only)
+    links::suggest_mentions(workspace, vault, &only)
         .into_iter()
         .filter(|it| !it.exact && it.text.chars().count() > 3 && !is_common_word(&it.text))
         .filter(|it| match (home.get(&it.path), home.get(&it.note)) {
@@ -640,8 +661,8 @@ fn laterals(
             _ => false,
         })
         .filter(|it| seen.insert((it.path.clone(), it.note.clone())))
-        .take(MOST_LINKS)
-        .map(|it| Lateral {
+        .take(MAX_LATERAL_LINKS)
+        .map(|it| LateralLink {
             file: it.path.to_string(),
             line: it.line,
             text: it.text,
@@ -651,10 +672,10 @@ fn laterals(
 }
 
 /// Returns the title of the README, or the name of the folder.
-fn about(workspace: &Workspace) -> String {
+fn describe_workspace(workspace: &Workspace) -> String {
     let readme = RelPath::new("README.md").ok();
     let text = readme.and_then(|it| workspace.read_text(&it).ok());
-    let title = text.and_then(|it| document::parse(it).title().map(str::to_owned));
+    let title = text.and_then(|it| document::parse_document(it).title().map(str::to_owned));
     let folder = workspace
         .root()
         .file_name()

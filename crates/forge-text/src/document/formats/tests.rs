@@ -14,14 +14,14 @@ fn shown(format: DocumentFormat, text: &str) -> String {
 }
 
 fn headings(format: DocumentFormat, text: &str) -> Vec<(u8, String, usize)> {
-    let document = document::parse(format.prose(text));
+    let document = document::parse_document(format.prose(text));
     let headings = document.sections.iter().filter(|it| it.level > 0);
     headings
         .map(|it| {
             (
                 it.level,
                 it.title.clone(),
-                document.line_of(it.heading.start),
+                document.line_number_at(it.heading.start),
             )
         })
         .collect()

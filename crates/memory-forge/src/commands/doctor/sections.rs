@@ -1,13 +1,13 @@
 //! The sections of the files that a repair shortens, for a person at a terminal
 //! to look at and to change before anything is written.
 
-use forge_app::doctor::{self, Repair};
-use forge_app::tokens::thousands;
+use forge_app::doctor::{self, RepairPlan};
+use forge_app::tokens::format_thousands;
 use forge_app::workspace::{RelPath, Workspace};
 
 use crate::report::CommandError;
 use crate::settings::Settings;
-use crate::ui::{Ui, printable, style};
+use crate::ui::{Ui, escape_hidden, style};
 
 /// Shows each file section by section and plans again after every change.
 pub(super) fn review(
@@ -15,19 +15,19 @@ pub(super) fn review(
     named: &[RelPath],
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Repair, CommandError> {
+) -> Result<RepairPlan, CommandError> {
     let mut choices = doctor::RepairChoices::new();
-    let mut repair = doctor::plan(workspace, named, settings.now);
+    let mut repair = doctor::plan_repair(workspace, named, settings.now);
     let paths: Vec<RelPath> = repair.reviews.iter().map(|it| it.path.clone()).collect();
     for path in paths {
         loop {
             match repair.reviews.iter().find(|it| it.path == path) {
                 Some(review) => show(review, ui)?,
-                None => ui.line(&format!("{path}: nothing moves"))?,
+                None => ui.print_line(&format!("{path}: nothing moves"))?,
             }
             let question = "Change a section with `keep N`, `move N` or `rules N`, or press Enter \
                             to go on:";
-            let Some(answer) = ui.ask(question)?.filter(|it| !it.is_empty()) else {
+            let Some(answer) = ui.ask_line(question)?.filter(|it| !it.is_empty()) else {
                 break;
             };
             match parse_answer(&answer) {
@@ -45,14 +45,14 @@ pub(super) fn review(
 
 fn show(review: &doctor::FileReview, ui: &mut Ui) -> Result<(), CommandError> {
     let (bold, faint) = (style::HEADING, style::FAINT);
-    ui.line(&format!(
+    ui.print_line(&format!(
         "{bold}{}{bold:#}: {} → {} tokens (o200k), limit {}",
-        printable(review.path.as_str()),
-        thousands(review.before),
-        thousands(review.after),
-        thousands(review.limit)
+        escape_hidden(review.path.as_str()),
+        format_thousands(review.before),
+        format_thousands(review.after),
+        format_thousands(review.limit)
     ))?;
-    ui.line(&format!("  {bold}  N  Tokens   Moves  Section{bold:#}"))?;
+    ui.print_line(&format!("  {bold}  N  Tokens   Moves  Section{bold:#}"))?;
     for section in &review.sections {
         let title = match section.title.as_str() {
             "" => "(beginning)",
@@ -60,23 +60,23 @@ fn show(review: &doctor::FileReview, ui: &mut Ui) -> Result<(), CommandError> {
         };
         let moves = match section.moved {
             0 => "-".to_owned(),
-            moved => thousands(moved),
+            moved => format_thousands(moved),
         };
         let chosen = match section.choice {
             doctor::SectionChoice::KeepRules => "",
             doctor::SectionChoice::Keep => "kept, as you chose",
             doctor::SectionChoice::Move => "moved, as you chose",
         };
-        ui.line(&format!(
+        ui.print_line(&format!(
             "  {:>3}  {:>6}  {moves:>6}  {}{}  {faint}{chosen}{faint:#}",
             section.number,
-            thousands(section.tokens),
+            format_thousands(section.tokens),
             "  ".repeat(usize::from(section.level.saturating_sub(1))),
-            printable(title),
+            escape_hidden(title),
         ))?;
     }
     if let Some(remaining) = review.remaining() {
-        ui.line(&format!("  {}", printable(&remaining)))?;
+        ui.print_line(&format!("  {}", escape_hidden(&remaining)))?;
     }
     Ok(())
 }

@@ -5,25 +5,25 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
-use forge_app::recall::Answer;
+use forge_app::recall::RecallAnswer;
 use forge_app::workspace::{RelPath, Workspace};
 
-use super::{first_line, show_nothing};
-use crate::report::{CommandError, Exit};
+use super::{first_shown_line, show_nothing};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
-use crate::ui::{Ui, printable};
+use crate::ui::{Ui, escape_hidden};
 
 /// Opens hit `number`, counted from 1, at the line of its first match.
 pub(super) fn open_hit(
-    answer: &Answer,
+    answer: &RecallAnswer,
     number: usize,
     workspace: &Workspace,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
+) -> Result<CommandExit, CommandError> {
     if answer.hits.is_empty() {
         show_nothing(answer, ui)?;
-        return Ok(Exit::Failure);
+        return Ok(CommandExit::Failure);
     }
     let Some(hit) = answer.hits.get(number - 1) else {
         return Err(CommandError::usage(format!(
@@ -49,11 +49,11 @@ pub(super) fn open_hit(
     let Some(path) = path else {
         return Err(CommandError::failure(format!(
             "`{}` is not a file of this workspace",
-            printable(&hit.passage.path)
+            escape_hidden(&hit.passage.path)
         )));
     };
     let start = hit.matches.first().map_or(0, |it| it.start);
-    let line = first_line(hit, start);
+    let line = first_shown_line(hit, start);
     ui.flush()?;
     let status = Command::new(program)
         .args(arguments)
@@ -64,7 +64,7 @@ pub(super) fn open_hit(
                 .hint("`$VISUAL` or `$EDITOR` names it")
         })?;
     if status.success() {
-        Ok(Exit::Success)
+        Ok(CommandExit::Success)
     } else {
         Err(CommandError::failure(format!(
             "The editor `{program}` failed ({status})"

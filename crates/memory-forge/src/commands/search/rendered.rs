@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use anstyle::Style;
 
-use crate::ui::{printable, style};
+use crate::ui::{escape_hidden, style};
 
 /// Renders a part of a passage that begins at byte `start` of it, with its
 /// matches marked.
@@ -121,7 +121,7 @@ impl<'a> TerminalText<'a> {
         if text.is_empty() {
             return;
         }
-        let text = printable(text);
+        let text = escape_hidden(text);
         if with == Style::new() {
             self.out += &text;
         } else {
