@@ -6,7 +6,7 @@ use anyhow::Result;
 
 pub(crate) fn run() -> Result<()> {
     let begin = Instant::now();
-    let encoder = forge_app::embed::builtin();
+    let encoder = forge_app::embed::builtin_embedder();
     let _ = encoder.embed_query("how do we retry a payment that failed");
     println!(
         "{}: first vector in this process {:.2?}",

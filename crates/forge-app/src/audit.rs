@@ -10,19 +10,20 @@ use std::path::Path;
 use jiff::Timestamp;
 
 use crate::tokens::Tokenizer;
-use crate::workspace::{Error, Workspace};
+use crate::workspace::{Workspace, WorkspaceError};
 
-use forge_clients::audit::{AuditOptions, autoload_cost, run, run_each};
 pub use forge_clients::audit::{
-    Finding, Item, Kind, Level, Limits, MergedFinding, Origin, Report, STATE_FILE, Summary, View,
-    merge_findings, plugin, svg, to_json, trend,
+    AuditFinding, AuditFindingKind, AuditItem, AuditLevel, AuditReport, AuditSummary, AuditView,
+    FileOrigin, MergedFinding, STATE_FILE, TokenLimits, merge_findings, plugin, render_svg,
+    to_json, trend,
 };
+use forge_clients::audit::{AuditOptions, audit_views, audit_workspace, autoload_cost};
 
 /// A request to audit the files that agents load.
 #[derive(Debug, Clone)]
 pub struct AuditRequest<'a> {
     /// The views that are wanted; what they share is read once.
-    pub views: Vec<View>,
+    pub views: Vec<AuditView>,
     /// The tokenizer of all figures; `None` means the configured one.
     pub tokenizer: Option<Tokenizer>,
     /// The home with a person's own instructions; `None` skips these.
@@ -37,9 +38,9 @@ pub struct AuditRequest<'a> {
 impl AuditRequest<'_> {
     /// Returns a request for the plain view, without a home and without keeping
     /// a baseline.
-    pub fn plain(now: Timestamp) -> AuditRequest<'static> {
+    pub fn for_plain_view(now: Timestamp) -> AuditRequest<'static> {
         AuditRequest {
-            views: vec![View::Plain],
+            views: vec![AuditView::Plain],
             tokenizer: None,
             home: None,
             keep_baseline: false,
@@ -52,16 +53,16 @@ impl AuditRequest<'_> {
 #[derive(Debug)]
 pub struct AuditResponse {
     /// A report for each view, in their order.
-    pub reports: Vec<Report>,
+    pub reports: Vec<AuditReport>,
     /// Why the baseline could not be stored. It affects only the comparison of
     /// the next audit.
-    pub baseline_error: Option<Error>,
+    pub baseline_error: Option<WorkspaceError>,
 }
 
 /// Audits a workspace in every requested view.
-pub fn audit(workspace: &Workspace, request: &AuditRequest<'_>) -> AuditResponse {
-    let options = options(workspace, request);
-    let reports = run_each(workspace, &options, &request.views);
+pub fn run_audit(workspace: &Workspace, request: &AuditRequest<'_>) -> AuditResponse {
+    let options = build_audit_options(workspace, request);
+    let reports = audit_views(workspace, &options, &request.views);
     let kept = match reports.first() {
         Some(report) => keep_baseline(workspace, request, report),
         None => Ok(()),
@@ -73,8 +74,8 @@ pub fn audit(workspace: &Workspace, request: &AuditRequest<'_>) -> AuditResponse
 }
 
 /// Audits the plain view alone, for a door that shows one.
-pub fn audit_files(workspace: &Workspace, request: &AuditRequest<'_>) -> Report {
-    let report = run(workspace, &options(workspace, request));
+pub fn audit_plain_view(workspace: &Workspace, request: &AuditRequest<'_>) -> AuditReport {
+    let report = audit_workspace(workspace, &build_audit_options(workspace, request));
     // A baseline that cannot be stored affects only the next comparison, so the
     // error is dropped and the report still shown.
     let _ = keep_baseline(workspace, request, &report);
@@ -86,8 +87,8 @@ pub fn audit_files(workspace: &Workspace, request: &AuditRequest<'_>) -> Report 
 fn keep_baseline(
     workspace: &Workspace,
     request: &AuditRequest<'_>,
-    report: &Report,
-) -> Result<(), Error> {
+    report: &AuditReport,
+) -> Result<(), WorkspaceError> {
     match report.state.as_ref().filter(|_| request.keep_baseline) {
         Some(state) => workspace.write_marked(STATE_FILE, state.to_json().as_bytes()),
         None => Ok(()),
@@ -96,14 +97,14 @@ fn keep_baseline(
 
 /// Returns what the files that agents load cost in the plain view, without
 /// reading any knowledge.
-pub fn measure_autoload(workspace: &Workspace, request: &AuditRequest<'_>) -> Summary {
-    autoload_cost(workspace, &options(workspace, request))
+pub fn measure_autoload(workspace: &Workspace, request: &AuditRequest<'_>) -> AuditSummary {
+    autoload_cost(workspace, &build_audit_options(workspace, request))
 }
 
-fn options<'a>(workspace: &Workspace, request: &AuditRequest<'a>) -> AuditOptions<'a> {
+fn build_audit_options<'a>(workspace: &Workspace, request: &AuditRequest<'a>) -> AuditOptions<'a> {
     AuditOptions {
         // `run_each` takes the views of the request instead.
-        view: View::Plain,
+        view: AuditView::Plain,
         tokenizer: request
             .tokenizer
             .unwrap_or(workspace.config().audit.tokenizer),
@@ -122,19 +123,19 @@ mod tests {
         std::fs::write(dir.path().join("AGENTS.md"), "# A\n").expect("written");
         let workspace = Workspace::open(dir.path()).expect("it can be opened");
         let now = "2026-03-01T09:00:00Z".parse().expect("a time");
-        let look = AuditRequest::plain(now);
+        let look = AuditRequest::for_plain_view(now);
         let keep = AuditRequest {
             keep_baseline: true,
             ..look.clone()
         };
         let baseline = || workspace.read_marked(STATE_FILE);
-        assert_eq!(audit(&workspace, &look).reports.len(), 1);
+        assert_eq!(run_audit(&workspace, &look).reports.len(), 1);
         assert_eq!(baseline(), None);
-        assert!(audit(&workspace, &keep).baseline_error.is_none());
+        assert!(run_audit(&workspace, &keep).baseline_error.is_none());
         let first = baseline();
         assert!(first.is_some());
         std::fs::write(dir.path().join("CLAUDE.md"), "# B\n").expect("written");
-        let _ = audit(&workspace, &look);
+        let _ = run_audit(&workspace, &look);
         assert_eq!(baseline(), first);
     }
 }

@@ -13,25 +13,25 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 pub use forge_memory::brief::context::{
-    ContextError, ContextManifest, ContextRequest, ContextScope, LayerReport, LayerState,
+    ContextError, ContextReport, ContextRequest, ContextScope, LayerReport, LayerState,
 };
 pub use forge_memory::brief::overview::SessionOverview;
 pub use forge_memory::brief::{
-    Brief, BriefDetail, BriefInput, BriefPart, Budget, MAX_BYTES, MAX_TOKENS, PartState,
-    SESSION_BUDGET, StartReason, brief_helper, brief_prompt, brief_start, context, overview,
-    pointers,
+    BriefBudget, BriefDetail, BriefInput, BriefPart, BriefPartState, MAX_BRIEF_BYTES,
+    MAX_BRIEF_TOKENS, RenderedBrief, SESSION_BUDGET, SessionStartReason, brief_helper,
+    brief_prompt, brief_start, context, overview, pointers,
 };
 
-use crate::mind::{Checkpoint, Mind};
+use crate::mind::{Checkpoint, MindStore};
 use crate::routing::manifest;
 use crate::workspace::Workspace;
 
 /// A request for a briefing: the occasion, and its limits.
 #[derive(Debug, Clone, Copy)]
 pub struct BriefRequest<'a> {
-    pub occasion: Occasion<'a>,
+    pub occasion: BriefOccasion<'a>,
     /// The caps of a start and of a helper; the other occasions have their own.
-    pub budget: Budget,
+    pub budget: BriefBudget,
     /// The nonce of the fence around text from memory: one per session, since
     /// clients drop context that they have already, or one per call.
     pub nonce: &'a str,
@@ -40,10 +40,10 @@ pub struct BriefRequest<'a> {
 
 /// The occasion on which an agent receives a briefing.
 #[derive(Debug, Clone, Copy)]
-pub enum Occasion<'a> {
+pub enum BriefOccasion<'a> {
     /// A session starts, or continues after a compaction.
     Start {
-        reason: StartReason,
+        reason: SessionStartReason,
         /// What happened since the last one, a line each.
         events: &'a [String],
         look: WorkspaceLook,
@@ -80,8 +80,8 @@ impl<'a> BriefRequest<'a> {
     /// can wait.
     pub fn for_session(nonce: &'a str, now: Timestamp) -> BriefRequest<'a> {
         BriefRequest {
-            occasion: Occasion::Start {
-                reason: StartReason::Startup,
+            occasion: BriefOccasion::Start {
+                reason: SessionStartReason::Startup,
                 events: &[],
                 look: WorkspaceLook::Wait,
             },
@@ -94,10 +94,13 @@ impl<'a> BriefRequest<'a> {
 
 /// Builds the briefing of an occasion. Returns `None` where there is nothing to
 /// report, and fails only for a context by role that cannot be built.
-pub fn brief(mind: &Mind<'_>, request: &BriefRequest<'_>) -> Result<Option<Brief>, ContextError> {
+pub fn build_brief(
+    mind: &MindStore<'_>,
+    request: &BriefRequest<'_>,
+) -> Result<Option<RenderedBrief>, ContextError> {
     let workspace = mind.workspace();
     let input = BriefInput {
-        reason: StartReason::Startup,
+        reason: SessionStartReason::Startup,
         budget: request.budget,
         nonce: request.nonce,
         now: request.now,
@@ -106,53 +109,59 @@ pub fn brief(mind: &Mind<'_>, request: &BriefRequest<'_>) -> Result<Option<Brief
         pointers: None,
     };
     Ok(match request.occasion {
-        Occasion::Start {
+        BriefOccasion::Start {
             reason,
             events,
             look,
         } => {
-            let known = pointers::find_for_session(workspace);
+            let known = pointers::find_session_index(workspace);
             Some(brief_start(
                 mind,
                 &BriefInput {
                     reason,
                     events,
-                    overview: &look_around(workspace, look, request.now),
+                    overview: &collect_overview_lines(workspace, look, request.now),
                     pointers: known.as_ref(),
                     ..input
                 },
             ))
         }
-        Occasion::Prompt => brief_prompt(mind, request.now),
-        Occasion::Subagent(name) => {
+        BriefOccasion::Prompt => brief_prompt(mind, request.now),
+        BriefOccasion::Subagent(name) => {
             // A sub-agent gets its own memory and no other, also in a workspace
             // without any state.
-            let own = pointers::find_for_helper(workspace, name);
-            if own.is_none() && !mind.exists() {
+            let own = pointers::find_helper_index(workspace, name);
+            if own.is_none() && !mind.has_state_files() {
                 return Ok(None);
             }
             let pointers = own.as_ref();
             brief_helper(mind, &BriefInput { pointers, ..input })
         }
-        Occasion::Compaction(checkpoint) => Some(forge_memory::brief::brief_compaction(
+        BriefOccasion::Compaction(checkpoint) => Some(forge_memory::brief::brief_compaction(
             checkpoint,
             request.nonce,
             request.now,
         )),
-        Occasion::Overview { prompt } => overview::brief_overview(workspace, prompt, request.now),
-        Occasion::Agent(context) => Some(context::brief_agent(workspace, &context)?),
+        BriefOccasion::Overview { prompt } => {
+            overview::brief_overview(workspace, prompt, request.now)
+        }
+        BriefOccasion::Agent(context) => Some(context::brief_agent(workspace, &context)?),
     })
 }
 
 /// Returns what needs attention in a workspace with a manifest, one line each.
-fn look_around(workspace: &Workspace, look: WorkspaceLook, now: Timestamp) -> Vec<String> {
+fn collect_overview_lines(
+    workspace: &Workspace,
+    look: WorkspaceLook,
+    now: Timestamp,
+) -> Vec<String> {
     let longest = match look {
         WorkspaceLook::Skip => return Vec::new(),
         WorkspaceLook::Wait => return overview::list_remarks(workspace, now),
         WorkspaceLook::AtMost(longest) => longest,
     };
     let root = workspace.root().to_owned();
-    if !root.join(manifest::FILE).is_file() {
+    if !root.join(manifest::MANIFEST_FILE).is_file() {
         return Vec::new();
     }
     // The walk runs on a thread of its own, which is abandoned when it takes
@@ -197,17 +206,17 @@ mod tests {
         "2026-03-01T09:00:00Z".parse().expect("a moment")
     }
 
-    fn ask(files: &str, occasion: Occasion<'_>) -> Option<Brief> {
+    fn ask(files: &str, occasion: BriefOccasion<'_>) -> Option<RenderedBrief> {
         let files = TestWorkspace::files(files);
         let workspace = Workspace::open(files.root()).expect("a workspace");
         let request = BriefRequest {
             occasion,
             ..BriefRequest::for_session("n0nce", now())
         };
-        brief(&Mind::open(&workspace), &request).expect("a brief")
+        build_brief(&MindStore::open(&workspace), &request).expect("a brief")
     }
 
-    fn states(brief: &Brief) -> Vec<(&str, PartState)> {
+    fn states(brief: &RenderedBrief) -> Vec<(&str, BriefPartState)> {
         let parts = brief.parts.iter();
         parts.map(|it| (it.key.as_ref(), it.state)).collect()
     }
@@ -217,21 +226,21 @@ mod tests {
         let start = BriefRequest::for_session("", now()).occasion;
         let made = ask(MEMORY, start).expect("a briefing");
         assert!(made.text.contains("everyone may know") && made.text.contains("Finish login"));
-        let state = ("state", PartState::Shown);
+        let state = ("state", BriefPartState::Shown);
         assert_eq!(states(&made)[0], state);
-        assert!(states(&made).contains(&("pointers", PartState::Shown)));
-        assert!(states(&made).contains(&("decisions", PartState::Missing)));
-        assert!(made.tokens() > 0 && made.tokens() <= MAX_TOKENS);
+        assert!(states(&made).contains(&("pointers", BriefPartState::Shown)));
+        assert!(states(&made).contains(&("decisions", BriefPartState::Missing)));
+        assert!(made.estimate_tokens() > 0 && made.estimate_tokens() <= MAX_BRIEF_TOKENS);
 
-        let made = ask(MEMORY, Occasion::Subagent("eng/builder")).expect("a primer");
-        assert_eq!(states(&made), [state, ("pointers", PartState::Shown)]);
+        let made = ask(MEMORY, BriefOccasion::Subagent("eng/builder")).expect("a primer");
+        assert_eq!(states(&made), [state, ("pointers", BriefPartState::Shown)]);
         assert!(made.text.contains("only the builder knows"));
         assert!(!made.text.contains("everyone may know"), "{}", made.text);
 
-        let made = ask(MEMORY, Occasion::Prompt).expect("a line");
+        let made = ask(MEMORY, BriefOccasion::Prompt).expect("a line");
         assert!(made.text.contains("Next: Finish login"), "{}", made.text);
 
-        let made = ask(MEMORY, Occasion::Overview { prompt: "" }).expect("an overview");
+        let made = ask(MEMORY, BriefOccasion::Overview { prompt: "" }).expect("an overview");
         assert!(matches!(&made.detail, BriefDetail::Overview(it) if it.phase.is_some()));
 
         let context = ContextRequest {
@@ -241,18 +250,18 @@ mod tests {
             role: None,
             now: now(),
         };
-        let made = ask(MEMORY, Occasion::Agent(context)).expect("a context");
-        assert!(states(&made).contains(&("system", PartState::Shown)));
-        assert!(states(&made).contains(&("goals", PartState::Missing)));
+        let made = ask(MEMORY, BriefOccasion::Agent(context)).expect("a context");
+        assert!(states(&made).contains(&("system", BriefPartState::Shown)));
+        assert!(states(&made).contains(&("goals", BriefPartState::Missing)));
         assert!(matches!(made.detail, BriefDetail::Context(_)));
     }
 
     #[test]
     fn where_nothing_is_known_only_a_session_is_given_something() {
         for occasion in [
-            Occasion::Prompt,
-            Occasion::Subagent("builder"),
-            Occasion::Overview { prompt: "" },
+            BriefOccasion::Prompt,
+            BriefOccasion::Subagent("builder"),
+            BriefOccasion::Overview { prompt: "" },
         ] {
             assert_eq!(ask("", occasion), None, "{occasion:?}");
         }
@@ -269,7 +278,7 @@ mod tests {
         );
         let start = BriefRequest::for_session("", now()).occasion;
         let made = ask(&long, start).expect("a briefing");
-        assert_eq!(states(&made)[0], ("state", PartState::Cut));
+        assert_eq!(states(&made)[0], ("state", BriefPartState::Cut));
         assert_eq!(made.left_out, ["a part of .mind/STATE.md"]);
     }
 }

@@ -1,6 +1,6 @@
 //! Runs operations that rewrite many files: one at a time, with a log, and not
-//! twice a day by accident. A use case calls [`run`] with its work; the door
-//! decides whether to confirm a repeated run that [`cooldown`] reports.
+//! twice a day by accident. A use case calls [`run_under_lock`] with its work; the door
+//! decides whether to confirm a repeated run that [`cooldown_question`] reports.
 //!
 //! The names of locks and logs are a public surface, shared with other tools,
 //! and never change.
@@ -9,55 +9,55 @@ use std::fmt::{Display, Write as _};
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::workspace::{Error, RelPath, Workspace};
+use crate::workspace::{RelPath, Workspace, WorkspaceError};
 
 /// Age after which a lock counts as abandoned.
-const LOCK_AGE: SignedDuration = SignedDuration::from_mins(30);
+const MAX_LOCK_AGE: SignedDuration = SignedDuration::from_mins(30);
 /// Time after a successful run during which another one needs a confirmation.
-const COOLDOWN: SignedDuration = SignedDuration::from_hours(24);
+const RUN_COOLDOWN: SignedDuration = SignedDuration::from_hours(24);
 
 /// Kind of a bulk run; its lock and its log are named after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Skill {
+pub enum BulkSkill {
     Consolidate,
     Reindex,
     Resummarize,
     Upgrade,
 }
 
-impl Skill {
+impl BulkSkill {
     /// Returns the name that locks, logs and commands use.
     pub fn name(self) -> &'static str {
         match self {
-            Skill::Consolidate => "consolidate",
-            Skill::Reindex => "reindex",
-            Skill::Resummarize => "resummarize",
-            Skill::Upgrade => "upgrade",
+            BulkSkill::Consolidate => "consolidate",
+            BulkSkill::Reindex => "reindex",
+            BulkSkill::Resummarize => "resummarize",
+            BulkSkill::Upgrade => "upgrade",
         }
     }
 
     /// Returns the name that messages use.
     fn title(self) -> &'static str {
         match self {
-            Skill::Consolidate => "Consolidate",
-            Skill::Reindex => "Reindex",
-            Skill::Resummarize => "Resummarize",
-            Skill::Upgrade => "Upgrade",
+            BulkSkill::Consolidate => "Consolidate",
+            BulkSkill::Reindex => "Reindex",
+            BulkSkill::Resummarize => "Resummarize",
+            BulkSkill::Upgrade => "Upgrade",
         }
     }
 
     /// Returns the path of the lock of this kind of run.
-    pub fn lock(self) -> RelPath {
-        self.file(".lock")
+    pub fn lock_path(self) -> RelPath {
+        self.file_with_suffix(".lock")
     }
 
     /// Returns the path of the log of this kind of run.
-    pub fn log(self) -> RelPath {
-        self.file("-runs.log")
+    pub fn log_path(self) -> RelPath {
+        self.file_with_suffix("-runs.log")
     }
 
     /// Returns the path of a file of this kind of run in `memory/`.
-    fn file(self, end: &str) -> RelPath {
+    fn file_with_suffix(self, end: &str) -> RelPath {
         let path = format!("memory/.{}{end}", self.name());
         RelPath::new(&path).expect("a constant name in a folder")
     }
@@ -65,14 +65,14 @@ impl Skill {
 
 /// Owner of a run, shown to others that find its lock.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Who {
+pub struct RunOwner {
     pub pid: u32,
     pub agent: String,
 }
 
 /// Final status of a run, as its log records it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Status {
+pub enum RunStatus {
     /// All of it was done.
     Ok,
     /// A part of it could not be done.
@@ -82,13 +82,13 @@ pub enum Status {
 /// Status and counts of a run, which become a line of its log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunReport {
-    status: Status,
+    status: RunStatus,
     counts: Vec<(&'static str, String)>,
 }
 
 impl RunReport {
     /// Returns a report without counts.
-    pub fn new(status: Status) -> RunReport {
+    pub fn new(status: RunStatus) -> RunReport {
         RunReport {
             status,
             counts: Vec::new(),
@@ -96,7 +96,7 @@ impl RunReport {
     }
 
     /// Appends a count, after those that are there.
-    pub fn count(mut self, name: &'static str, value: impl Display) -> RunReport {
+    pub fn with_count(mut self, name: &'static str, value: impl Display) -> RunReport {
         self.counts.push((name, value.to_string()));
         self
     }
@@ -115,59 +115,60 @@ pub struct BulkOutcome<T> {
 /// After an error the lock stays for half an hour on purpose, so that a person
 /// sees the unfinished work before the next run. Runs of different kinds may be
 /// nested.
-pub fn run<T, E: From<Error>>(
+pub fn run_under_lock<T, E: From<WorkspaceError>>(
     workspace: &Workspace,
-    skill: Skill,
+    skill: BulkSkill,
     now: Timestamp,
-    who: &Who,
+    who: &RunOwner,
     body: impl FnOnce() -> Result<(T, RunReport), E>,
 ) -> Result<BulkOutcome<T>, E> {
-    let run = Run::begin(workspace, skill, now, who)?;
+    let run = BulkRun::begin(workspace, skill, now, who)?;
     let took_over = run.took_over.clone();
-    // An error returns here on purpose, without a release of the lock: `Run`
+    // An error returns here on purpose, without a release of the lock: `BulkRun`
     // has no `Drop`.
     let (value, report) = body()?;
     run.finish(&report)?;
     Ok(BulkOutcome { value, took_over })
 }
 
-/// A run that holds its lock. If it is dropped without [`Run::finish`], as
+/// A run that holds its lock. If it is dropped without [`BulkRun::finish`], as
 /// after an error, the lock stays.
 #[derive(Debug)]
 #[must_use = "the lock stays until `finish` is called"]
-struct Run<'a> {
+struct BulkRun<'a> {
     workspace: &'a Workspace,
-    skill: Skill,
+    skill: BulkSkill,
     now: Timestamp,
     line: String,
     /// The abandoned lock of an earlier run.
     took_over: Option<String>,
 }
 
-impl<'a> Run<'a> {
+impl<'a> BulkRun<'a> {
     /// Takes the lock. Fails if another run has it.
     fn begin(
         workspace: &'a Workspace,
-        skill: Skill,
+        skill: BulkSkill,
         now: Timestamp,
-        who: &Who,
-    ) -> Result<Run<'a>, Error> {
+        who: &RunOwner,
+    ) -> Result<BulkRun<'a>, WorkspaceError> {
         let line = format!(
             "{}  pid={}  agent={}\n",
-            stamp(now),
+            format_utc(now),
             who.pid,
-            word(&who.agent)
+            to_log_word(&who.agent)
         );
         let mut took_over = None;
-        workspace.claim_machine(&skill.lock(), line.as_bytes(), |there, modified| {
+        workspace.claim_machine(&skill.lock_path(), line.as_bytes(), |there, modified| {
             let there = String::from_utf8_lossy(there).trim().to_owned();
-            let since = first(&there).or_else(|| Timestamp::from_second(modified).ok());
+            let since =
+                parse_leading_time(&there).or_else(|| Timestamp::from_second(modified).ok());
             // `abs`, because a clock that was set back produces a lock from the
             // future, which must not block for ever.
-            let young = since.is_none_or(|since| now.duration_since(since).abs() < LOCK_AGE);
+            let young = since.is_none_or(|since| now.duration_since(since).abs() < MAX_LOCK_AGE);
             if young {
-                let (title, lock) = (skill.title(), skill.lock());
-                return Err(Error::Refused(format!(
+                let (title, lock) = (skill.title(), skill.lock_path());
+                return Err(WorkspaceError::Refused(format!(
                     "{title} already running (lock at {lock}). Wait until it is done; \
                      a lock of more than 30 minutes is taken over, and one that was left \
                      behind by an error may be deleted"
@@ -176,7 +177,7 @@ impl<'a> Run<'a> {
             took_over = Some(there);
             Ok(())
         })?;
-        Ok(Run {
+        Ok(BulkRun {
             workspace,
             skill,
             now,
@@ -186,20 +187,20 @@ impl<'a> Run<'a> {
     }
 
     /// Writes the log and releases the lock.
-    fn finish(self, report: &RunReport) -> Result<(), Error> {
-        let mut line = stamp(self.now);
+    fn finish(self, report: &RunReport) -> Result<(), WorkspaceError> {
+        let mut line = format_utc(self.now);
         line.push(' ');
         for (name, value) in &report.counts {
-            let _ = write!(line, " {name}={}", word(value));
+            let _ = write!(line, " {name}={}", to_log_word(value));
         }
         let status = match report.status {
-            Status::Ok => "ok",
-            Status::Partial => "partial",
+            RunStatus::Ok => "ok",
+            RunStatus::Partial => "partial",
         };
         let _ = write!(line, "  status={status}");
         // The log is written before the lock is released, so that the next run
         // finds this one in it.
-        let (log, lock) = (self.skill.log(), self.skill.lock());
+        let (log, lock) = (self.skill.log_path(), self.skill.lock_path());
         self.workspace.append_machine(&log, &line, usize::MAX, 0)?;
         // Another run may have replaced this lock as abandoned; it is removed
         // only while it still has our line.
@@ -212,17 +213,17 @@ impl<'a> Run<'a> {
 
 /// An entry of a run log.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Logged {
+pub struct RunLogEntry {
     pub when: Timestamp,
     counts: Vec<(String, String)>,
     pub ok: bool,
 }
 
-impl Logged {
+impl RunLogEntry {
     /// Parses a line of our log or of an older tool's. Returns `None` for any
     /// other line.
-    pub fn parse(line: &str) -> Option<Logged> {
-        let when = first(line)?;
+    pub fn parse(line: &str) -> Option<RunLogEntry> {
+        let when = parse_leading_time(line)?;
         let mut counts: Vec<(String, String)> = line
             .split_whitespace()
             .filter_map(|field| field.split_once('='))
@@ -232,7 +233,7 @@ impl Logged {
         // run.
         let status = counts.iter().position(|(name, _)| name == "status")?;
         let (_, status) = counts.remove(status);
-        Some(Logged {
+        Some(RunLogEntry {
             when,
             counts,
             ok: status == "ok",
@@ -253,32 +254,36 @@ impl Logged {
 }
 
 /// Returns the last successful run.
-pub fn last_ok(workspace: &Workspace, skill: Skill) -> Option<Logged> {
-    let text = workspace.read_text(&skill.log()).ok()?;
+pub fn last_successful_run(workspace: &Workspace, skill: BulkSkill) -> Option<RunLogEntry> {
+    let text = workspace.read_text(&skill.log_path()).ok()?;
     text.lines()
         .rev()
-        .filter_map(Logged::parse)
+        .filter_map(RunLogEntry::parse)
         .find(|run| run.ok)
 }
 
 /// Returns the question to confirm a run that follows shortly after the last
 /// one.
-pub fn cooldown(workspace: &Workspace, skill: Skill, now: Timestamp) -> Option<String> {
-    let last = last_ok(workspace, skill)?.when;
+pub fn cooldown_question(
+    workspace: &Workspace,
+    skill: BulkSkill,
+    now: Timestamp,
+) -> Option<String> {
+    let last = last_successful_run(workspace, skill)?.when;
     let ago = now.duration_since(last);
-    (!ago.is_negative() && ago < COOLDOWN).then(|| {
-        let (name, when) = (skill.title(), stamp(last));
+    (!ago.is_negative() && ago < RUN_COOLDOWN).then(|| {
+        let (name, when) = (skill.title(), format_utc(last));
         format!("{name} ran less than a day ago ({when}). Run it again?")
     })
 }
 
 /// Formats a time for logs, in UTC and without fractions.
-fn stamp(now: Timestamp) -> String {
+fn format_utc(now: Timestamp) -> String {
     now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 /// Parses the time at the beginning of a line, with or without a zone.
-fn first(line: &str) -> Option<Timestamp> {
+fn parse_leading_time(line: &str) -> Option<Timestamp> {
     let field = line.split("  ").next()?.trim();
     let field = match field.parse::<Timestamp>() {
         Ok(when) => return Some(when),
@@ -290,7 +295,7 @@ fn first(line: &str) -> Option<Timestamp> {
 }
 
 /// Replaces whitespace in a value, since spaces separate the fields of a line.
-fn word(text: &str) -> String {
+fn to_log_word(text: &str) -> String {
     let shown: String = text
         .chars()
         .map(|c| {
@@ -319,8 +324,8 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn me() -> Who {
-        Who {
+    fn me() -> RunOwner {
+        RunOwner {
             pid: 42,
             agent: "a helper".to_owned(),
         }
@@ -331,13 +336,13 @@ mod tests {
         let ws = TestWorkspace::empty();
         let workspace = Workspace::open(ws.root()).unwrap();
         let now = at("2026-03-01T09:00:00Z");
-        let run = Run::begin(&workspace, Skill::Reindex, now, &me()).unwrap();
+        let run = BulkRun::begin(&workspace, BulkSkill::Reindex, now, &me()).unwrap();
         assert_eq!(
             ws.read("memory/.reindex.lock"),
             "2026-03-01T09:00:00Z  pid=42  agent=a-helper\n"
         );
         let later = at("2026-03-01T09:29:59Z");
-        let refused = Run::begin(&workspace, Skill::Reindex, later, &me()).unwrap_err();
+        let refused = BulkRun::begin(&workspace, BulkSkill::Reindex, later, &me()).unwrap_err();
         assert!(
             refused
                 .to_string()
@@ -345,11 +350,11 @@ mod tests {
             "{refused}"
         );
         // Another kind of run is another lock.
-        drop(Run::begin(&workspace, Skill::Upgrade, now, &me()).unwrap());
+        drop(BulkRun::begin(&workspace, BulkSkill::Upgrade, now, &me()).unwrap());
         run.finish(
-            &RunReport::new(Status::Ok)
-                .count("hubs", 2)
-                .count("files", 7),
+            &RunReport::new(RunStatus::Ok)
+                .with_count("hubs", 2)
+                .with_count("files", 7),
         )
         .unwrap();
         assert!(!ws.exists("memory/.reindex.lock"));
@@ -365,19 +370,19 @@ mod tests {
     fn an_old_lock_is_taken_over_and_only_its_owner_removes_it() {
         let ws = TestWorkspace::empty();
         let workspace = Workspace::open(ws.root()).unwrap();
-        let first = Run::begin(
+        let first = BulkRun::begin(
             &workspace,
-            Skill::Upgrade,
+            BulkSkill::Upgrade,
             at("2026-03-01T09:00:00Z"),
             &me(),
         )
         .unwrap();
         let now = at("2026-03-01T09:30:00Z");
-        let second = Run::begin(&workspace, Skill::Upgrade, now, &me()).unwrap();
+        let second = BulkRun::begin(&workspace, BulkSkill::Upgrade, now, &me()).unwrap();
         assert!(second.took_over.as_ref().unwrap().contains("09:00:00Z"));
-        first.finish(&RunReport::new(Status::Partial)).unwrap();
+        first.finish(&RunReport::new(RunStatus::Partial)).unwrap();
         assert!(ws.exists("memory/.upgrade.lock"));
-        second.finish(&RunReport::new(Status::Ok)).unwrap();
+        second.finish(&RunReport::new(RunStatus::Ok)).unwrap();
         assert!(!ws.exists("memory/.upgrade.lock"));
     }
 
@@ -388,9 +393,9 @@ mod tests {
         let meta = std::fs::metadata(ws.path("memory/.upgrade.lock")).unwrap();
         let written = Timestamp::try_from(meta.modified().unwrap()).unwrap();
         let soon = written + SignedDuration::from_mins(5);
-        assert!(Run::begin(&workspace, Skill::Upgrade, soon, &me()).is_err());
+        assert!(BulkRun::begin(&workspace, BulkSkill::Upgrade, soon, &me()).is_err());
         let late = written + SignedDuration::from_mins(31);
-        drop(Run::begin(&workspace, Skill::Upgrade, late, &me()).unwrap());
+        drop(BulkRun::begin(&workspace, BulkSkill::Upgrade, late, &me()).unwrap());
     }
 
     #[test]
@@ -400,7 +405,11 @@ mod tests {
         let now = at("2026-03-01T09:00:00Z");
         let won = std::thread::scope(|scope| {
             let tries: Vec<_> = (0..8)
-                .map(|_| scope.spawn(|| Run::begin(&workspace, Skill::Reindex, now, &me()).is_ok()))
+                .map(|_| {
+                    scope.spawn(|| {
+                        BulkRun::begin(&workspace, BulkSkill::Reindex, now, &me()).is_ok()
+                    })
+                })
                 .collect();
             tries
                 .into_iter()
@@ -417,7 +426,7 @@ mod tests {
             "//- memory/.consolidate-runs.log\n2026-02-27T08:00:00Z  dedup=1 contradictions=0 orphans=0  status=ok\ngarbage\n2026-02-28T10:00:00Z  dedup=1  status=partial\n",
         );
         let workspace = Workspace::open(ws.root()).unwrap();
-        let asks = |now| cooldown(&workspace, Skill::Consolidate, at(now)).is_some();
+        let asks = |now| cooldown_question(&workspace, BulkSkill::Consolidate, at(now)).is_some();
         assert!(asks("2026-02-28T07:59:59Z"));
         assert!(
             !asks("2026-02-28T10:30:00Z"),
@@ -428,9 +437,10 @@ mod tests {
 
     #[test]
     fn w8_both_sets_of_counts_are_understood() {
-        let one =
-            Logged::parse("2026-03-01T09:00:00Z  dedup=1 contradictions=2 orphans=3  status=ok");
-        let other = Logged::parse(
+        let one = RunLogEntry::parse(
+            "2026-03-01T09:00:00Z  dedup=1 contradictions=2 orphans=3  status=ok",
+        );
+        let other = RunLogEntry::parse(
             "2026-03-01T09:00:00Z  dedup=1 decisions-contradictions=2 orphans=3 decisions-compressed=4  status=ok",
         );
         let (one, other) = (one.unwrap(), other.unwrap());
@@ -439,6 +449,6 @@ mod tests {
         assert_eq!(other.count("compressed"), Some("4"));
         assert_eq!(one.count("compressed"), None);
         assert!(other.ok);
-        assert_eq!(Logged::parse("a title"), None);
+        assert_eq!(RunLogEntry::parse("a title"), None);
     }
 }

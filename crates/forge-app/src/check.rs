@@ -18,42 +18,45 @@ mod workspace;
 mod tests;
 
 pub use consolidation::{
-    Consolidation, ConsolidationReport, DecisionFile, consolidate, is_possible, run_consolidation,
+    ConsolidationPlan, ConsolidationReport, DecisionFile, can_consolidate, plan_consolidation,
+    run_consolidation,
 };
-pub use duplicates::{Candidate, Why};
-pub use fix::{CheckFix, LintFix, Removal, plan_fix, plan_lint_fix, remove};
-pub use registry::REGISTRY;
-pub use survey::{Survey, homes_with_index};
+pub use duplicates::{DuplicateCandidate, DuplicateReason};
+pub use fix::{CheckFix, LintFix, RowRemoval, plan_check_fix, plan_lint_fix, remove_rows};
+pub use registry::CHECK_REGISTRY;
+pub use survey::{WorkspaceSurvey, find_homes_with_index};
 pub use view::CheckView;
 pub use whole::{check_workspace, select_checks};
 
-pub use crate::finding::{CheckId, CheckOutcome, Finding, FindingPlace, RepairId, Severity};
+pub use crate::finding::{
+    CheckFinding, CheckId, CheckOutcome, CheckSeverity, FindingPlace, RepairId,
+};
 
 /// A check: its id, its description, and the function that runs it.
 #[derive(Clone, Copy)]
-pub struct Check {
+pub struct CheckDefinition {
     pub id: CheckId,
     /// The title in the view's own report; `check` prints ids instead.
     pub title: &'static str,
     pub about: &'static str,
-    run: fn(&Survey<'_>, CheckId) -> CheckOutcome,
+    run: fn(&WorkspaceSurvey<'_>, CheckId) -> CheckOutcome,
 }
 
-impl Check {
+impl CheckDefinition {
     /// Runs the check.
-    pub fn look(&self, survey: &Survey<'_>) -> CheckOutcome {
+    pub fn run_check(&self, survey: &WorkspaceSurvey<'_>) -> CheckOutcome {
         (self.run)(survey, self.id)
     }
 }
 
 /// Runs these checks in their order.
 pub fn run_checks(
-    survey: &Survey<'_>,
-    checks: impl IntoIterator<Item = &'static Check>,
+    survey: &WorkspaceSurvey<'_>,
+    checks: impl IntoIterator<Item = &'static CheckDefinition>,
 ) -> CheckReport {
     let results = checks.into_iter().map(|check| CheckResult {
         check,
-        outcome: check.look(survey),
+        outcome: check.run_check(survey),
     });
     CheckReport {
         results: results.collect(),
@@ -62,7 +65,7 @@ pub fn run_checks(
 
 /// A check with its outcome.
 pub struct CheckResult {
-    pub check: &'static Check,
+    pub check: &'static CheckDefinition,
     pub outcome: CheckOutcome,
 }
 
@@ -73,22 +76,22 @@ pub struct CheckReport {
 
 impl CheckReport {
     /// Returns all findings, in the order of the checks.
-    pub fn findings(&self) -> impl Iterator<Item = &Finding> {
+    pub fn findings(&self) -> impl Iterator<Item = &CheckFinding> {
         self.results.iter().flat_map(|it| it.outcome.findings())
     }
 
     /// Returns the number of findings of this severity.
-    pub fn count(&self, severity: Severity) -> usize {
+    pub fn count_severity(&self, severity: CheckSeverity) -> usize {
         self.findings().filter(|it| it.severity == severity).count()
     }
 
     /// Returns the severity of the worst finding, or `None` without findings.
-    pub fn worst(&self) -> Option<Severity> {
+    pub fn worst_severity(&self) -> Option<CheckSeverity> {
         self.findings().map(|it| it.severity).max()
     }
 
     /// Returns `true` if a view with these results exits with 1.
-    pub fn fails(&self, view: CheckView) -> bool {
+    pub fn has_failure(&self, view: CheckView) -> bool {
         self.findings().any(|it| view.is_failure(it))
     }
 }

@@ -6,32 +6,32 @@
 
 use jiff::Timestamp;
 
-use crate::bulk::{self, RunReport, Skill, Status, Who};
+use crate::bulk::{self, BulkSkill, RunOwner, RunReport, RunStatus};
 use crate::corrections::Corrections;
 use crate::diagnostic::Diagnostic;
-use crate::document::day_of;
+use crate::document::day_of_timestamp;
 use crate::graph;
-use crate::knowledge::maps::{self, Mapped, Only};
+use crate::knowledge::maps::{self, ClosetFilter, MapAnswer};
 use crate::knowledge::{forget, refresh};
-use crate::library::{Library, Remark};
-use crate::links::Vault;
-use crate::recall::Ask;
-use crate::routing::closets::Field;
-use crate::routing::closets::build::{self, HubSurvey, Report, list_archives};
+use crate::library::{AnswerRemark, KnowledgeLibrary};
+use crate::links::NoteVault;
+use crate::recall::RecallQuery;
+use crate::routing::closets::ClosetField;
+use crate::routing::closets::build::{self, ClosetBuildReport, HubSurvey, list_archives};
 use crate::routing::hubs::Hub;
 use crate::routing::manifest::Manifest;
 use crate::search::configured_mode;
-use crate::workspace::{self, Change, RelPath, Workspace};
+use crate::workspace::{self, RelPath, Workspace, WorkspaceChange};
 
 /// Errors of finding hubs and searching closets.
 #[derive(Debug, thiserror::Error)]
 pub enum ClosetsError {
     /// A file could not be read or written.
     #[error(transparent)]
-    Workspace(#[from] workspace::Error),
+    Workspace(#[from] workspace::WorkspaceError),
     /// The list of forgotten documents or of corrections could not be read.
     #[error(transparent)]
-    Refresh(#[from] refresh::Error),
+    Refresh(#[from] refresh::RefreshError),
     /// The caller named a hub that is not in the manifest.
     #[error("There is no hub `{name}`")]
     NoSuchHub { name: String, known: Vec<String> },
@@ -71,7 +71,7 @@ impl Diagnostic for ClosetsError {
 
 /// Finds the hubs that have closets, or the one with this name or folder.
 pub fn find_hubs(workspace: &Workspace, only: Option<&str>) -> Result<Vec<Hub>, ClosetsError> {
-    let mut hubs = build::hubs(workspace)?;
+    let mut hubs = build::closet_hubs(workspace)?;
     let Some(only) = only else {
         return Ok(hubs);
     };
@@ -87,7 +87,7 @@ pub fn find_hubs(workspace: &Workspace, only: Option<&str>) -> Result<Vec<Hub>, 
 
 /// A request to build the closets of some hubs.
 #[derive(Debug, Clone)]
-pub struct BuildRequest<'h> {
+pub struct ClosetBuildRequest<'h> {
     pub hubs: Vec<&'h Hub>,
     /// Whether to read every file again, also those without a change.
     pub force: bool,
@@ -99,9 +99,12 @@ pub struct BuildRequest<'h> {
 
 /// The result of a build, or of its dry run.
 #[derive(Debug, Default)]
-pub struct BuildResponse<'h> {
+pub struct ClosetBuildResponse<'h> {
     /// Each hub with its report. A hub that failed is unchanged.
-    pub hubs: Vec<(&'h Hub, Result<Report, workspace::Error>)>,
+    pub hubs: Vec<(
+        &'h Hub,
+        Result<ClosetBuildReport, workspace::WorkspaceError>,
+    )>,
     /// Number of archives that the build added to the manifest.
     pub listed: usize,
     pub is_graph_changed: bool,
@@ -109,16 +112,16 @@ pub struct BuildResponse<'h> {
     pub took_over: Option<String>,
 }
 
-impl<'h> BuildResponse<'h> {
+impl<'h> ClosetBuildResponse<'h> {
     /// Returns the reports of the hubs that were built.
-    pub fn reports(&self) -> impl Iterator<Item = (&'h Hub, &Report)> {
+    pub fn reports(&self) -> impl Iterator<Item = (&'h Hub, &ClosetBuildReport)> {
         let built = self.hubs.iter();
         built.filter_map(|(hub, report)| Some((*hub, report.as_ref().ok()?)))
     }
 
     /// Returns the counts of the run log, in its order.
-    pub fn counts(&self) -> [(&'static str, usize); 4] {
-        let sum = |of: fn(&Report) -> usize| self.reports().map(|(_, it)| of(it)).sum();
+    pub fn log_counts(&self) -> [(&'static str, usize); 4] {
+        let sum = |of: fn(&ClosetBuildReport) -> usize| self.reports().map(|(_, it)| of(it)).sum();
         [
             ("hubs", self.reports().count()),
             ("files", sum(|it| it.files)),
@@ -135,13 +138,13 @@ impl<'h> BuildResponse<'h> {
     /// Converts the counts to the report of a bulk run.
     fn run_report(&self) -> RunReport {
         let status = if self.is_complete() {
-            Status::Ok
+            RunStatus::Ok
         } else {
-            Status::Partial
+            RunStatus::Partial
         };
         let mut report = RunReport::new(status);
-        for (name, count) in self.counts() {
-            report = report.count(name, count);
+        for (name, count) in self.log_counts() {
+            report = report.with_count(name, count);
         }
         report
     }
@@ -150,20 +153,20 @@ impl<'h> BuildResponse<'h> {
 /// Builds closets as a bulk run: under its lock, with a line in its log. Both
 /// are in `memory/`; a workspace without that folder gets none, and the build
 /// runs without them.
-pub fn build_in_run<'h>(
+pub fn build_closets_in_run<'h>(
     workspace: &Workspace,
-    request: &BuildRequest<'h>,
-    who: &Who,
+    request: &ClosetBuildRequest<'h>,
+    who: &RunOwner,
     now: Timestamp,
     progress: impl FnMut(usize),
-) -> Result<BuildResponse<'h>, workspace::Error> {
+) -> Result<ClosetBuildResponse<'h>, workspace::WorkspaceError> {
     if request.dry_run || !is_logged(workspace, &request.hubs) {
-        return build(workspace, request, now, progress);
+        return build_closets(workspace, request, now, progress);
     }
-    let done = bulk::run(workspace, Skill::Reindex, now, who, || {
-        let response = build(workspace, request, now, progress)?;
+    let done = bulk::run_under_lock(workspace, BulkSkill::Reindex, now, who, || {
+        let response = build_closets(workspace, request, now, progress)?;
         let report = response.run_report();
-        Ok::<_, workspace::Error>((response, report))
+        Ok::<_, workspace::WorkspaceError>((response, report))
     })?;
     let mut response = done.value;
     response.took_over = done.took_over;
@@ -173,18 +176,18 @@ pub fn build_in_run<'h>(
 /// Returns `true` if a build of these hubs takes a lock and writes to a log.
 pub fn is_logged(workspace: &Workspace, hubs: &[&Hub]) -> bool {
     let has_folder = workspace.root().join("memory").is_dir();
-    !hubs.is_empty() && (hubs.iter().any(|hub| hub.is_memory()) || has_folder)
+    !hubs.is_empty() && (hubs.iter().any(|hub| hub.is_memory_hub()) || has_folder)
 }
 
 /// Builds closets without the lock of a bulk run, for the end of a session,
 /// which must finish while another process builds. `progress` receives the
 /// number of hubs read so far. A hub that fails does not stop the others.
-pub fn build<'h>(
+pub fn build_closets<'h>(
     workspace: &Workspace,
-    request: &BuildRequest<'h>,
+    request: &ClosetBuildRequest<'h>,
     now: Timestamp,
     mut progress: impl FnMut(usize),
-) -> Result<BuildResponse<'h>, workspace::Error> {
+) -> Result<ClosetBuildResponse<'h>, workspace::WorkspaceError> {
     // Reading is the slow part and comes before the lock, so that other writers
     // do not wait for it.
     let mut surveys = Vec::new();
@@ -194,23 +197,24 @@ pub fn build<'h>(
     }
     if request.dry_run {
         let preview = |(hub, survey): (&'h Hub, Result<HubSurvey<'h>, _>)| {
-            (hub, survey.and_then(|it| it.preview(workspace)))
+            (hub, survey.and_then(|it| it.preview_build(workspace)))
         };
-        return Ok(BuildResponse {
+        return Ok(ClosetBuildResponse {
             hubs: surveys.into_iter().map(preview).collect(),
-            ..BuildResponse::default()
+            ..ClosetBuildResponse::default()
         });
     }
     let has_graph = request.draw_graph && Manifest::read(workspace).is_some();
-    let vault = has_graph.then(|| Vault::read(workspace));
+    let vault = has_graph.then(|| NoteVault::read(workspace));
     let what = match &request.hubs[..] {
         [hub] => format!("closets of {}", hub.name),
         hubs => format!("closets of {} hubs", hubs.len()),
     };
-    let changed = workspace.change_with(&what, now, |change| {
-        let mut response = BuildResponse::default();
+    // An error here left every hub as it was, so it is the error of the build.
+    let (mut response, receipt) = workspace.change_with(&what, now, |change| {
+        let mut response = ClosetBuildResponse::default();
         for (hub, survey) in surveys {
-            let report = survey.and_then(|it| it.write(workspace, change));
+            let report = survey.and_then(|it| it.write_closets(workspace, change));
             response.hubs.push((hub, report));
         }
         let built: Vec<&Hub> = response.reports().map(|(hub, _)| hub).collect();
@@ -218,26 +222,8 @@ pub fn build<'h>(
         if let Some(vault) = vault {
             draw_graph(change, vault, &response)?;
         }
-        Ok::<_, workspace::Error>(response)
-    });
-    let (mut response, receipt) = match changed {
-        Ok(done) => done,
-        // The change was not written, so every hub is unchanged. Only the first
-        // hub can own the error; the others get its message.
-        Err(error) => {
-            let message = error.to_string();
-            let mut first = Some(error);
-            let mut failure = || {
-                let again = || workspace::Error::Refused(message.clone());
-                Err(first.take().unwrap_or_else(again))
-            };
-            let hubs = request.hubs.iter().map(|hub| (*hub, failure()));
-            return Ok(BuildResponse {
-                hubs: hubs.collect(),
-                ..BuildResponse::default()
-            });
-        }
-    };
+        Ok::<_, workspace::WorkspaceError>(response)
+    })?;
     let graph = RelPath::new(graph::GRAPH_FILE)?;
     response.is_graph_changed = receipt.files.contains(&graph);
     Ok(response)
@@ -246,21 +232,21 @@ pub fn build<'h>(
 /// Draws the graph with the closets of this very change, which are notes like
 /// others and are not on disk yet.
 fn draw_graph(
-    change: &mut Change<'_>,
-    vault: Vault,
-    response: &BuildResponse<'_>,
-) -> Result<(), workspace::Error> {
+    change: &mut WorkspaceChange<'_>,
+    vault: NoteVault,
+    response: &ClosetBuildResponse<'_>,
+) -> Result<(), workspace::WorkspaceError> {
     let changes = response.reports().flat_map(|(_, report)| &report.changes);
     let written = changes.map(|(path, _, after)| (path.clone(), after.clone()));
-    graph::draw(change, &vault.with_new_files(written.collect()))
+    graph::draw_graph_file(change, &vault.with_new_files(written.collect()))
 }
 
 /// A query to the closets.
 #[derive(Debug, Clone, Copy)]
-pub struct ShowRequest<'a> {
+pub struct ClosetSearchRequest<'a> {
     pub question: &'a str,
     /// Restricts the search to one field of each entry.
-    pub field: Option<Field>,
+    pub field: Option<ClosetField>,
     /// Restricts the search to the entries of one hub.
     pub hub: Option<&'a str>,
     pub limit: usize,
@@ -268,17 +254,20 @@ pub struct ShowRequest<'a> {
 }
 
 /// The entries that match a query.
-pub struct ShowResponse {
-    pub mapped: Mapped,
-    pub remarks: Vec<Remark>,
+pub struct ClosetSearchResponse {
+    pub mapped: MapAnswer,
+    pub remarks: Vec<AnswerRemark>,
 }
 
 /// Searches the closets alone.
-pub fn show(library: &Library, request: &ShowRequest<'_>) -> Result<ShowResponse, ClosetsError> {
+pub fn search_closets(
+    library: &KnowledgeLibrary,
+    request: &ClosetSearchRequest<'_>,
+) -> Result<ClosetSearchResponse, ClosetsError> {
     let workspace = &library.workspace;
-    let forgotten = forget::forgotten(workspace)?;
+    let forgotten = forget::read_forgotten_paths(workspace)?;
     let corrections = Corrections::read(workspace)?;
-    let ask = Ask {
+    let ask = RecallQuery {
         question: request.question,
         mode: configured_mode(workspace),
         limit: request.limit,
@@ -286,16 +275,16 @@ pub fn show(library: &Library, request: &ShowRequest<'_>) -> Result<ShowResponse
         kinds: Vec::new(),
         scopes: Vec::new(),
         since: None,
-        today: Some(day_of(request.now)),
+        today: Some(day_of_timestamp(request.now)),
         forgotten: &forgotten,
         corrections: &corrections,
         explain: false,
     };
     let (model, remarks) = library.model_for(ask.mode);
-    let only = Only {
+    let only = ClosetFilter {
         field: request.field,
         hub: request.hub,
     };
-    let mapped = maps::ask_closets(workspace, &ask, only, model)?;
-    Ok(ShowResponse { mapped, remarks })
+    let mapped = maps::search_closets(workspace, &ask, only, model)?;
+    Ok(ClosetSearchResponse { mapped, remarks })
 }

@@ -11,9 +11,11 @@ mod repair;
 pub mod stub;
 mod vouched;
 
-pub use checks::fix_commands;
-pub(crate) use checks::{check_settings, diagnose};
-pub use repair::{LeftAlone, Repair, Step, plan, repair_commands, shortened};
+pub use checks::list_fix_commands;
+pub(crate) use checks::{check_settings, diagnose_workspace};
+pub use repair::{
+    RepairPlan, RepairStep, UnrepairedFile, filter_shortenable, list_repair_commands, plan_repair,
+};
 
 /// Number of files that the checks open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,4 +29,4 @@ pub enum ReadingDepth {
 
 /// Documents that a check opens in a larger workspace: enough that an index
 /// which is wrong about one in two hundred is detected nearly always.
-pub const MAX_SAMPLE: usize = 1_000;
+pub const MAX_SAMPLE_DOCUMENTS: usize = 1_000;

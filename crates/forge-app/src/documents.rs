@@ -9,21 +9,21 @@ use jiff::Timestamp;
 
 use crate::admit;
 use crate::diagnostic::Diagnostic;
-use crate::document::{self, Document, Link, Value, html};
-use crate::index::Sizes;
-use crate::index::chunk::{Chunk, chunks};
+use crate::document::{self, Document, DocumentLink, YamlValue, html};
+use crate::index::PassageSizes;
+use crate::index::chunk::{DocumentPassage, split_into_passages};
 use crate::links;
 use crate::quote;
 use crate::routing::closets;
 use crate::secrets;
-use crate::workspace::git::{self, Commit};
-use crate::workspace::{Error, RelPath, Role, Workspace};
+use crate::workspace::git::{self, GitCommit};
+use crate::workspace::{FileRole, RelPath, Workspace, WorkspaceError};
 
 mod known;
 mod readable;
 
-pub use known::{Backlink, KnownDocuments};
-pub use readable::{is_readable, readable_files, state_files};
+pub use known::{DocumentBacklink, KnownDocuments};
+pub use readable::{is_readable, list_readable_files, list_state_files};
 
 /// Bytes of Markdown that are rendered; the rest is counted.
 const MAX_RENDERED_BYTES: usize = 400_000;
@@ -37,7 +37,7 @@ const MAX_HEADING_LEVEL: usize = 4;
 
 /// Reader of a document, which decides what is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Audience {
+pub enum DocumentAudience {
     /// The person at this machine.
     Owner,
     /// Recipients of an exported copy: nothing private, and nothing about the
@@ -81,13 +81,13 @@ pub enum DocumentError {
     MissingImage,
     /// Git does not know the commit.
     #[error("{0}")]
-    Commit(Error),
+    Commit(WorkspaceError),
     /// The new text contains a secret or a corrected fact.
     #[error(transparent)]
-    Refused(#[from] admit::Refusal),
+    Refused(#[from] admit::TextRefusal),
     /// A file could not be read or written.
     #[error(transparent)]
-    Workspace(#[from] Error),
+    Workspace(#[from] WorkspaceError),
 }
 
 impl Diagnostic for DocumentError {
@@ -119,9 +119,9 @@ pub struct RenderedDocument {
     /// Its title, without what is secret or hidden.
     pub title: String,
     /// Its role; `None` for a file that the program keeps next to the notes.
-    pub role: Option<Role>,
+    pub role: Option<FileRole>,
     /// The page, and how much of the text is behind the cut.
-    pub page: html::Html,
+    pub page: html::HtmlOutput,
     /// The version that an edit has to name.
     pub version: String,
     /// Words of the whole text.
@@ -133,7 +133,7 @@ pub struct RenderedDocument {
     /// Front matter as plain names and values.
     pub properties: Vec<(String, String)>,
     /// Links of other documents that lead here.
-    pub backlinks: Vec<Backlink>,
+    pub backlinks: Vec<DocumentBacklink>,
     /// How many more there are.
     pub more_backlinks: usize,
     /// The rules of the credentials that were taken out.
@@ -164,21 +164,21 @@ pub fn render_document(
     known: &KnownDocuments,
     path: &RelPath,
 ) -> Result<RenderedDocument, DocumentError> {
-    let index = known.document(path);
-    if index.is_none() && !known.is_kept(path) {
-        return Err(missing(path));
+    let index = known.visible_document(path);
+    if index.is_none() && !known.is_kept_file(path) {
+        return Err(missing_document(path));
     }
     let text = workspace.read_text(path)?;
     // The whole text is cleaned before it is cut into blocks, since a
     // credential may span several.
-    let cleaned = quote::cleaned(&text);
-    let parsed = document::parse(cleaned.text.as_ref());
+    let cleaned = quote::sanitize_with_report(&text);
+    let parsed = document::parse_document(cleaned.text.as_ref());
     let title = parsed.title().unwrap_or(path.file_name());
     let mut rendered = RenderedDocument {
-        title: quote::clean(title).into_owned(),
+        title: quote::sanitize_text(title).into_owned(),
         role: None,
-        page: render(known, path, &parsed),
-        version: document::version(&text),
+        page: render_page(known, path, &parsed),
+        version: document::text_version(&text),
         words: text.split_whitespace().count(),
         bytes: text.len(),
         headings: Vec::new(),
@@ -211,10 +211,10 @@ pub fn render_document(
     rendered.properties = front_matter
         .flatten()
         .map(|(key, value)| {
-            let value = plain_property(value);
+            let value = format_property(value);
             (
-                quote::clean(key).into_owned(),
-                quote::clean(&value).into_owned(),
+                quote::sanitize_text(key).into_owned(),
+                quote::sanitize_text(&value).into_owned(),
             )
         })
         .collect();
@@ -226,50 +226,52 @@ pub fn render_document(
     );
     let problems = parsed.problems.iter().take(MAX_PROBLEMS);
     rendered.problems = problems
-        .map(|it| format!("line {}: {}", it.line, quote::clean(&it.message)))
+        .map(|it| format!("line {}: {}", it.line, quote::sanitize_text(&it.message)))
         .collect();
     Ok(rendered)
 }
 
 /// Builds the error for a document that is missing or hidden.
-fn missing(path: &RelPath) -> DocumentError {
+fn missing_document(path: &RelPath) -> DocumentError {
     DocumentError::Missing { path: path.clone() }
 }
 
 /// Reads the text of a visible document.
-fn read(
+fn read_document(
     workspace: &Workspace,
     known: &KnownDocuments,
     path: &RelPath,
 ) -> Result<String, DocumentError> {
-    known.document(path).ok_or_else(|| missing(path))?;
+    known
+        .visible_document(path)
+        .ok_or_else(|| missing_document(path))?;
     Ok(workspace.read_text(path)?)
 }
 
 /// Formats a value as plain text, without the brackets of links.
-fn plain_property(value: &Value) -> String {
+fn format_property(value: &YamlValue) -> String {
     match value {
-        Value::List(all) => {
-            let all: Vec<String> = all.iter().map(plain_property).collect();
+        YamlValue::List(all) => {
+            let all: Vec<String> = all.iter().map(format_property).collect();
             all.join(", ")
         }
-        Value::Text(text) => links::name_in(text).to_owned(),
+        YamlValue::Text(text) => links::reference_target(text).to_owned(),
         other => other.to_string(),
     }
 }
 
 /// Renders Markdown to a page, with links resolved for this audience.
-fn render(known: &KnownDocuments, path: &RelPath, document: &Document) -> html::Html {
-    let goal = |link: &Link| match known.goal(path, link) {
-        Some(found) if found == path || known.document(found).is_some() => {
-            html::Goal::File(found.to_string())
+fn render_page(known: &KnownDocuments, path: &RelPath, document: &Document) -> html::HtmlOutput {
+    let goal = |link: &DocumentLink| match known.resolve_link(path, link) {
+        Some(found) if found == path || known.visible_document(found).is_some() => {
+            html::LinkDestination::File(found.to_string())
         }
-        Some(found) if html::image_kind(found.as_str()).is_some() => {
-            html::Goal::File(found.to_string())
+        Some(found) if html::image_media_type(found.as_str()).is_some() => {
+            html::LinkDestination::File(found.to_string())
         }
-        _ => html::Goal::Missing,
+        _ => html::LinkDestination::Missing,
     };
-    html::html(document, &goal, MAX_RENDERED_BYTES)
+    html::render_html(document, &goal, MAX_RENDERED_BYTES)
 }
 
 /// The text of a document, for an editor.
@@ -282,18 +284,18 @@ pub struct DocumentSource {
 }
 
 /// Reads the text for an editor. Fails if it contains a secret.
-pub fn read_source(
+pub fn read_document_source(
     workspace: &Workspace,
     known: &KnownDocuments,
     path: &RelPath,
 ) -> Result<DocumentSource, DocumentError> {
-    let text = read(workspace, known, path)?;
-    if !secrets::find(&text).is_empty() {
+    let text = read_document(workspace, known, path)?;
+    if !secrets::find_secrets(&text).is_empty() {
         return Err(DocumentError::HoldsSecret);
     }
     Ok(DocumentSource {
-        text: document::for_a_box(&text).into_owned(),
-        version: document::version(&text),
+        text: document::normalize_newlines_for_textarea(&text).into_owned(),
+        version: document::text_version(&text),
     })
 }
 
@@ -326,19 +328,21 @@ pub fn edit_document(
     now: Timestamp,
 ) -> Result<EditedDocument, DocumentError> {
     let path = edit.path;
-    known.document(path).ok_or_else(|| missing(path))?;
+    known
+        .visible_document(path)
+        .ok_or_else(|| missing_document(path))?;
     let what = format!("Edit `{path}` in the browser");
     // The version is compared inside the change, under its lock: a check before
     // it would miss a write that comes between.
     let (version, receipt) = workspace.change_with(&what, now, |change| {
         let before = change.read_text(path)?;
-        let same = before.filter(|it| document::version(it) == edit.version);
+        let same = before.filter(|it| document::text_version(it) == edit.version);
         let Some(before) = same else {
             return Err(DocumentError::Changed { path: path.clone() });
         };
         let admitted = admit::admit_edit(workspace, &before, edit.text.to_owned())?;
-        let after = document::retyped(&before, &admitted);
-        let version = document::version(&after);
+        let after = document::restore_line_endings(&before, &admitted);
+        let version = document::text_version(&after);
         change.write(path, after);
         Ok(version)
     })?;
@@ -352,19 +356,19 @@ pub fn edit_document(
 #[derive(Debug)]
 pub struct DocumentHistory {
     /// The latest, newest first.
-    pub commits: Vec<Commit>,
+    pub commits: Vec<GitCommit>,
     /// Why there are none, such as a folder without a repository.
     pub problem: Option<String>,
 }
 
 /// Lists the commits that changed a document, at most [`MAX_COMMITS`].
-pub fn document_history(
+pub fn load_document_history(
     workspace: &Workspace,
     known: &KnownDocuments,
     path: &RelPath,
 ) -> Result<DocumentHistory, DocumentError> {
-    read(workspace, known, path)?;
-    let found = git::log(workspace.root(), Some(path), MAX_COMMITS);
+    read_document(workspace, known, path)?;
+    let found = git::list_commits(workspace.root(), Some(path), MAX_COMMITS);
     let (commits, problem) = match found {
         Ok(commits) => (commits, None),
         Err(error) => (Vec::new(), Some(error.to_string())),
@@ -376,7 +380,7 @@ pub fn document_history(
 #[derive(Debug)]
 pub struct PastDocument {
     /// The rendered text of the commit, with the links of today.
-    pub page: html::Html,
+    pub page: html::HtmlOutput,
     /// Its text then.
     pub before: String,
     /// Its text today.
@@ -384,18 +388,18 @@ pub struct PastDocument {
 }
 
 /// Loads a document as it was in a commit.
-pub fn past_document(
+pub fn load_past_document(
     workspace: &Workspace,
     known: &KnownDocuments,
     path: &RelPath,
     commit: &str,
 ) -> Result<PastDocument, DocumentError> {
-    let now = read(workspace, known, path)?;
-    let bytes = git::file_at(workspace.root(), commit, path).map_err(DocumentError::Commit)?;
+    let now = read_document(workspace, known, path)?;
+    let bytes = git::read_file_at(workspace.root(), commit, path).map_err(DocumentError::Commit)?;
     let bytes = bytes.ok_or_else(|| DocumentError::MissingThen { path: path.clone() })?;
     let before = String::from_utf8_lossy(&bytes).into_owned();
-    let cleaned = quote::clean(&before);
-    let page = render(known, path, &document::parse(cleaned.as_ref()));
+    let cleaned = quote::sanitize_text(&before);
+    let page = render_page(known, path, &document::parse_document(cleaned.as_ref()));
     Ok(PastDocument { page, before, now })
 }
 
@@ -405,11 +409,11 @@ pub fn read_image(
     workspace: &Workspace,
     path: &RelPath,
 ) -> Result<(&'static str, Vec<u8>), DocumentError> {
-    let kind = html::image_kind(path.as_str()).ok_or(DocumentError::NotAnImage)?;
+    let kind = html::image_media_type(path.as_str()).ok_or(DocumentError::NotAnImage)?;
     if path.is_derived() {
         return Err(DocumentError::MissingImage);
     }
-    Ok((kind, workspace.read_at_most(path, MAX_IMAGE_BYTES)?))
+    Ok((kind, workspace.read_up_to_limit(path, MAX_IMAGE_BYTES)?))
 }
 
 /// A file as a search sees it.
@@ -418,39 +422,45 @@ pub struct DocumentPreview {
     /// The parsed file.
     pub document: Document,
     /// The passages that it is cut into.
-    pub passages: Vec<Chunk>,
+    pub passages: Vec<DocumentPassage>,
     /// Its role, which decides whether it is indexed.
-    pub role: Role,
+    pub role: FileRole,
     /// Its closet entry.
-    pub entry: closets::Entry,
+    pub entry: closets::ClosetEntry,
 }
 
 impl DocumentPreview {
     /// Returns `true` if searches find the file.
     pub fn is_indexed(&self) -> bool {
-        matches!(self.role, Role::Knowledge | Role::Archive | Role::Agent)
+        matches!(
+            self.role,
+            FileRole::Knowledge | FileRole::Archive | FileRole::Agent
+        )
     }
 }
 
 /// Splits a file into passages as the index does, without writing.
-pub fn preview_document(workspace: &Workspace, path: &RelPath) -> Result<DocumentPreview, Error> {
-    let document = document::parse(workspace.read_text(path)?);
-    let sizes = Sizes::up_to(workspace.config().index.chunk_tokens);
+pub fn preview_document(
+    workspace: &Workspace,
+    path: &RelPath,
+) -> Result<DocumentPreview, WorkspaceError> {
+    let document = document::parse_document(workspace.read_text(path)?);
+    let sizes = PassageSizes::with_limit(workspace.config().index.chunk_tokens);
     let role = workspace.role(path);
-    let context = closets::Context {
+    let context = closets::EntryContext {
         name: path.stem(),
-        archived: role == Role::Archive,
+        archived: role == FileRole::Archive,
     };
     Ok(DocumentPreview {
-        passages: chunks(&document, sizes),
-        entry: closets::extract(&document, &context),
+        passages: split_into_passages(&document, sizes),
+        entry: closets::extract_entry(&document, &context),
         role,
         document,
     })
 }
 
 /// Returns the word that doors show for a role.
-pub fn role_name(role: Role) -> String {
+pub fn role_name(role: FileRole) -> String {
     format!("{role:?}").to_lowercase()
 }
 
@@ -477,10 +487,10 @@ mod tests {
     #[test]
     fn an_edit_of_an_older_version_writes_nothing() {
         let (_dir, workspace) = workspace(&[("knowledge/a.md", "# A\r\n\r\nOne\r\n")]);
-        let known = KnownDocuments::read(&workspace, Audience::Owner);
+        let known = KnownDocuments::read(&workspace, DocumentAudience::Owner);
         let path = path("knowledge/a.md");
         let now = "2026-03-01T09:00:00Z".parse().expect("a time");
-        let source = read_source(&workspace, &known, &path).expect("it may be edited");
+        let source = read_document_source(&workspace, &known, &path).expect("it may be edited");
         assert_eq!(source.text, "# A\n\nOne\n");
         let edit = DocumentEdit {
             path: &path,
@@ -490,7 +500,7 @@ mod tests {
         let edited = edit_document(&workspace, &known, &edit, now).expect("it is written");
         let there = workspace.read_text(&path).expect("it is there");
         assert_eq!(there, "# A\r\n\r\nTwo\r\n");
-        assert_eq!(edited.version, document::version(&there));
+        assert_eq!(edited.version, document::text_version(&there));
         let again = edit_document(&workspace, &known, &edit, now).expect_err("it is older");
         assert_eq!(again.code(), "document.changed");
         assert_eq!(workspace.read_text(&path).expect("it is there"), there);
@@ -503,7 +513,10 @@ mod tests {
             ("knowledge/b.local.md", "# B\n\n[[a]]\n"),
         ];
         let (_dir, workspace) = workspace(&files);
-        for (audience, shown) in [(Audience::Owner, true), (Audience::Others, false)] {
+        for (audience, shown) in [
+            (DocumentAudience::Owner, true),
+            (DocumentAudience::Others, false),
+        ] {
             let known = KnownDocuments::read(&workspace, audience);
             let b = render_document(&workspace, &known, &path("knowledge/b.local.md"));
             assert_eq!(b.is_ok(), shown);
@@ -516,7 +529,7 @@ mod tests {
     fn what_agents_load_is_not_readable() {
         let files = [("knowledge/a.md", "# A\n"), ("CLAUDE.md", "# C\n")];
         let (_dir, workspace) = workspace(&files);
-        let found = readable_files(&workspace, &|_| true);
+        let found = list_readable_files(&workspace, &|_| true);
         let found: Vec<&str> = found.iter().map(|it| it.path.as_str()).collect();
         assert_eq!(found, ["knowledge/a.md"]);
         assert!(!is_readable(&workspace, &path("CLAUDE.md")));

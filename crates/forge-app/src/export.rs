@@ -12,28 +12,28 @@ use crate::document::{self, Document};
 use crate::secrets;
 use crate::state_files::MIND_FOLDER;
 use crate::workspace::{
-    self, Backup, Found, OutsideChange, OutsideFile, Receipt, RelPath, Role, Workspace,
-    change_outside, slug,
+    self, BackupAction, ChangeReceipt, FileRole, OutsideChange, OutsideFile, RelPath, ScannedFile,
+    Workspace, change_outside, slugify_name,
 };
 
 /// Front matter key that marks a file as written by an export.
-const MARK: &str = "exported_by";
-const NAME: &str = "memory-forge";
+const EXPORT_MARK_KEY: &str = "exported_by";
+const EXPORTER_NAME: &str = "memory-forge";
 
 /// Lines and bytes of `MEMORY.md` that Claude Code loads; pointers beyond them
 /// would never be read.
-const MOST_LINES: usize = 200;
-const MOST_BYTES: usize = 25_000;
+const MAX_MEMORY_INDEX_LINES: usize = 200;
+const MAX_MEMORY_INDEX_BYTES: usize = 25_000;
 
 /// Lists every document of the workspace by its path: knowledge, agents'
 /// memory, state, archive and routing files.
-pub fn files(workspace: &Workspace) -> Vec<Found> {
+pub fn list_exportable_files(workspace: &Workspace) -> Vec<ScannedFile> {
     let mut files = workspace.scan().files;
-    for path in workspace.markdown_in(MIND_FOLDER) {
-        let Ok(meta) = workspace.absolute(&path).metadata() else {
+    for path in workspace.markdown_files_in(MIND_FOLDER) {
+        let Ok(meta) = workspace.absolute_path(&path).metadata() else {
             continue;
         };
-        files.push(Found {
+        files.push(ScannedFile {
             role: workspace::role_by_path(&path),
             size: meta.len(),
             mtime_ns: 0,
@@ -41,7 +41,7 @@ pub fn files(workspace: &Workspace) -> Vec<Found> {
             path,
         });
     }
-    files.retain(|file| !matches!(file.role, Role::Derived | Role::Untracked));
+    files.retain(|file| !matches!(file.role, FileRole::Derived | FileRole::Untracked));
     files.sort_by(|a, b| a.path.cmp(&b.path));
     files.dedup_by(|a, b| a.path == b.path);
     files
@@ -53,7 +53,7 @@ pub struct ExportedDocument {
     /// The file.
     pub path: RelPath,
     /// Its role.
-    pub role: Role,
+    pub role: FileRole,
     /// The parsed text.
     pub document: Document,
     /// The hash of the normalised text.
@@ -67,12 +67,12 @@ pub struct ExportedDocument {
 /// as its path and the reason.
 pub fn export_documents<E>(
     workspace: &Workspace,
-    wanted: &dyn Fn(Role) -> bool,
+    wanted: &dyn Fn(FileRole) -> bool,
     sink: &mut dyn FnMut(Result<ExportedDocument, (RelPath, String)>) -> Result<(), E>,
 ) -> Result<(), E> {
-    for file in files(workspace) {
+    for file in list_exportable_files(workspace) {
         // Files that agents load are the user's own, and no memory.
-        if file.role == Role::Autoload || !wanted(file.role) {
+        if file.role == FileRole::Autoload || !wanted(file.role) {
             continue;
         }
         let text = match workspace.read_text(&file.path) {
@@ -82,12 +82,12 @@ pub fn export_documents<E>(
                 continue;
             }
         };
-        let secret = secrets::find(&text).first().map(|it| it.rule);
+        let secret = secrets::find_secrets(&text).first().map(|it| it.rule);
         let hash = document::content_hash(&text);
         sink(Ok(ExportedDocument {
             path: file.path,
             role: file.role,
-            document: document::parse(text),
+            document: document::parse_document(text),
             hash,
             secret,
         }))?;
@@ -101,7 +101,7 @@ pub fn write_export(
     path: &RelPath,
     text: String,
     now: Timestamp,
-) -> Result<Receipt, workspace::Error> {
+) -> Result<ChangeReceipt, workspace::WorkspaceError> {
     workspace.change(&format!("Export to {path}"), now, |change| {
         change.write(path, text);
         Ok(())
@@ -110,12 +110,12 @@ pub fn write_export(
 
 /// Returns the documents of `knowledge/` whose front matter gives them at least
 /// this importance.
-pub fn important_documents(workspace: &Workspace, least: u8) -> Vec<RelPath> {
-    let knowledge = files(workspace)
+pub fn find_important_documents(workspace: &Workspace, least: u8) -> Vec<RelPath> {
+    let knowledge = list_exportable_files(workspace)
         .into_iter()
-        .filter(|file| file.role == Role::Knowledge);
+        .filter(|file| file.role == FileRole::Knowledge);
     let importance = |path: &RelPath| {
-        let document = document::parse(workspace.read_text(path).ok()?);
+        let document = document::parse_document(workspace.read_text(path).ok()?);
         let front = document.front_matter.as_ref();
         front.and_then(|front| front.int("importance"))
     };
@@ -127,7 +127,7 @@ pub fn important_documents(workspace: &Workspace, least: u8) -> Vec<RelPath> {
 
 /// A plan of the files that an export to Claude Code's memory changes.
 #[derive(Debug, Default)]
-pub struct NativePlan {
+pub struct ClaudeExportPlan {
     pub changes: Vec<OutsideChange>,
     /// Documents that are not exported, with the reason.
     pub skipped: Vec<(String, String)>,
@@ -135,25 +135,25 @@ pub struct NativePlan {
     pub unchanged: usize,
 }
 
-impl NativePlan {
+impl ClaudeExportPlan {
     /// Writes the planned files, all of them or none.
-    pub fn apply(&self) -> Result<(), workspace::Error> {
+    pub fn apply(&self) -> Result<(), workspace::WorkspaceError> {
         change_outside(&self.changes, &[])
     }
 }
 
 /// Plans topic files for these documents in Claude Code's memory folder, and a
 /// pointer to each. `base` is the folder that certainly belongs to the user.
-pub fn native(
+pub fn plan_claude_export(
     workspace: &Workspace,
     documents: &[RelPath],
     base: &Path,
     folder: &Path,
-) -> Result<NativePlan, workspace::Error> {
-    let mut plan = NativePlan::default();
+) -> Result<ClaudeExportPlan, workspace::WorkspaceError> {
+    let mut plan = ClaudeExportPlan::default();
     let mut pointers: Vec<(String, String)> = Vec::new();
     for path in documents {
-        match topic(workspace, path)? {
+        match build_topic_file(workspace, path)? {
             Ok((name, ..)) if pointers.iter().any(|(other, _)| *other == name) => {
                 let why = format!("another document becomes `{name}`");
                 plan.skipped.push((path.to_string(), why));
@@ -166,7 +166,7 @@ pub fn native(
                 let before = file.read_text()?;
                 match before {
                     Some(before) if before == text => plan.unchanged += 1,
-                    Some(before) if !is_from(&before, path) => {
+                    Some(before) if !is_export_of(&before, path) => {
                         let why = format!("`{name}` is there already and not ours");
                         plan.skipped.push((path.to_string(), why));
                         continue;
@@ -177,7 +177,7 @@ pub fn native(
                         file,
                         before: before.map(String::into_bytes),
                         after: Some(text.into_bytes()),
-                        backup: Backup::Leave,
+                        backup: BackupAction::Leave,
                     }),
                 }
                 pointers.push((name, pointer));
@@ -190,16 +190,16 @@ pub fn native(
         path: folder.join("MEMORY.md"),
     };
     let before = index.read_text()?;
-    let (after, left) = pointed(before.as_deref().unwrap_or_default(), &pointers);
+    let (after, left) = merge_pointers(before.as_deref().unwrap_or_default(), &pointers);
     if left > 0 {
         let why = format!("MEMORY.md is full: {left} pointers would be beyond what is loaded");
         plan.skipped.push(("MEMORY.md".to_owned(), why));
     }
     if before.as_deref() != Some(after.as_str()) && !after.is_empty() {
         let backup = if index.read_backup()?.is_none() && before.is_some() {
-            Backup::Take
+            BackupAction::Take
         } else {
-            Backup::Leave
+            BackupAction::Leave
         };
         plan.changes.push(OutsideChange {
             file: index,
@@ -212,29 +212,33 @@ pub fn native(
 }
 
 /// Returns `true` if an export wrote this file.
-pub fn is_ours(text: &str) -> bool {
-    let document = document::parse(text);
+pub fn is_own_export(text: &str) -> bool {
+    let document = document::parse_document(text);
     let front = document.front_matter.as_ref();
-    front.and_then(|front| front.text(MARK)) == Some(NAME)
+    front.and_then(|front| front.text(EXPORT_MARK_KEY)) == Some(EXPORTER_NAME)
 }
 
 /// Returns `true` if an export wrote this file for this very document.
-fn is_from(text: &str, path: &RelPath) -> bool {
-    let document = document::parse(text);
+fn is_export_of(text: &str, path: &RelPath) -> bool {
+    let document = document::parse_document(text);
     let front = document.front_matter.as_ref();
-    is_ours(text) && front.and_then(|front| front.text("exported_from")) == Some(path.as_str())
+    is_own_export(text)
+        && front.and_then(|front| front.text("exported_from")) == Some(path.as_str())
 }
 
-type Topic = (String, String, String);
+type TopicExport = (String, String, String);
 
 /// Builds the topic file of a document: its name, its text, and the line that
 /// points to it. Returns the reason for a document that cannot become one.
-fn topic(workspace: &Workspace, path: &RelPath) -> Result<Result<Topic, String>, workspace::Error> {
+fn build_topic_file(
+    workspace: &Workspace,
+    path: &RelPath,
+) -> Result<Result<TopicExport, String>, workspace::WorkspaceError> {
     let text = workspace.read_text(path)?;
-    if let [first, ..] = &crate::secrets::find(&text)[..] {
+    if let [first, ..] = &crate::secrets::find_secrets(&text)[..] {
         return Ok(Err(format!("it seems to hold a secret ({})", first.rule)));
     }
-    let document = document::parse(text);
+    let document = document::parse_document(text);
     let front = document.front_matter.as_ref();
     // A document that was imported from Claude Code's memory is not exported
     // back to it.
@@ -243,7 +247,7 @@ fn topic(workspace: &Workspace, path: &RelPath) -> Result<Result<Topic, String>,
         return Ok(Err("it comes from there".to_owned()));
     }
     let title = document.title().unwrap_or(path.stem()).to_owned();
-    let name = match slug(path.stem()) {
+    let name = match slugify_name(path.stem()) {
         // On a file system that ignores case, `memory.md` is the index itself.
         Ok(name) if name != "memory" => format!("{name}.md"),
         _ => return Ok(Err("its name cannot be one there".to_owned())),
@@ -251,47 +255,47 @@ fn topic(workspace: &Workspace, path: &RelPath) -> Result<Result<Topic, String>,
     let described = front
         .and_then(|front| front.text("description"))
         .map(str::to_owned);
-    let description = described.unwrap_or_else(|| first_words(&document));
+    let description = described.unwrap_or_else(|| first_sentence(&document));
     let kind = front.and_then(|front| front.text("type"));
     let kind = kind.filter(|it| matches!(*it, "user" | "feedback" | "project" | "reference"));
-    let title = document::inert_line(&title);
-    let description = document::inert_line(&description);
+    let title = document::escape_markdown_line(&title);
+    let description = document::escape_markdown_line(&description);
     let mut head = String::new();
     for (key, value) in [
         ("name", title.as_str()),
         ("description", &description),
         ("type", kind.unwrap_or("reference")),
-        (MARK, NAME),
+        (EXPORT_MARK_KEY, EXPORTER_NAME),
         ("exported_from", path.as_str()),
     ] {
-        let document = document::parse(head);
+        let document = document::parse_document(head);
         let edit = document.set_front_matter(key, value);
-        head = document::apply(&document.text, vec![edit]).unwrap_or(document.text);
+        head = document::apply_edits(&document.text, vec![edit]).unwrap_or(document.text);
     }
     let body = document
-        .str(&document.body)
+        .span_text(&document.body)
         .trim_start_matches(['\r', '\n']);
     let pointer = if description.is_empty() {
-        format!("- [{}]({name})", bracketed(&title))
+        format!("- [{}]({name})", replace_brackets(&title))
     } else {
-        format!("- [{}]({name}) — {description}", bracketed(&title))
+        format!("- [{}]({name}) — {description}", replace_brackets(&title))
     };
     Ok(Ok((name.clone(), format!("{head}\n{body}"), pointer)))
 }
 
 /// Replaces square brackets, which would end the title of a link.
-fn bracketed(title: &str) -> String {
+fn replace_brackets(title: &str) -> String {
     title.replace('[', "(").replace(']', ")")
 }
 
 /// Returns about the first sentence of the text.
-fn first_words(document: &Document) -> String {
+fn first_sentence(document: &Document) -> String {
     let paragraph = document
         .blocks
         .iter()
         .find(|block| block.kind == document::BlockKind::Paragraph);
     let text = paragraph
-        .map(|block| document.str(&block.span))
+        .map(|block| document.span_text(&block.span))
         .unwrap_or_default();
     let mut words: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if let Some(end) = words.find(". ") {
@@ -306,8 +310,8 @@ fn first_words(document: &Document) -> String {
 /// Merges our pointers into `MEMORY.md`: replaces the line of each known file
 /// and appends new ones, up to the loaded size. Returns the text and the number
 /// of pointers that did not fit.
-fn pointed(text: &str, pointers: &[(String, String)]) -> (String, usize) {
-    let newline = document::parse(text).newline();
+fn merge_pointers(text: &str, pointers: &[(String, String)]) -> (String, usize) {
+    let newline = document::parse_document(text).newline();
     let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
     let (mut count, mut bytes) = (lines.len(), text.len());
     let mut left = 0;
@@ -318,7 +322,7 @@ fn pointed(text: &str, pointers: &[(String, String)]) -> (String, usize) {
             *there = line;
             continue;
         }
-        if count + 1 > MOST_LINES || bytes + line.len() > MOST_BYTES {
+        if count + 1 > MAX_MEMORY_INDEX_LINES || bytes + line.len() > MAX_MEMORY_INDEX_BYTES {
             left += 1;
             continue;
         }
@@ -344,16 +348,16 @@ mod tests {
             ("b.md".to_owned(), "- [B](b.md)".to_owned()),
         ];
         let check = |before: &str, expect: &str| {
-            let (after, left) = pointed(before, &ours);
+            let (after, left) = merge_pointers(before, &ours);
             assert_eq!((after.as_str(), left), (expect, 0));
-            assert_eq!(pointed(&after, &ours).0, after, "twice is once");
+            assert_eq!(merge_pointers(&after, &ours).0, after, "twice is once");
         };
         check("", "- [A](a.md) — new\n- [B](b.md)\n");
         check(
             "# Mine\n- [A](a.md) — old\n- [Z](z.md)",
             "# Mine\n- [A](a.md) — new\n- [Z](z.md)\n- [B](b.md)\n",
         );
-        let full = "- x\n".repeat(MOST_LINES);
-        assert_eq!(pointed(&full, &ours), (full.clone(), 2));
+        let full = "- x\n".repeat(MAX_MEMORY_INDEX_LINES);
+        assert_eq!(merge_pointers(&full, &ours), (full.clone(), 2));
     }
 }

@@ -8,5 +8,5 @@
 mod ask;
 mod registry;
 
-pub use ask::{Answered, FromSource, ask};
-pub use registry::{Added, Error, Registry, Source};
+pub use ask::{SourceAnswer, SourceResponse, search_sources};
+pub use registry::{RegistryError, SourceRegistration, SourceRegistry, SourceWorkspace};

@@ -130,7 +130,7 @@ impl fmt::Display for CheckId {
 
 /// Severity of a finding, in ascending order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Severity {
+pub enum CheckSeverity {
     /// Worth knowing; nothing has to be done.
     Info,
     /// Works, and could be better.
@@ -139,13 +139,13 @@ pub enum Severity {
     Error,
 }
 
-impl Severity {
+impl CheckSeverity {
     /// Returns the name that reports and scripts use.
     pub fn name(self) -> &'static str {
         match self {
-            Severity::Info => "info",
-            Severity::Warning => "warning",
-            Severity::Error => "error",
+            CheckSeverity::Info => "info",
+            CheckSeverity::Warning => "warning",
+            CheckSeverity::Error => "error",
         }
     }
 }
@@ -167,7 +167,7 @@ impl fmt::Display for FindingPlace {
     }
 }
 
-/// Id of a repair of [`crate::check::plan_fix`], which a finding names if one
+/// Id of a repair of [`crate::check::plan_check_fix`], which a finding names if one
 /// ends it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RepairId {
@@ -183,9 +183,9 @@ pub enum RepairId {
 
 /// A finding of a check: its message, place and advice.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
+pub struct CheckFinding {
     pub check: CheckId,
-    pub severity: Severity,
+    pub severity: CheckSeverity,
     pub place: Option<FindingPlace>,
     /// The entry, link or note that it is about.
     pub subject: Option<String>,
@@ -197,10 +197,14 @@ pub struct Finding {
     pub repair: Option<RepairId>,
 }
 
-impl Finding {
+impl CheckFinding {
     /// Returns a finding without a place, a subject or advice.
-    pub fn new(check: CheckId, severity: Severity, message: impl Into<String>) -> Finding {
-        Finding {
+    pub fn new(
+        check: CheckId,
+        severity: CheckSeverity,
+        message: impl Into<String>,
+    ) -> CheckFinding {
+        CheckFinding {
             check,
             severity,
             place: None,
@@ -212,31 +216,31 @@ impl Finding {
     }
 
     /// Sets the place.
-    pub fn at(mut self, path: impl Into<String>, line: Option<usize>) -> Finding {
+    pub fn with_place(mut self, path: impl Into<String>, line: Option<usize>) -> CheckFinding {
         let path = path.into();
         self.place = Some(FindingPlace { path, line });
         self
     }
 
     /// Sets a file of the workspace as the place.
-    pub fn in_file(self, path: &RelPath) -> Finding {
-        self.at(path.as_str(), None)
+    pub fn in_file(self, path: &RelPath) -> CheckFinding {
+        self.with_place(path.as_str(), None)
     }
 
     /// Sets the subject: the entry, link or note.
-    pub fn about(mut self, subject: impl Into<String>) -> Finding {
+    pub fn with_subject(mut self, subject: impl Into<String>) -> CheckFinding {
         self.subject = Some(subject.into());
         self
     }
 
     /// Sets the advice.
-    pub fn advice(mut self, advice: impl Into<String>) -> Finding {
+    pub fn with_advice(mut self, advice: impl Into<String>) -> CheckFinding {
         self.advice = Some(advice.into());
         self
     }
 
     /// Sets the repair that ends the finding.
-    pub fn repaired_by(mut self, repair: RepairId) -> Finding {
+    pub fn with_repair(mut self, repair: RepairId) -> CheckFinding {
         self.repair = Some(repair);
         self
     }
@@ -261,12 +265,12 @@ pub enum CheckOutcome {
     /// The check could not run, for this reason, and claims nothing.
     Skipped(String),
     /// The findings, in the order in which to show them.
-    Found(Vec<Finding>),
+    Found(Vec<CheckFinding>),
 }
 
 impl CheckOutcome {
     /// Returns `Found` with these findings, or `Passed` without any.
-    pub fn of(findings: Vec<Finding>) -> CheckOutcome {
+    pub fn from_findings(findings: Vec<CheckFinding>) -> CheckOutcome {
         if findings.is_empty() {
             CheckOutcome::Passed(None)
         } else {
@@ -275,7 +279,7 @@ impl CheckOutcome {
     }
 
     /// Returns the findings, if any.
-    pub fn findings(&self) -> &[Finding] {
+    pub fn findings(&self) -> &[CheckFinding] {
         match self {
             CheckOutcome::Found(findings) => findings,
             CheckOutcome::Passed(_) | CheckOutcome::Skipped(_) => &[],

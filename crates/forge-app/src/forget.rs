@@ -10,16 +10,20 @@ use jiff::Timestamp;
 use crate::corrections::{self, Corrections};
 use crate::index::Index;
 use crate::knowledge::forget;
-use crate::workspace::{self, FileChange, Receipt, RelPath, Workspace};
+use crate::workspace::{self, ChangeReceipt, FileChange, RelPath, Workspace};
 
-pub use crate::corrections::{Corrected, Correction, Lifted, New as NewCorrection, correct};
-pub use crate::knowledge::forget::{Chosen, Error, LIST, Wanted, restore};
+pub use crate::corrections::{
+    Correction, CorrectionOutcome, NewCorrection, RemovedCorrections, correct_fact,
+};
+pub use crate::knowledge::forget::{
+    ForgetChoice, ForgetError, ForgetRequest, RETRACTION_LIST, restore_documents,
+};
 
 /// A plan of the documents to forget, for a person to confirm.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ForgetPlan {
     /// The documents with their reasons, least important first.
-    pub chosen: Vec<Chosen>,
+    pub chosen: Vec<ForgetChoice>,
 }
 
 /// Plans which documents to forget, without writing. The index must be up to
@@ -27,10 +31,10 @@ pub struct ForgetPlan {
 pub fn plan_forgetting(
     workspace: &Workspace,
     index: &Index,
-    wanted: &Wanted,
+    wanted: &ForgetRequest,
     now: Timestamp,
-) -> Result<ForgetPlan, Error> {
-    let chosen = forget::choose(workspace, index, wanted, now)?;
+) -> Result<ForgetPlan, ForgetError> {
+    let chosen = forget::choose_documents(workspace, index, wanted, now)?;
     Ok(ForgetPlan { chosen })
 }
 
@@ -41,33 +45,37 @@ impl ForgetPlan {
     }
 
     /// Adds the documents to the list of forgotten ones.
-    pub fn apply(&self, workspace: &Workspace, now: Timestamp) -> Result<Receipt, Error> {
-        forget::forget(workspace, &self.chosen, now)
+    pub fn apply(
+        &self,
+        workspace: &Workspace,
+        now: Timestamp,
+    ) -> Result<ChangeReceipt, ForgetError> {
+        forget::forget_documents(workspace, &self.chosen, now)
     }
 }
 
 /// Returns the corrections that a text repeats, to show them before another one
 /// is added.
-pub fn known_corrections(
+pub fn find_known_corrections(
     workspace: &Workspace,
     fact: &str,
-) -> Result<Vec<Correction>, workspace::Error> {
+) -> Result<Vec<Correction>, workspace::WorkspaceError> {
     let known = Corrections::read(workspace)?;
-    Ok(known.check(fact).into_iter().cloned().collect())
+    Ok(known.check_text(fact).into_iter().cloned().collect())
 }
 
 /// Removes the corrections of these facts, in any spelling.
-pub fn lift_corrections(
+pub fn remove_fact_corrections(
     workspace: &Workspace,
     facts: &[String],
     now: Timestamp,
-) -> Result<Lifted, corrections::Error> {
-    corrections::lift(workspace, Some(facts), now)
+) -> Result<RemovedCorrections, corrections::CorrectionError> {
+    corrections::remove_corrections(workspace, Some(facts), now)
 }
 
 /// Returns the file with the list of forgotten documents and corrected facts,
 /// before and after a change of it.
-pub fn list_change(receipt: &Receipt) -> Option<&FileChange> {
-    let list = RelPath::new(LIST).ok()?;
-    receipt.change_of(&list)
+pub fn find_list_change(receipt: &ChangeReceipt) -> Option<&FileChange> {
+    let list = RelPath::new(RETRACTION_LIST).ok()?;
+    receipt.change_of_file(&list)
 }

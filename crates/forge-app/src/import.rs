@@ -25,13 +25,13 @@ mod notes;
 mod page;
 pub mod transcripts;
 
-pub use crate::admit::Tally;
+pub use crate::admit::ImportTally;
 pub use jsonl::BadLine;
-pub use page::entries;
+pub use page::count_entries;
 
 /// Options that all imports share.
 #[derive(Clone, Copy, Debug)]
-pub struct Options {
+pub struct ImportOptions {
     pub now: Timestamp,
     /// Whether to decide about every document without writing.
     pub dry_run: bool,
@@ -46,10 +46,10 @@ pub struct Options {
 
 /// Errors that end an import.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum ImportError {
     /// A file of the workspace could not be read or written.
     #[error(transparent)]
-    Workspace(#[from] workspace::Error),
+    Workspace(#[from] workspace::WorkspaceError),
     /// The caller named a source that does not exist.
     #[error("There is nothing at `{}`", path.display())]
     Missing { path: PathBuf },
@@ -64,37 +64,40 @@ pub enum Error {
     NoName { path: RelPath },
 }
 
-impl Diagnostic for Error {
+impl Diagnostic for ImportError {
     fn code(&self) -> &'static str {
         match self {
-            Error::Workspace(error) => error.code(),
-            Error::Missing { .. } => "import.missing",
-            Error::NotAFolder { .. } => "import.not-a-folder",
-            Error::Unreadable { .. } => "import.unreadable",
-            Error::NoName { .. } => "import.no-free-name",
+            ImportError::Workspace(error) => error.code(),
+            ImportError::Missing { .. } => "import.missing",
+            ImportError::NotAFolder { .. } => "import.not-a-folder",
+            ImportError::Unreadable { .. } => "import.unreadable",
+            ImportError::NoName { .. } => "import.no-free-name",
         }
     }
 
     fn hints(&self) -> Vec<String> {
         let hint = match self {
-            Error::Workspace(error) => return error.hints(),
-            Error::Missing { .. } | Error::NotAFolder { .. } => {
+            ImportError::Workspace(error) => return error.hints(),
+            ImportError::Missing { .. } | ImportError::NotAFolder { .. } => {
                 "Name what is to be imported; `memory-forge import --help` has examples"
             }
-            Error::Unreadable { .. } => "Nothing was imported from it",
-            Error::NoName { .. } => "Rename some of them",
+            ImportError::Unreadable { .. } => "Nothing was imported from it",
+            ImportError::NoName { .. } => "Rename some of them",
         };
         vec![hint.to_owned()]
     }
 
     fn is_usage(&self) -> bool {
-        matches!(self, Error::Missing { .. } | Error::NotAFolder { .. })
+        matches!(
+            self,
+            ImportError::Missing { .. } | ImportError::NotAFolder { .. }
+        )
     }
 }
 
 /// Outcome of one imported document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Outcome {
+pub enum ImportOutcome {
     /// It did not exist here.
     New,
     /// Its source has changed, and it was not edited here.
@@ -109,18 +112,18 @@ pub enum Outcome {
 
 /// A document that an import wrote or considered.
 #[derive(Clone, Debug)]
-pub struct Landed {
+pub struct ImportedDocument {
     pub path: RelPath,
     pub source_id: String,
-    pub outcome: Outcome,
+    pub outcome: ImportOutcome,
     /// How many entries it was made from; 1 for a note.
     pub entries: usize,
-    pub tally: Tally,
+    pub tally: ImportTally,
 }
 
 /// A source from which nothing was imported.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Skipped {
+pub struct SkippedSource {
     pub what: String,
     pub why: String,
     /// Whether the caller named it, so that skipping it is a failure.
@@ -129,7 +132,7 @@ pub struct Skipped {
 
 /// A line of a source that could not be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct ImportProblem {
     pub file: String,
     pub line: Option<usize>,
     pub why: String,
@@ -140,13 +143,13 @@ pub struct Problem {
 pub struct StateProposal {
     /// The note that contains it.
     pub from: String,
-    pub what: Proposed,
+    pub what: StateProposalKind,
     pub text: String,
 }
 
 /// Section of the state files that a proposal belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Proposed {
+pub enum StateProposalKind {
     Task,
     Active,
     Next,
@@ -154,10 +157,10 @@ pub enum Proposed {
 
 /// The result of an import, or of its dry run.
 #[derive(Clone, Debug, Default)]
-pub struct Report {
-    pub files: Vec<Landed>,
-    pub skipped: Vec<Skipped>,
-    pub problems: Vec<Problem>,
+pub struct ImportReport {
+    pub files: Vec<ImportedDocument>,
+    pub skipped: Vec<SkippedSource>,
+    pub problems: Vec<ImportProblem>,
     /// Further problems, beyond those that are listed.
     pub more_problems: usize,
     /// Sources skipped because of `since`.
@@ -165,22 +168,22 @@ pub struct Report {
     /// Sources skipped because of `limit`.
     pub beyond_limit: usize,
     /// Over all files.
-    pub tally: Tally,
+    pub tally: ImportTally,
     pub proposals: Vec<StateProposal>,
     /// Ids of the changes, for undo, oldest first.
     pub changes: Vec<String>,
 }
 
-impl Report {
+impl ImportReport {
     /// Counts the documents with this outcome.
-    pub fn count(&self, outcome: Outcome) -> usize {
+    pub fn count_outcome(&self, outcome: ImportOutcome) -> usize {
         let same = self.files.iter().filter(|file| file.outcome == outcome);
         same.count()
     }
 
     /// Records a source from which nothing was imported.
-    fn skip(&mut self, what: impl Into<String>, why: impl Into<String>) {
-        self.skipped.push(Skipped {
+    fn add_skipped(&mut self, what: impl Into<String>, why: impl Into<String>) {
+        self.skipped.push(SkippedSource {
             what: what.into(),
             why: why.into(),
             failed: false,
@@ -188,12 +191,12 @@ impl Report {
     }
 
     /// Records a line that could not be used, up to a limit.
-    fn problem(&mut self, file: &str, line: Option<usize>, why: impl Into<String>) {
-        if self.problems.len() >= MOST_PROBLEMS {
+    fn add_problem(&mut self, file: &str, line: Option<usize>, why: impl Into<String>) {
+        if self.problems.len() >= MAX_LISTED_PROBLEMS {
             self.more_problems += 1;
             return;
         }
-        self.problems.push(Problem {
+        self.problems.push(ImportProblem {
             file: file.to_owned(),
             line,
             why: why.into(),
@@ -201,22 +204,22 @@ impl Report {
     }
 }
 
-const MOST_PROBLEMS: usize = 200;
+const MAX_LISTED_PROBLEMS: usize = 200;
 
 /// Derives the stem of a file name from the first words of a text.
-fn name_from(words: &str) -> Option<String> {
+fn derive_file_stem(words: &str) -> Option<String> {
     let words: String = words
         .chars()
         .take(120)
         .map(|c| if matches!(c, '/' | '\\') { ' ' } else { c })
         .collect();
-    let slug = workspace::slug(&words).ok()?;
-    if slug.len() <= MOST_NAME {
+    let slug = workspace::slugify_name(&words).ok()?;
+    if slug.len() <= MAX_STEM_BYTES {
         return Some(slug);
     }
-    let cut = &slug[..slug.floor_char_boundary(MOST_NAME)];
+    let cut = &slug[..slug.floor_char_boundary(MAX_STEM_BYTES)];
     // The last word is dropped rather than cut, unless too little would remain.
-    let whole = cut.rfind('-').filter(|at| *at >= MOST_NAME / 2);
+    let whole = cut.rfind('-').filter(|at| *at >= MAX_STEM_BYTES / 2);
     Some(
         cut[..whole.unwrap_or(cut.len())]
             .trim_end_matches('-')
@@ -224,10 +227,10 @@ fn name_from(words: &str) -> Option<String> {
     )
 }
 
-const MOST_NAME: usize = 60;
+const MAX_STEM_BYTES: usize = 60;
 
 /// Shortens an id to eight characters that distinguish it.
-fn short(id: &str) -> String {
+fn shorten_id(id: &str) -> String {
     let hex = |range: &str| {
         range
             .bytes()
@@ -244,13 +247,13 @@ fn short(id: &str) -> String {
 }
 
 /// Parses a time of a source, if files can be named after it.
-fn moment(text: &str) -> Option<Timestamp> {
-    usual(text.parse().ok()?)
+fn parse_moment(text: &str) -> Option<Timestamp> {
+    keep_plausible_moment(text.parse().ok()?)
 }
 
 /// Returns the time if it is between 1970 and 2100: a wrong unit or a broken
 /// clock gives times that no file should be named after.
-fn usual(moment: Timestamp) -> Option<Timestamp> {
+fn keep_plausible_moment(moment: Timestamp) -> Option<Timestamp> {
     let (first, last) = (0, 4_102_444_800);
     (first..last)
         .contains(&moment.as_second())
@@ -258,7 +261,7 @@ fn usual(moment: Timestamp) -> Option<Timestamp> {
 }
 
 /// Returns the time at which a file was last modified.
-fn modified(path: &std::path::Path) -> Option<Timestamp> {
+fn read_modified_time(path: &std::path::Path) -> Option<Timestamp> {
     let modified = std::fs::metadata(path).ok()?.modified().ok()?;
-    usual(Timestamp::try_from(modified).ok()?)
+    keep_plausible_moment(Timestamp::try_from(modified).ok()?)
 }

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::index::Counts;
+use crate::index::IndexCounts;
 use crate::knowledge::refresh;
-use crate::library::{Library, Remark, Watch};
+use crate::library::{AnswerRemark, KnowledgeLibrary, ProgressCallback};
 
-pub use crate::knowledge::readme::PATH as LIST;
-pub use crate::knowledge::refresh::Outcome;
+pub use crate::knowledge::readme::README_PATH as LIST;
+pub use crate::knowledge::refresh::FileOutcome;
 
 /// Time budget for computing vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,15 +44,15 @@ pub struct IndexRequest {
 #[derive(Debug)]
 pub struct IndexResponse {
     /// Every file with its outcome.
-    pub files: Vec<(String, Outcome)>,
+    pub files: Vec<(String, FileOutcome)>,
     /// Whether the list of documents was written.
     pub is_list_written: bool,
     /// What the index holds now.
-    pub counts: Counts,
+    pub counts: IndexCounts,
     /// Why the index is in memory alone, where it is.
     pub not_kept: Option<String>,
     /// What a person should know.
-    pub remarks: Vec<Remark>,
+    pub remarks: Vec<AnswerRemark>,
 }
 
 /// Number of files by outcome.
@@ -72,13 +72,13 @@ pub struct OutcomeCounts {
 
 impl OutcomeCounts {
     /// Counts the outcomes of files.
-    pub fn of(files: &[(String, Outcome)]) -> OutcomeCounts {
-        let skipped = |it: &&(String, Outcome)| matches!(it.1, Outcome::Skipped(_));
+    pub fn from_files(files: &[(String, FileOutcome)]) -> OutcomeCounts {
+        let skipped = |it: &&(String, FileOutcome)| matches!(it.1, FileOutcome::Skipped(_));
         OutcomeCounts {
-            added: Outcome::Indexed.count_in(files),
-            updated: Outcome::Reindexed.count_in(files),
-            removed: Outcome::Removed.count_in(files),
-            unchanged: Outcome::Unchanged.count_in(files),
+            added: FileOutcome::Indexed.count_in(files),
+            updated: FileOutcome::Reindexed.count_in(files),
+            removed: FileOutcome::Removed.count_in(files),
+            unchanged: FileOutcome::Unchanged.count_in(files),
             skipped: files.iter().filter(skipped).count(),
         }
     }
@@ -86,14 +86,14 @@ impl OutcomeCounts {
 
 /// Updates the index. If it can only be kept in memory and the request requires
 /// a stored one, the update ends there with the reason.
-pub fn bring_in_step(
-    library: &mut Library,
+pub fn update_index(
+    library: &mut KnowledgeLibrary,
     request: &IndexRequest,
-    watch: Watch<'_>,
-) -> Result<IndexResponse, refresh::Error> {
-    let (fresh, mut remarks) = library.refreshed(request.now, request.force, watch)?;
-    let files = fresh.outcomes();
-    let not_kept = fresh.in_memory().map(str::to_owned);
+    watch: ProgressCallback<'_>,
+) -> Result<IndexResponse, refresh::RefreshError> {
+    let (fresh, mut remarks) = library.refresh_index(request.now, request.force, watch)?;
+    let files = fresh.file_outcomes();
+    let not_kept = fresh.in_memory_reason().map(str::to_owned);
     let counts = fresh.index.counts()?;
     let mut response = IndexResponse {
         files,
@@ -107,7 +107,7 @@ pub fn bring_in_step(
         return Ok(response);
     }
     if request.keep_list {
-        let (is_written, more) = library.list_documents(request.now, watch)?;
+        let (is_written, more) = library.update_document_list(request.now, watch)?;
         response.is_list_written = is_written;
         remarks.extend(more);
     }
@@ -117,14 +117,14 @@ pub fn bring_in_step(
         VectorBudget::ToTheEnd => Some(None),
     };
     if let Some(budget) = budget {
-        remarks.extend(library.embed(budget, watch)?);
+        remarks.extend(library.embed_passages(budget, watch)?);
     }
-    library.release();
+    library.release_lock();
     if let Some(index) = library.index() {
         if request.must_be_kept {
             // Moves the write-ahead log into the main file, so that the next
             // process starts without a replay.
-            index.settle();
+            index.checkpoint_log();
         }
         response.counts = index.counts()?;
     }

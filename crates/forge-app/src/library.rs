@@ -11,56 +11,56 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 
 use crate::embed::Embedder;
-use crate::index::{self, Entry, Index};
-use crate::knowledge::fresh::{self, Fresh, Opening};
+use crate::index::{self, CatalogueEntry, Index};
+use crate::knowledge::fresh::{self, FreshIndex, IndexOpening};
 use crate::knowledge::{maps, readme, refresh};
 use crate::model;
-use crate::recall::{self, Answer, Ask};
+use crate::recall::{self, RecallAnswer, RecallQuery};
 use crate::workspace::Workspace;
 
 /// How long a command waits for another process that writes the index.
-const WAIT: Duration = Duration::from_secs(5);
+const INDEX_LOCK_WAIT: Duration = Duration::from_secs(5);
 
 /// Message for a workspace without any document.
-pub const NO_KNOWLEDGE: &str =
+pub const NO_KNOWLEDGE_MESSAGE: &str =
     "There is no Markdown under `knowledge/` yet. `memory-forge init` makes a start.";
 
 /// Message for a workspace whose only document is the list of documents.
-const ONLY_THE_LIST: &str = "`knowledge/` has no document yet. `memory-forge save context <name>` writes one, and so does your editor.";
+const ONLY_LIST_MESSAGE: &str = "`knowledge/` has no document yet. `memory-forge save context <name>` writes one, and so does your editor.";
 
 /// A remark about an answer, for the person who reads it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Remark {
+pub enum AnswerRemark {
     Note(String),
     Warning(String),
 }
 
-impl Remark {
+impl AnswerRemark {
     /// Returns the text, without its level.
     pub fn text(&self) -> &str {
         match self {
-            Remark::Note(text) | Remark::Warning(text) => text,
+            AnswerRemark::Note(text) | AnswerRemark::Warning(text) => text,
         }
     }
 }
 
 /// Callback for progress: the stage, the work done, and the total.
-pub type Watch<'a> = &'a mut dyn FnMut(&'static str, usize, usize);
+pub type ProgressCallback<'a> = &'a mut dyn FnMut(&'static str, usize, usize);
 
 /// A workspace with its index, which stays open between queries and is in step
 /// with the files at each.
-pub struct Library {
+pub struct KnowledgeLibrary {
     pub workspace: Workspace,
     /// The model file that the user's environment names.
     model: Option<PathBuf>,
-    fresh: Option<Fresh>,
+    fresh: Option<FreshIndex>,
 }
 
-impl Library {
+impl KnowledgeLibrary {
     /// Returns a library whose index is not yet open, with the model file that
     /// the user's environment names, if any.
-    pub fn new(workspace: Workspace, model: Option<PathBuf>) -> Library {
-        Library {
+    pub fn new(workspace: Workspace, model: Option<PathBuf>) -> KnowledgeLibrary {
+        KnowledgeLibrary {
             workspace,
             model,
             fresh: None,
@@ -68,71 +68,74 @@ impl Library {
     }
 
     /// Updates the index and returns it, with remarks about its state.
-    pub fn refreshed(
+    pub fn refresh_index(
         &mut self,
         now: Timestamp,
         force: bool,
-        watch: Watch,
-    ) -> Result<(&mut Fresh, Vec<Remark>), refresh::Error> {
+        watch: ProgressCallback,
+    ) -> Result<(&mut FreshIndex, Vec<AnswerRemark>), refresh::RefreshError> {
         let before = self.fresh.take();
-        let fresh = up_to_date(&self.workspace, before, now, force, watch)?;
-        let remarks = remarks(&fresh);
+        let fresh = open_fresh_index(&self.workspace, before, now, force, watch)?;
+        let remarks = convert_remarks(&fresh);
         Ok((self.fresh.insert(fresh), remarks))
     }
 
     /// Updates the list of documents in `knowledge/README.md`, where it exists,
     /// and the index with it. Returns whether the file was written.
-    pub fn list_documents(
+    pub fn update_document_list(
         &mut self,
         now: Timestamp,
-        watch: Watch,
-    ) -> Result<(bool, Vec<Remark>), refresh::Error> {
+        watch: ProgressCallback,
+    ) -> Result<(bool, Vec<AnswerRemark>), refresh::RefreshError> {
         // Writing the file takes a lock of its own, and no process waits for
         // one lock while it holds another: two of them could deadlock.
-        self.release();
+        self.release_lock();
         let Some(fresh) = &self.fresh else {
             return Ok((false, Vec::new()));
         };
-        match readme::keep(&self.workspace, fresh, now) {
+        match readme::keep_list(&self.workspace, fresh, now) {
             Ok(false) => Ok((false, Vec::new())),
             Ok(true) => {
-                let (_, remarks) = self.refreshed(now, false, watch)?;
-                self.release();
+                let (_, remarks) = self.refresh_index(now, false, watch)?;
+                self.release_lock();
                 if let Some(fresh) = &self.fresh {
                     // The second call writes nothing: it records in the index
                     // that the list matches the files.
-                    let _ = readme::keep(&self.workspace, fresh, now);
+                    let _ = readme::keep_list(&self.workspace, fresh, now);
                 }
                 Ok((true, remarks))
             }
             Err(error) => {
-                let why = format!("The list in `{}` is as it was: {error}", readme::PATH);
-                Ok((false, vec![Remark::Warning(why)]))
+                let why = format!(
+                    "The list in `{}` is as it was: {error}",
+                    readme::README_PATH
+                );
+                Ok((false, vec![AnswerRemark::Warning(why)]))
             }
         }
     }
 
-    /// Embeds the passages without a vector; see [`embed`]. Without a usable
+    /// Embeds the passages without a vector; see [`embed_missing_vectors`]. Without a usable
     /// model it does nothing and returns a remark with the reason.
-    pub fn embed(
+    pub fn embed_passages(
         &mut self,
         budget: Option<Duration>,
-        watch: Watch,
-    ) -> Result<Vec<Remark>, refresh::Error> {
-        let model = match self.model() {
+        watch: ProgressCallback,
+    ) -> Result<Vec<AnswerRemark>, refresh::RefreshError> {
+        let model = match self.load_model() {
             Ok(model) => model,
             Err(remark) => return Ok(vec![remark]),
         };
         if let Some(fresh) = &mut self.fresh {
-            embed(&self.workspace, fresh, model, budget, watch)?;
+            embed_missing_vectors(&self.workspace, fresh, model, budget, watch)?;
         }
         Ok(Vec::new())
     }
 
     /// Loads the model that embeds, or returns a warning.
-    fn model(&self) -> Result<&'static dyn Embedder, Remark> {
-        let model = model::of(&self.workspace, self.model.as_deref());
-        model.map_err(|why| Remark::Warning(format!("{why}; searching by full text")))
+    fn load_model(&self) -> Result<&'static dyn Embedder, AnswerRemark> {
+        let model = model::model_for_workspace(&self.workspace, self.model.as_deref());
+        model.map_err(|why| AnswerRemark::Warning(format!("{why}; searching by full text")))
     }
 
     /// Returns the index of the last query.
@@ -141,99 +144,105 @@ impl Library {
     }
 
     /// Returns the index with its catalogue as of the last update.
-    pub fn fresh(&self) -> Option<&Fresh> {
+    pub fn fresh_index(&self) -> Option<&FreshIndex> {
         self.fresh.as_ref()
     }
 
     /// Releases the lock of the index, which stays open.
-    pub fn release(&mut self) {
+    pub fn release_lock(&mut self) {
         if let Some(fresh) = &mut self.fresh {
             fresh.lock = None;
         }
     }
 
     /// Searches the manifest and the closets.
-    pub(crate) fn ask_maps(&self, ask: &Ask) -> Result<(Answer, Vec<Remark>), refresh::Error> {
+    pub(crate) fn search_maps(
+        &self,
+        ask: &RecallQuery,
+    ) -> Result<(RecallAnswer, Vec<AnswerRemark>), refresh::RefreshError> {
         let (model, mut remarks) = self.model_for(ask.mode);
-        let mapped = maps::ask(&self.workspace, ask, model)?;
-        remarks.extend(mapped.unread.into_iter().map(Remark::Warning));
-        remarks.extend(mapped.notes.into_iter().map(Remark::Note));
+        let mapped = maps::search_maps(&self.workspace, ask, model)?;
+        remarks.extend(mapped.unread.into_iter().map(AnswerRemark::Warning));
+        remarks.extend(mapped.notes.into_iter().map(AnswerRemark::Note));
         if mapped.answer.is_none() {
             let none = "There is no manifest and there are no closets yet; `memory-forge closets build` writes them";
-            remarks.push(Remark::Note(none.to_owned()));
+            remarks.push(AnswerRemark::Note(none.to_owned()));
         }
-        Ok((mapped.answer.unwrap_or_else(Answer::nothing), remarks))
+        Ok((mapped.answer.unwrap_or_else(RecallAnswer::empty), remarks))
     }
 
     /// Returns a remark for a workspace without documents, whose answers are
     /// always empty.
-    pub(crate) fn nothing_to_search(&self) -> Option<Remark> {
+    pub(crate) fn empty_library_remark(&self) -> Option<AnswerRemark> {
         let fresh = self.fresh.as_ref()?;
         let note = match &fresh.catalogue[..] {
-            [] => NO_KNOWLEDGE,
-            [only] if only.path == readme::PATH => {
+            [] => NO_KNOWLEDGE_MESSAGE,
+            [only] if only.path == readme::README_PATH => {
                 let counts = fresh.index.counts().ok()?;
-                (counts.chunks == 0).then_some(ONLY_THE_LIST)?
+                (counts.chunks == 0).then_some(ONLY_LIST_MESSAGE)?
             }
             _ => return None,
         };
-        Some(Remark::Note(note.to_owned()))
+        Some(AnswerRemark::Note(note.to_owned()))
     }
 
     /// Returns the model that a mode needs, or a warning without one.
-    pub fn model_for(&self, mode: recall::Mode) -> (Option<&'static dyn Embedder>, Vec<Remark>) {
-        if mode == recall::Mode::Text {
+    pub fn model_for(
+        &self,
+        mode: recall::RecallMode,
+    ) -> (Option<&'static dyn Embedder>, Vec<AnswerRemark>) {
+        if mode == recall::RecallMode::Text {
             return (None, Vec::new());
         }
-        match self.model() {
+        match self.load_model() {
             Ok(model) => (Some(model), Vec::new()),
             Err(remark) => (None, vec![remark]),
         }
     }
 
     /// Searches the documents that `wanted` accepts.
-    pub fn ask_of(
+    pub fn search_index(
         &mut self,
-        ask: &Ask,
-        wanted: &dyn Fn(&Entry) -> bool,
+        ask: &RecallQuery,
+        wanted: &dyn Fn(&CatalogueEntry) -> bool,
         now: Timestamp,
-        watch: Watch,
-    ) -> Result<(Answer, Vec<Remark>), refresh::Error> {
-        let (fresh, mut remarks) = self.refreshed(now, false, watch)?;
-        remarks.extend(unusable(fresh));
+        watch: ProgressCallback,
+    ) -> Result<(RecallAnswer, Vec<AnswerRemark>), refresh::RefreshError> {
+        let (fresh, mut remarks) = self.refresh_index(now, false, watch)?;
+        remarks.extend(list_unusable_files(fresh));
         let mut model = None;
-        if ask.mode != recall::Mode::Text {
+        if ask.mode != recall::RecallMode::Text {
             let budget = self.workspace.config().search.embed_budget_ms;
-            remarks.extend(self.embed(Some(Duration::from_millis(budget)), watch)?);
+            remarks.extend(self.embed_passages(Some(Duration::from_millis(budget)), watch)?);
             // The call above has already returned a remark about a model that
             // cannot be used.
-            model = self.model().ok();
+            model = self.load_model().ok();
         }
         let fresh = self.fresh.as_ref().expect("it was refreshed above");
-        let answer = match answer(fresh, model, ask, wanted) {
-            Err(index::Error::Damaged { why, .. }) => {
+        let answer = match search_wanted_entries(fresh, model, ask, wanted) {
+            Err(index::IndexError::Damaged { why, .. }) => {
                 // The damaged file must not be open while it is replaced.
                 self.fresh = None;
-                let fresh = rebuilt(&self.workspace, now, why)?;
-                remarks.extend(self::remarks(&fresh));
-                answer(self.fresh.insert(fresh), model, ask, wanted)?
+                let fresh = rebuild_damaged_index(&self.workspace, now, why)?;
+                remarks.extend(self::convert_remarks(&fresh));
+                search_wanted_entries(self.fresh.insert(fresh), model, ask, wanted)?
             }
             other => other?,
         };
-        self.release();
+        self.release_lock();
         Ok((answer, remarks))
     }
 }
 
 /// Ranks the catalogue entries that `wanted` accepts.
-fn answer(
-    fresh: &Fresh,
+fn search_wanted_entries(
+    fresh: &FreshIndex,
     model: Option<&dyn Embedder>,
-    ask: &Ask,
-    wanted: &dyn Fn(&Entry) -> bool,
-) -> Result<Answer, index::Error> {
+    ask: &RecallQuery,
+    wanted: &dyn Fn(&CatalogueEntry) -> bool,
+) -> Result<RecallAnswer, index::IndexError> {
     let all = &fresh.catalogue;
-    let some: Vec<Entry>;
+    let some: Vec<CatalogueEntry>;
     // The common case borrows the catalogue instead of cloning every entry.
     let catalogue = if all.iter().all(wanted) {
         all
@@ -241,58 +250,67 @@ fn answer(
         some = all.iter().filter(|it| wanted(it)).cloned().collect();
         &some
     };
-    recall::ask(&fresh.index, catalogue, model, ask)
+    recall::rank_passages(&fresh.index, catalogue, model, ask)
 }
 
 /// Opens the index, or updates the open one.
-fn up_to_date(
+fn open_fresh_index(
     workspace: &Workspace,
-    before: Option<Fresh>,
+    before: Option<FreshIndex>,
     now: Timestamp,
     force: bool,
-    watch: Watch,
-) -> Result<Fresh, refresh::Error> {
-    let mut opening = Opening {
+    watch: ProgressCallback,
+) -> Result<FreshIndex, refresh::RefreshError> {
+    let mut opening = IndexOpening {
         now,
-        wait: WAIT,
+        wait: INDEX_LOCK_WAIT,
         force,
         progress: &mut |done, total| watch("Reading", done, total),
     };
     match before {
-        Some(before) => fresh::again(workspace, before, &mut opening),
-        None => fresh::fresh(workspace, &mut opening),
+        Some(before) => fresh::reopen_fresh(workspace, before, &mut opening),
+        None => fresh::open_fresh(workspace, &mut opening),
     }
 }
 
 /// Rebuilds an index that proved damaged during a query.
-fn rebuilt(workspace: &Workspace, now: Timestamp, why: String) -> Result<Fresh, refresh::Error> {
-    let mut opening = Opening {
+fn rebuild_damaged_index(
+    workspace: &Workspace,
+    now: Timestamp,
+    why: String,
+) -> Result<FreshIndex, refresh::RefreshError> {
+    let mut opening = IndexOpening {
         now,
-        wait: WAIT,
+        wait: INDEX_LOCK_WAIT,
         force: true,
         progress: &mut |_, _| {},
     };
-    fresh::rebuilt(workspace, &mut opening, why)
+    fresh::rebuild_index(workspace, &mut opening, why)
 }
 
 /// Embeds passages without a vector, for at most `budget`; `None` means all of
 /// them.
-fn embed(
+fn embed_missing_vectors(
     workspace: &Workspace,
-    fresh: &mut Fresh,
+    fresh: &mut FreshIndex,
     model: &dyn Embedder,
     budget: Option<Duration>,
-    watch: Watch,
-) -> Result<(), refresh::Error> {
+    watch: ProgressCallback,
+) -> Result<(), refresh::RefreshError> {
     let counts = fresh.index.passage_counts()?;
     let done = counts.embedded == counts.chunks;
-    if counts.chunks == 0 || done && fresh.index.has_model(model.id(), model.dimensions())? {
+    if counts.chunks == 0
+        || done
+            && fresh
+                .index
+                .has_vectors_of_model(model.id(), model.dimensions())?
+    {
         return Ok(());
     }
     // From here on other processes may read and write the index: embedding
     // takes seconds and must not block them.
     fresh.lock = None;
-    let _lock = match fresh.in_memory() {
+    let _lock = match fresh.in_memory_reason() {
         Some(_) => None,
         None => match workspace.lock_vectors() {
             Ok(lock) => Some(lock),
@@ -303,7 +321,7 @@ fn embed(
         },
     };
     let start = Instant::now();
-    refresh::embed(&mut fresh.index, model, &mut |done, waiting| {
+    refresh::embed_passages(&mut fresh.index, model, &mut |done, waiting| {
         watch("Embedding", done, waiting);
         budget.is_none_or(|b| start.elapsed() < b)
     })?;
@@ -311,37 +329,37 @@ fn embed(
 }
 
 /// Converts remarks of the index to remarks for a person.
-fn remarks(fresh: &Fresh) -> Vec<Remark> {
-    use fresh::Remark as Found;
+fn convert_remarks(fresh: &FreshIndex) -> Vec<AnswerRemark> {
+    use fresh::IndexRemark as Found;
     let remark = |found: &Found| match found {
-        Found::Rebuilt(why) => Remark::Note(format!("The index was built anew: {why}")),
-        Found::Beside { newer, path } => Remark::Warning(format!(
+        Found::Rebuilt(why) => AnswerRemark::Note(format!("The index was built anew: {why}")),
+        Found::Beside { newer, path } => AnswerRemark::Warning(format!(
             "The index was made by a newer version (format {newer}) and is left alone; using `{path}`"
         )),
-        Found::Behind { files } => Remark::Warning(format!(
+        Found::Behind { files } => AnswerRemark::Warning(format!(
             "Another process is updating the index; {files} changed file(s) may be answered from older text"
         )),
         Found::InMemory(why) => {
-            Remark::Warning(format!("The index is kept in memory for this run: {why}"))
+            AnswerRemark::Warning(format!("The index is kept in memory for this run: {why}"))
         }
-        Found::Unreadable(what) => Remark::Warning(what.clone()),
+        Found::Unreadable(what) => AnswerRemark::Warning(what.clone()),
     };
     fresh.remarks.iter().map(remark).collect()
 }
 
 /// Returns a warning for files that exist and are not indexed, so that they do
 /// not go unnoticed.
-fn unusable(fresh: &Fresh) -> Vec<Remark> {
-    const MOST: usize = 3;
+fn list_unusable_files(fresh: &FreshIndex) -> Vec<AnswerRemark> {
+    const MAX_NAMED_FILES: usize = 3;
     let unusable = || fresh.catalogue.iter().filter(|e| e.problem.is_some());
-    let named = unusable().take(MOST).map(|entry| {
+    let named = unusable().take(MAX_NAMED_FILES).map(|entry| {
         let why = entry.problem.as_deref().unwrap_or_default();
-        Remark::Warning(format!("`{}` is not in the index: {why}", entry.path))
+        AnswerRemark::Warning(format!("`{}` is not in the index: {why}", entry.path))
     });
-    let mut remarks: Vec<Remark> = named.collect();
-    let more = unusable().count().saturating_sub(MOST);
+    let mut remarks: Vec<AnswerRemark> = named.collect();
+    let more = unusable().count().saturating_sub(MAX_NAMED_FILES);
     if more > 0 {
-        remarks.push(Remark::Warning(format!(
+        remarks.push(AnswerRemark::Warning(format!(
             "{more} more file(s) are not in the index; `memory-forge index` names them"
         )));
     }

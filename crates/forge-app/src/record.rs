@@ -8,12 +8,14 @@
 
 use jiff::Timestamp;
 
-use crate::mind::{Error, File, IdeaKept, Mind, NewDecision, NewIdea, NewSession, StateChange};
-use crate::workspace::{FileChange, Receipt, RelPath, Workspace};
+use crate::mind::{
+    IdeaOutcome, MindError, MindFile, MindStore, NewDecision, NewIdea, NewSession, StateChange,
+};
+use crate::workspace::{ChangeReceipt, FileChange, RelPath, Workspace};
 
 /// An entry to record.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NewEntry {
+pub enum NewStateEntry {
     /// Parts of the state; the others stay.
     State(StateChange),
     /// A decision under the next id.
@@ -71,10 +73,10 @@ pub enum RecordedEntry {
         number: usize,
     },
     /// An idea was kept.
-    Idea(IdeaKept),
+    Idea(IdeaOutcome),
 }
 
-/// The entry that [`record`] wrote, with its file.
+/// The entry that [`record_entry`] wrote, with its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordResponse {
     /// The file that entries of this kind are kept in.
@@ -82,57 +84,57 @@ pub struct RecordResponse {
     /// What was written.
     pub entry: RecordedEntry,
     /// What undoes it, and every file before and after.
-    pub receipt: Receipt,
+    pub receipt: ChangeReceipt,
 }
 
 impl RecordResponse {
     /// Returns the entry's file before and after, where it changed, without the
     /// archive that old entries may have moved to.
-    pub fn change(&self) -> Option<&FileChange> {
-        self.receipt.change_of(&self.file)
+    pub fn file_change(&self) -> Option<&FileChange> {
+        self.receipt.change_of_file(&self.file)
     }
 }
 
 /// Records one entry in the state files of a workspace.
-pub fn record(
+pub fn record_entry(
     workspace: &Workspace,
-    new: NewEntry,
+    new: NewStateEntry,
     now: Timestamp,
-) -> Result<RecordResponse, Error> {
-    let mind = Mind::open(workspace);
+) -> Result<RecordResponse, MindError> {
+    let mind = MindStore::open(workspace);
     let (file, entry, receipt) = match new {
-        NewEntry::State(change) => {
-            let (outcome, receipt) = mind.set(&change, now)?;
+        NewStateEntry::State(change) => {
+            let (outcome, receipt) = mind.set_state(&change, now)?;
             let entry = RecordedEntry::State {
                 created: outcome.created,
                 phase: outcome.phase,
             };
-            (mind.file(File::State), entry, receipt)
+            (mind.file_path(MindFile::State), entry, receipt)
         }
-        NewEntry::Decision(new) => {
-            let (id, receipt) = mind.decide(&new, now)?;
+        NewStateEntry::Decision(new) => {
+            let (id, receipt) = mind.add_decision(&new, now)?;
             let entry = RecordedEntry::Decision {
                 id,
                 title: new.title,
             };
-            (mind.file(File::Decisions), entry, receipt)
+            (mind.file_path(MindFile::Decisions), entry, receipt)
         }
-        NewEntry::Task { text, section } => {
-            let (section, receipt) = mind.task_add(&text, &section, now)?;
+        NewStateEntry::Task { text, section } => {
+            let (section, receipt) = mind.add_task(&text, &section, now)?;
             let entry = RecordedEntry::Task { section, text };
-            (mind.file(File::Progress), entry, receipt)
+            (mind.file_path(MindFile::Progress), entry, receipt)
         }
-        NewEntry::DoneTask { text } => {
-            let (text, receipt) = mind.task_done(&text, now)?;
+        NewStateEntry::DoneTask { text } => {
+            let (text, receipt) = mind.complete_task(&text, now)?;
             let entry = RecordedEntry::DoneTask { text };
-            (mind.file(File::Progress), entry, receipt)
+            (mind.file_path(MindFile::Progress), entry, receipt)
         }
-        NewEntry::Session(new) => {
-            let (number, receipt) = mind.log(&new, now)?;
+        NewStateEntry::Session(new) => {
+            let (number, receipt) = mind.log_session(&new, now)?;
             let entry = RecordedEntry::Session { number };
-            (mind.file(File::SessionLog), entry, receipt)
+            (mind.file_path(MindFile::SessionLog), entry, receipt)
         }
-        NewEntry::Idea(new) => {
+        NewStateEntry::Idea(new) => {
             let (kept, receipt) = mind.add_idea(&new, now)?;
             (kept.path.clone(), RecordedEntry::Idea(kept), receipt)
         }
@@ -154,22 +156,22 @@ mod tests {
         let workspace = Workspace::open(dir.path()).expect("it can be opened");
         let now = "2026-03-01T09:00:00Z".parse().expect("a time");
         let phase = |text: &str| {
-            NewEntry::State(StateChange {
+            NewStateEntry::State(StateChange {
                 phase: Some(text.to_owned()),
                 ..StateChange::default()
             })
         };
-        let first = record(&workspace, phase("One"), now).expect("it is written");
-        let change = first.change().expect("the file was made");
+        let first = record_entry(&workspace, phase("One"), now).expect("it is written");
+        let change = first.file_change().expect("the file was made");
         assert_eq!((&change.path, &change.before), (&first.file, &None));
-        let second = record(&workspace, phase("Two"), now).expect("it is written");
-        let again = second.change().expect("the file was changed");
+        let second = record_entry(&workspace, phase("Two"), now).expect("it is written");
+        let again = second.file_change().expect("the file was changed");
         assert_eq!(again.before, change.after, "nothing came in between");
         let there = workspace.read_text(&second.file).expect("it is there");
         assert_eq!(again.after_text(), there);
         assert!(again.before_text().contains("One") && there.contains("Two"));
-        let same = record(&workspace, phase("Two"), now).expect("nothing is wrong");
-        assert_eq!((same.change(), same.receipt.id.as_ref()), (None, None));
+        let same = record_entry(&workspace, phase("Two"), now).expect("nothing is wrong");
+        assert_eq!((same.file_change(), same.receipt.id.as_ref()), (None, None));
     }
 
     #[test]
@@ -193,21 +195,24 @@ mod tests {
         };
         let section = "In Progress".to_owned();
         for (new, file) in [
-            (NewEntry::Decision(decision), ".mind/DECISIONS.md"),
+            (NewStateEntry::Decision(decision), ".mind/DECISIONS.md"),
             (
-                NewEntry::Task {
+                NewStateEntry::Task {
                     text: text(),
                     section,
                 },
                 ".mind/PROGRESS.md",
             ),
-            (NewEntry::DoneTask { text: text() }, ".mind/PROGRESS.md"),
-            (NewEntry::Session(session), ".mind/SESSION-LOG.md"),
-            (NewEntry::Idea(idea), ".mind/IDEAS.md"),
+            (
+                NewStateEntry::DoneTask { text: text() },
+                ".mind/PROGRESS.md",
+            ),
+            (NewStateEntry::Session(session), ".mind/SESSION-LOG.md"),
+            (NewStateEntry::Idea(idea), ".mind/IDEAS.md"),
         ] {
-            let done = record(&workspace, new, now).expect("it is written");
+            let done = record_entry(&workspace, new, now).expect("it is written");
             assert_eq!(done.file.as_str(), file);
-            assert_eq!(done.change().map(|it| it.path.as_str()), Some(file));
+            assert_eq!(done.file_change().map(|it| it.path.as_str()), Some(file));
         }
     }
 }

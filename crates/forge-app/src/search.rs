@@ -10,11 +10,11 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 
 use crate::corrections::Corrections;
-use crate::document::day_of;
-use crate::index::Kind;
+use crate::document::day_of_timestamp;
+use crate::index::DocumentKind;
 use crate::knowledge::{refresh, state};
-use crate::library::{Library, Remark, Watch};
-use crate::recall::{self, Answer, Ask, Mode};
+use crate::library::{AnswerRemark, KnowledgeLibrary, ProgressCallback};
+use crate::recall::{self, RecallAnswer, RecallMode, RecallQuery};
 use crate::retractions;
 use crate::workspace::{SearchMode, Workspace};
 
@@ -59,7 +59,7 @@ impl SearchScope {
     }
 
     /// Returns a description of the documents in the scope.
-    pub fn about(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
             SearchScope::Knowledge => "`knowledge/`",
             SearchScope::State => "The state of the current work",
@@ -99,12 +99,12 @@ pub struct SearchRequest<'a> {
     /// `None` means `knowledge`, and the shared index where the settings say so.
     pub scope: Option<SearchScope>,
     /// `None` means `search.mode` of the configuration.
-    pub mode: Option<Mode>,
+    pub mode: Option<RecallMode>,
     pub limit: usize,
     /// At most one passage of each file.
     pub unique: bool,
     /// Only documents of these kinds; none means all.
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<DocumentKind>,
     /// Only documents dated on or after this day.
     pub since: Option<Date>,
     /// Whether each hit explains its rank.
@@ -137,32 +137,36 @@ impl<'a> SearchRequest<'a> {
 /// An answer, with remarks about it for the reader.
 #[derive(Debug)]
 pub struct SearchResponse {
-    pub answer: Answer,
-    pub remarks: Vec<Remark>,
+    pub answer: RecallAnswer,
+    pub remarks: Vec<AnswerRemark>,
     /// Whether the organisation's index answered instead of this workspace's.
     pub is_shared: bool,
 }
 
 /// Forgotten documents and corrected facts, read before a search.
-pub struct Retractions {
+pub struct SearchRetractions {
     forgotten: HashSet<String>,
     corrections: Corrections,
 }
 
-impl Retractions {
+impl SearchRetractions {
     /// Reads the list. Fails if it exists and cannot be read, since a search
     /// without it would return what a person retracted.
-    pub fn read(workspace: &Workspace) -> Result<Retractions, refresh::Error> {
-        let list = retractions::Retractions::read(workspace)?;
-        Ok(Retractions {
-            forgotten: list.forgotten(),
+    pub fn read(workspace: &Workspace) -> Result<SearchRetractions, refresh::RefreshError> {
+        let list = retractions::WorkspaceRetractions::read(workspace)?;
+        Ok(SearchRetractions {
+            forgotten: list.forgotten_paths(),
             corrections: list.facts,
         })
     }
 
     /// Builds the query for ranking.
-    pub fn ask<'a>(&'a self, workspace: &Workspace, request: &SearchRequest<'a>) -> Ask<'a> {
-        Ask {
+    pub fn prepare_query<'a>(
+        &'a self,
+        workspace: &Workspace,
+        request: &SearchRequest<'a>,
+    ) -> RecallQuery<'a> {
+        RecallQuery {
             question: request.question,
             mode: request.mode.unwrap_or_else(|| configured_mode(workspace)),
             limit: request.limit,
@@ -170,7 +174,7 @@ impl Retractions {
             kinds: request.kinds.clone(),
             scopes: request.effective_scope().index_scopes(),
             since: request.since,
-            today: Some(day_of(request.now)),
+            today: Some(day_of_timestamp(request.now)),
             forgotten: &self.forgotten,
             corrections: &self.corrections,
             explain: request.explain,
@@ -179,17 +183,18 @@ impl Retractions {
 }
 
 /// Returns the mode that the configuration names.
-pub fn configured_mode(workspace: &Workspace) -> Mode {
+pub fn configured_mode(workspace: &Workspace) -> RecallMode {
     match workspace.config().search.mode {
-        SearchMode::Hybrid => Mode::Hybrid,
-        SearchMode::Text => Mode::Text,
-        SearchMode::Vector => Mode::Vector,
+        SearchMode::Hybrid => RecallMode::Hybrid,
+        SearchMode::Text => RecallMode::Text,
+        SearchMode::Vector => RecallMode::Vector,
     }
 }
 
 /// Callback that queries the organisation's index, which another crate knows
 /// how to reach. Returns no answer if it was not queried or did not reply.
-pub type SharedIndex<'s> = &'s mut dyn FnMut(&Ask<'_>) -> (Option<Answer>, Vec<Remark>);
+pub type SharedIndexCallback<'s> =
+    &'s mut dyn FnMut(&RecallQuery<'_>) -> (Option<RecallAnswer>, Vec<AnswerRemark>);
 
 /// Answers a query from the files as they are now.
 ///
@@ -197,14 +202,14 @@ pub type SharedIndex<'s> = &'s mut dyn FnMut(&Ask<'_>) -> (Option<Answer>, Vec<R
 /// 2. Queries the shared index, if the request names no scope.
 /// 3. Without an answer from there, updates this workspace's index, embeds for
 ///    as long as a search may, and ranks.
-pub fn search(
-    library: &mut Library,
+pub fn run_search(
+    library: &mut KnowledgeLibrary,
     request: &SearchRequest<'_>,
-    shared: Option<SharedIndex<'_>>,
-    watch: Watch<'_>,
-) -> Result<SearchResponse, refresh::Error> {
-    let retractions = Retractions::read(&library.workspace)?;
-    let ask = retractions.ask(&library.workspace, request);
+    shared: Option<SharedIndexCallback<'_>>,
+    watch: ProgressCallback<'_>,
+) -> Result<SearchResponse, refresh::RefreshError> {
+    let retractions = SearchRetractions::read(&library.workspace)?;
+    let ask = retractions.prepare_query(&library.workspace, request);
     let mut remarks = Vec::new();
     if let (None, Some(shared)) = (request.scope, shared) {
         let (answer, more) = shared(&ask);
@@ -228,24 +233,26 @@ pub fn search(
 
 /// Searches the files of this workspace in the requested scope.
 fn search_workspace(
-    library: &mut Library,
-    ask: &Ask<'_>,
+    library: &mut KnowledgeLibrary,
+    ask: &RecallQuery<'_>,
     request: &SearchRequest<'_>,
-    watch: Watch<'_>,
-) -> Result<(Answer, Vec<Remark>), refresh::Error> {
+    watch: ProgressCallback<'_>,
+) -> Result<(RecallAnswer, Vec<AnswerRemark>), refresh::RefreshError> {
     let scope = request.effective_scope();
     match scope {
-        SearchScope::State => return Ok((state::ask(&library.workspace, ask)?, Vec::new())),
-        SearchScope::Closets => return library.ask_maps(ask),
+        SearchScope::State => {
+            return Ok((state::search_state(&library.workspace, ask)?, Vec::new()));
+        }
+        SearchScope::Closets => return library.search_maps(ask),
         _ => {}
     }
-    let (mut answer, mut remarks) = library.ask_of(ask, &|_| true, request.now, watch)?;
+    let (mut answer, mut remarks) = library.search_index(ask, &|_| true, request.now, watch)?;
     if scope == SearchScope::All {
-        let state = state::ask(&library.workspace, ask)?;
-        answer = recall::join(answer, state, ask.limit);
+        let state = state::search_state(&library.workspace, ask)?;
+        answer = recall::merge_answers(answer, state, ask.limit);
     }
     if answer.hits.is_empty() {
-        remarks.extend(library.nothing_to_search());
+        remarks.extend(library.empty_library_remark());
     }
     Ok((answer, remarks))
 }

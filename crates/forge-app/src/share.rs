@@ -7,10 +7,12 @@
 use jiff::Timestamp;
 
 use crate::diagnostic::Diagnostic;
-use crate::links::{self, Vault};
+use crate::links::{self, NoteVault};
 use crate::secrets;
 use crate::teams::private;
-use crate::workspace::{Error, PathError, Proposal, Receipt, RelPath, Workspace};
+use crate::workspace::{
+    ChangeProposal, ChangeReceipt, PathError, RelPath, Workspace, WorkspaceError,
+};
 
 /// Direction of a change of visibility.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +33,7 @@ pub struct SharePlan {
     /// Its text, which everyone receives if it is shared.
     pub text: String,
     /// The rename and every file whose links follow.
-    pub proposal: Proposal,
+    pub proposal: ChangeProposal,
     /// Number of links that follow.
     pub links: usize,
     /// File and line of links that a person has to change.
@@ -69,10 +71,10 @@ pub enum ShareError {
     Path(#[from] PathError),
     /// The links cannot be rewritten, such as when the new name is taken.
     #[error(transparent)]
-    Links(#[from] links::Error),
+    Links(#[from] links::RenameError),
     /// A file could not be read or written.
     #[error(transparent)]
-    Workspace(#[from] Error),
+    Workspace(#[from] WorkspaceError),
 }
 
 impl Diagnostic for ShareError {
@@ -119,16 +121,14 @@ pub fn plan_sharing(
     direction: ShareDirection,
 ) -> Result<SharePlan, ShareError> {
     let to = match direction {
-        ShareDirection::Share => {
-            private::shared(&from).ok_or_else(|| ShareError::NotPrivate { path: from.clone() })
-        }
-        ShareDirection::MakePrivate => {
-            private::own(&from).ok_or_else(|| ShareError::CannotBePrivate { path: from.clone() })
-        }
+        ShareDirection::Share => private::shared_path_for(&from)
+            .ok_or_else(|| ShareError::NotPrivate { path: from.clone() }),
+        ShareDirection::MakePrivate => private::private_path_for(&from)
+            .ok_or_else(|| ShareError::CannotBePrivate { path: from.clone() }),
     }??;
     let text = workspace.read_text(&from)?;
     if direction == ShareDirection::Share
-        && let Some(secret) = secrets::find(&text).first()
+        && let Some(secret) = secrets::find_secrets(&text).first()
     {
         return Err(ShareError::HoldsSecret {
             line: 1 + text[..secret.span.start].matches('\n').count(),
@@ -136,13 +136,13 @@ pub fn plan_sharing(
             path: from,
         });
     }
-    let vault = Vault::read(workspace);
-    let renaming = links::rename(workspace, &vault, &from, &to)?;
+    let vault = NoteVault::read(workspace);
+    let renaming = links::rename_file(workspace, &vault, &from, &to)?;
     let mut proposal = renaming.proposal;
     // Without the ignore rule, the next `git add .` would publish the private
     // file.
     if direction == ShareDirection::MakePrivate
-        && let Some(rule) = private::ignoring(workspace)?
+        && let Some(rule) = private::propose_ignore_rule(workspace)?
     {
         proposal.add(rule.path, rule.before, rule.after);
     }
@@ -159,7 +159,11 @@ pub fn plan_sharing(
 
 impl SharePlan {
     /// Applies the plan in one change.
-    pub fn apply(&self, workspace: &Workspace, now: Timestamp) -> Result<Receipt, Error> {
+    pub fn apply(
+        &self,
+        workspace: &Workspace,
+        now: Timestamp,
+    ) -> Result<ChangeReceipt, WorkspaceError> {
         let done = match self.direction {
             ShareDirection::Share => "Shared",
             ShareDirection::MakePrivate => "Made private",

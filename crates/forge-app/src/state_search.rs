@@ -2,21 +2,21 @@
 //! entry written a moment ago is found.
 
 use crate::corrections::Corrections;
-use crate::mind::{File, Mind};
+use crate::mind::{MindFile, MindStore};
 use crate::quote;
 use crate::secrets;
-use crate::workspace::{Error, RelPath, Workspace};
+use crate::workspace::{RelPath, Workspace, WorkspaceError};
 
 /// Matches listed for one file.
-const MAX_PLACES: usize = 10;
+const MAX_PLACES_PER_FILE: usize = 10;
 
 /// The files to search, in the order of an answer.
-const SEARCHED: [File; 5] = [
-    File::State,
-    File::Progress,
-    File::Decisions,
-    File::SessionLog,
-    File::Archive,
+const SEARCHED_STATE_FILES: [MindFile; 5] = [
+    MindFile::State,
+    MindFile::Progress,
+    MindFile::Decisions,
+    MindFile::SessionLog,
+    MindFile::Archive,
 ];
 
 /// The matches in one file.
@@ -43,14 +43,17 @@ pub struct StatePlace {
 }
 
 /// Finds the lines of the state files that contain a text, ignoring case.
-pub fn find_in_state(workspace: &Workspace, text: &str) -> Result<Vec<StateMatches>, Error> {
+pub fn find_in_state(
+    workspace: &Workspace,
+    text: &str,
+) -> Result<Vec<StateMatches>, WorkspaceError> {
     let wanted = text.trim().to_lowercase();
-    let mind = Mind::open(workspace);
+    let mind = MindStore::open(workspace);
     let corrections = Corrections::read(workspace)?;
     let mut found = Vec::new();
     let mut seen = Vec::new();
-    for which in SEARCHED {
-        let path = mind.file(which);
+    for which in SEARCHED_STATE_FILES {
+        let path = mind.file_path(which);
         if seen.contains(&path) {
             continue;
         }
@@ -60,7 +63,7 @@ pub fn find_in_state(workspace: &Workspace, text: &str) -> Result<Vec<StateMatch
         };
         // The whole file is redacted before it is cut: a secret may be longer
         // than a snippet.
-        let text = secrets::redact_in_place(&text);
+        let text = secrets::redact_keeping_lines(&text);
         let lines: Vec<&str> = text.lines().collect();
         let places: Vec<usize> = (0..lines.len())
             .filter(|at| lines[*at].to_lowercase().contains(&wanted))
@@ -70,19 +73,19 @@ pub fn find_in_state(workspace: &Workspace, text: &str) -> Result<Vec<StateMatch
         }
         let place = |at: &usize| {
             let around = at.saturating_sub(1)..(at + 2).min(lines.len());
-            let snippet = quote::cleaned_part(&lines[around].join("\n"))
+            let snippet = quote::sanitize_part(&lines[around].join("\n"))
                 .text
                 .into_owned();
             StatePlace {
                 line: at + 1,
-                notes: corrections.told_of(&snippet),
+                notes: corrections.describe_found(&snippet),
                 snippet,
             }
         };
         found.push(StateMatches {
             path,
-            places: places.iter().take(MAX_PLACES).map(place).collect(),
-            more: places.len().saturating_sub(MAX_PLACES),
+            places: places.iter().take(MAX_PLACES_PER_FILE).map(place).collect(),
+            more: places.len().saturating_sub(MAX_PLACES_PER_FILE),
         });
     }
     Ok(found)

@@ -3,49 +3,52 @@
 
 use std::collections::BTreeMap;
 
-use forge_text::quote::hidden::shown as printable;
+use forge_text::quote::hidden::escape_for_terminal as printable;
 use serde_json::json;
 
 use crate::corrections::Corrections;
-use crate::index::{Counts, Index, Usage};
+use crate::index::{FileUsage, Index, IndexCounts};
 use crate::knowledge::{forget, refresh};
-use crate::tokens::thousands;
+use crate::tokens::format_thousands;
 use crate::workspace::Workspace;
 
 /// Files that each list in the text names.
-const MAX_LISTED: usize = 10;
+const MAX_LISTED_FILES: usize = 10;
 
 /// Figures of an index, with forgotten documents and corrected facts.
-pub struct Stats {
-    counts: Counts,
+pub struct IndexStats {
+    counts: IndexCounts,
     kinds: BTreeMap<&'static str, usize>,
     scopes: BTreeMap<String, usize>,
     model: Option<String>,
     last_indexed: Option<String>,
     bytes: u64,
     changed: usize,
-    usage: Vec<Usage>,
+    usage: Vec<FileUsage>,
     skipped: Vec<(String, String)>,
     forgotten: Vec<forget::Tombstone>,
     corrections: Corrections,
 }
 
-impl Stats {
+impl IndexStats {
     /// Collects the figures of an existing index.
-    pub fn gather(workspace: &Workspace, index: &Index) -> Result<Stats, refresh::Error> {
+    pub fn gather(
+        workspace: &Workspace,
+        index: &Index,
+    ) -> Result<IndexStats, refresh::RefreshError> {
         let catalogue = index.catalogue()?;
         let scan = workspace.scan();
-        let mut stats = Stats {
+        let mut stats = IndexStats {
             counts: index.counts()?,
             kinds: BTreeMap::new(),
             scopes: BTreeMap::new(),
-            model: index.note("model")?,
-            last_indexed: index.note("last_indexed")?,
+            model: index.stored_value("model")?,
+            last_indexed: index.stored_value("last_indexed")?,
             bytes: std::fs::metadata(index.path()).map_or(0, |m| m.len()),
-            changed: refresh::behind(workspace, &scan, index, &catalogue)?,
+            changed: refresh::count_behind(workspace, &scan, index, &catalogue)?,
             usage: index.usage()?,
             skipped: Vec::new(),
-            forgotten: forget::list(workspace)?,
+            forgotten: forget::list_tombstones(workspace)?,
             corrections: Corrections::read(workspace)?,
         };
         for entry in catalogue {
@@ -60,19 +63,19 @@ impl Stats {
     }
 
     /// Counts the files that have never appeared in a result.
-    fn never_found(&self) -> usize {
+    fn count_never_found(&self) -> usize {
         self.usage.iter().filter(|u| u.count == 0).count()
     }
 
     /// Returns the files that were found, the most frequent first.
-    fn most_found(&self) -> Vec<&Usage> {
-        let mut found: Vec<&Usage> = self.usage.iter().filter(|u| u.count > 0).collect();
+    fn files_by_use(&self) -> Vec<&FileUsage> {
+        let mut found: Vec<&FileUsage> = self.usage.iter().filter(|u| u.count > 0).collect();
         found.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.path.cmp(&b.path)));
         found
     }
 
     /// Renders the figures as lines for a person.
-    pub fn text(&self) -> String {
+    pub fn render_text(&self) -> String {
         let mut text = String::new();
         let mut line = |line: &str| {
             text.push_str(line);
@@ -98,7 +101,7 @@ impl Stats {
         ));
         line(&format!(
             "Index size:   {} bytes",
-            thousands(self.bytes as usize)
+            format_thousands(self.bytes as usize)
         ));
         line(&format!(
             "Last indexed: {}",
@@ -110,13 +113,13 @@ impl Stats {
                 self.changed
             ));
         }
-        let found = self.most_found();
+        let found = self.files_by_use();
         line(&format!(
             "\nUse: {} of {} files were never found by a search",
-            self.never_found(),
+            self.count_never_found(),
             self.usage.len()
         ));
-        for usage in found.iter().take(MAX_LISTED) {
+        for usage in found.iter().take(MAX_LISTED_FILES) {
             let last = usage
                 .last
                 .as_deref()
@@ -128,10 +131,10 @@ impl Stats {
                 printable(&usage.path)
             ));
         }
-        if found.len() > MAX_LISTED {
+        if found.len() > MAX_LISTED_FILES {
             line(&format!(
                 "  and {} more; `--json` lists all",
-                found.len() - MAX_LISTED
+                found.len() - MAX_LISTED_FILES
             ));
         }
         if !self.forgotten.is_empty() {
@@ -139,7 +142,7 @@ impl Stats {
                 "\nForgotten: {} (`memory-forge restore` brings them back)",
                 self.forgotten.len()
             ));
-            for f in self.forgotten.iter().take(MAX_LISTED) {
+            for f in self.forgotten.iter().take(MAX_LISTED_FILES) {
                 line(&format!("  {}", printable(&f.path)));
             }
         }
@@ -149,16 +152,19 @@ impl Stats {
                 "\nCorrected facts: {} (`memory-forge restore --fact` lifts one)",
                 corrected.len()
             ));
-            for one in corrected.iter().take(MAX_LISTED) {
-                line(&format!("  {}", printable(&one.told())));
+            for one in corrected.iter().take(MAX_LISTED_FILES) {
+                line(&format!("  {}", printable(&one.describe())));
             }
-            if corrected.len() > MAX_LISTED {
-                line(&format!("  and {} more", corrected.len() - MAX_LISTED));
+            if corrected.len() > MAX_LISTED_FILES {
+                line(&format!(
+                    "  and {} more",
+                    corrected.len() - MAX_LISTED_FILES
+                ));
             }
         }
         if !self.skipped.is_empty() {
             line(&format!("\nSkipped: {}", self.skipped.len()));
-            for (path, why) in self.skipped.iter().take(MAX_LISTED) {
+            for (path, why) in self.skipped.iter().take(MAX_LISTED_FILES) {
                 line(&format!("  {}: {}", printable(path), printable(why)));
             }
         }
@@ -166,7 +172,7 @@ impl Stats {
     }
 
     /// Renders the figures as JSON.
-    pub fn json(&self) -> serde_json::Value {
+    pub fn to_json(&self) -> serde_json::Value {
         json!({
             "version": 1,
             "index": {

@@ -3,18 +3,22 @@
 //! changes nothing; an error of one part is a part of the answer.
 
 use crate::audit::{AuditRequest, measure_autoload};
-use crate::brief::{BriefRequest, Budget, Occasion, StartReason, WorkspaceLook, brief};
-use crate::client::Client;
+use crate::brief::{
+    BriefBudget, BriefOccasion, BriefRequest, SessionStartReason, WorkspaceLook, build_brief,
+};
+use crate::client::AgentClient;
 use crate::index::{self, Index};
 use crate::knowledge::refresh;
-use crate::mind::{self, Mind, State};
+use crate::mind::{self, MindStore, WorkState};
 use crate::state_files::{self, MIND_FOLDER};
 use crate::tokens::Tokenizer;
-use crate::workspace::{DERIVED, Identity, Workspace, git, identity};
+use crate::workspace::{DERIVED_FOLDER, Workspace, WorkspaceIdentity, git, workspace_identity};
 
-pub use forge_clients::setup::found::{Other, Presence};
-pub use forge_clients::setup::git::Wiring;
-use forge_clients::setup::{Scope, Surroundings, found, git as merge_driver, lines_of};
+pub use forge_clients::setup::found::{ClientPresence, OtherMemory};
+pub use forge_clients::setup::git::DriverWiring;
+use forge_clients::setup::{
+    SetupScope, SetupSurroundings, found, git as merge_driver, stub_lines_for,
+};
 
 /// The status of a workspace.
 #[derive(Debug)]
@@ -22,7 +26,7 @@ pub struct WorkspaceStatus {
     /// The file that the state is kept in.
     pub state_file: String,
     /// The state, none where there is no file, or why it cannot be read.
-    pub state: Result<Option<State>, String>,
+    pub state: Result<Option<WorkState>, String>,
     /// A warning about state files of the layout that is not in use.
     pub two_layouts: Option<String>,
     /// Age of the state in seconds, if it counts as stale.
@@ -30,30 +34,30 @@ pub struct WorkspaceStatus {
     /// What memory costs a session.
     pub cost: SessionCost,
     /// The index, none where there is none yet, or why it cannot be read.
-    pub index: Result<Option<IndexStatus>, index::Error>,
+    pub index: Result<Option<LocalIndexStatus>, index::IndexError>,
     /// Files of `.memory-forge/` that git tracks, and so others can replace.
     pub tracked_files: usize,
     /// What `setup` installed, by client and scope.
-    pub installed: Vec<Installation>,
+    pub installed: Vec<ClientInstallation>,
     /// Other memory tools that may be active.
-    pub others: Vec<Other>,
+    pub others: Vec<OtherMemory>,
     /// The path of the directory, if nothing in it is ours yet.
     pub unprepared: Option<String>,
     /// The identity of the workspace, which is the same in every checkout.
-    pub identity: Option<Identity>,
+    pub identity: Option<WorkspaceIdentity>,
     /// Whether git merges memory entry by entry here.
-    pub merge_driver: Wiring,
+    pub merge_driver: DriverWiring,
 }
 
 /// The parts that are installed for one client in one scope.
 #[derive(Debug, Clone)]
-pub struct Installation {
+pub struct ClientInstallation {
     /// The client.
-    pub client: Client,
+    pub client: AgentClient,
     /// Where it is installed.
-    pub scope: Scope,
+    pub scope: SetupScope,
     /// Hooks, server and lines.
-    pub presence: Presence,
+    pub presence: ClientPresence,
 }
 
 /// The cost of memory for one session, in tokens.
@@ -75,7 +79,7 @@ pub struct SessionCost {
 
 /// State of the index relative to the files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IndexStatus {
+pub struct LocalIndexStatus {
     /// Files in it.
     pub files: usize,
     /// Files that changed since the last update.
@@ -86,64 +90,64 @@ pub struct IndexStatus {
 
 impl WorkspaceStatus {
     /// Collects all parts of the status.
-    pub fn gather(around: &Surroundings<'_>) -> WorkspaceStatus {
+    pub fn gather(around: &SetupSurroundings<'_>) -> WorkspaceStatus {
         let (workspace, now) = (around.workspace, around.now);
-        let mind = Mind::open(workspace).shown();
-        let state = mind.state().map_err(|error| error.to_string());
+        let mind = MindStore::open(workspace).redact_for_display();
+        let state = mind.read_state().map_err(|error| error.to_string());
         let modified = state.as_ref().ok().and_then(Option::as_ref);
         let age = modified
             .and_then(|state| state.modified)
             .map(|modified| now.as_second() - modified.as_second());
         let limit = i64::try_from(workspace.config().mind.stale_seconds).unwrap_or(i64::MAX);
-        let installed = installations(around);
+        let installed = find_installations(around);
         WorkspaceStatus {
-            state_file: mind.file(mind::File::State).to_string(),
+            state_file: mind.file_path(mind::MindFile::State).to_string(),
             state,
-            two_layouts: mind.two_layouts(),
+            two_layouts: mind.describe_layout_conflict(),
             stale_seconds: age.filter(|age| *age >= limit),
             cost: SessionCost::measure(around, &mind, &installed),
-            index: index_status(workspace),
-            tracked_files: git::tracked_below(workspace.root(), DERIVED).unwrap_or(0),
+            index: read_index_status(workspace),
+            tracked_files: git::count_tracked_below(workspace.root(), DERIVED_FOLDER).unwrap_or(0),
             installed,
-            others: found::others(around),
-            unprepared: unprepared(workspace),
-            identity: identity(workspace),
-            merge_driver: merge_driver::wiring(workspace),
+            others: found::find_other_memories(around),
+            unprepared: find_unprepared_folder(workspace),
+            identity: workspace_identity(workspace),
+            merge_driver: merge_driver::driver_wiring(workspace),
         }
     }
 
     /// Returns the clients with hooks in both scopes, where each event fires
     /// twice.
-    pub fn hooked_twice(&self) -> Vec<Client> {
-        let has_hooks = |it: &&Installation| !it.presence.hooks.is_empty();
-        let scopes = |client: Client| {
+    pub fn clients_hooked_twice(&self) -> Vec<AgentClient> {
+        let has_hooks = |it: &&ClientInstallation| !it.presence.hooks.is_empty();
+        let scopes = |client: AgentClient| {
             let mine = self.installed.iter().filter(|it| it.client == client);
             mine.filter(has_hooks).count()
         };
-        let clients = Client::ALL.into_iter();
+        let clients = AgentClient::ALL.into_iter();
         clients.filter(|&client| scopes(client) > 1).collect()
     }
 
     /// Returns `true` if a client runs our hooks, its own or shared ones.
-    pub fn is_hooked(&self, client: Client) -> bool {
+    pub fn is_hooked(&self, client: AgentClient) -> bool {
         let mut mine = self.installed.iter().filter(|it| it.client == client);
         mine.any(|it| !it.presence.hooks.is_empty() || it.presence.shares_hooks)
     }
 }
 
 /// Lists what is installed for each client in each scope.
-fn installations(around: &Surroundings<'_>) -> Vec<Installation> {
-    let in_use = found::clients(around);
+fn find_installations(around: &SetupSurroundings<'_>) -> Vec<ClientInstallation> {
+    let in_use = found::detect_clients(around);
     let mut installed = Vec::new();
-    for client in Client::ALL {
-        for scope in Scope::ALL {
-            let presence = found::presence(around, client, scope);
+    for client in AgentClient::ALL {
+        for scope in SetupScope::ALL {
+            let presence = found::client_presence(around, client, scope);
             // Lines in a shared file say nothing about a client that is not
             // used here.
             let used = in_use.iter().any(|(used, _)| *used == client);
             let reads = used && (presence.stub.is_some() || presence.shares_hooks);
             if !presence.is_empty_but_for_stub() || reads {
-                installed.push(Installation {
+                installed.push(ClientInstallation {
                     client,
                     scope,
                     presence,
@@ -157,14 +161,14 @@ fn installations(around: &Surroundings<'_>) -> Vec<Installation> {
 impl SessionCost {
     /// Measures the cost of memory for one session.
     fn measure(
-        around: &Surroundings<'_>,
-        mind: &Mind<'_>,
-        installed: &[Installation],
+        around: &SetupSurroundings<'_>,
+        mind: &MindStore<'_>,
+        installed: &[ClientInstallation],
     ) -> SessionCost {
         let (workspace, now) = (around.workspace, around.now);
         let request = BriefRequest {
-            occasion: Occasion::Start {
-                reason: StartReason::Startup,
+            occasion: BriefOccasion::Start {
+                reason: SessionStartReason::Startup,
                 events: &[],
                 look: WorkspaceLook::Skip,
             },
@@ -173,25 +177,29 @@ impl SessionCost {
             now,
         };
         let nudge = BriefRequest {
-            occasion: Occasion::Prompt,
+            occasion: BriefOccasion::Prompt,
             ..request
         };
         let tokens = |request: &BriefRequest<'_>| {
-            let made = brief(mind, request).ok().flatten();
-            made.map_or(0, |it| it.tokens())
+            let made = build_brief(mind, request).ok().flatten();
+            made.map_or(0, |it| it.estimate_tokens())
         };
-        let briefing = if mind.exists() { tokens(&request) } else { 0 };
+        let briefing = if mind.has_state_files() {
+            tokens(&request)
+        } else {
+            0
+        };
         let has_stub = installed.iter().any(|it| it.presence.stub.is_some());
         let request = AuditRequest {
             home: around.places.home,
-            ..AuditRequest::plain(now)
+            ..AuditRequest::for_plain_view(now)
         };
         let always = measure_autoload(workspace, &request);
         SessionCost {
             briefing,
             nudge: tokens(&nudge),
             stub: if has_stub {
-                lines_of(workspace, Scope::Project).tokens()
+                stub_lines_for(workspace, SetupScope::Project).tokens()
             } else {
                 0
             },
@@ -203,33 +211,33 @@ impl SessionCost {
 }
 
 /// Budget of the measured briefing, one byte below that of a hook.
-const BRIEFING_BUDGET: Budget = Budget::of_text(2_500, 9_999);
+const BRIEFING_BUDGET: BriefBudget = BriefBudget::of_text(2_500, 9_999);
 
 /// Returns the path of a directory without any sign of a workspace.
-fn unprepared(workspace: &Workspace) -> Option<String> {
-    const SIGNS: [&str; 6] = [
+fn find_unprepared_folder(workspace: &Workspace) -> Option<String> {
+    const WORKSPACE_SIGNS: [&str; 6] = [
         "knowledge",
         MIND_FOLDER,
         "_MANIFEST.md",
-        state_files::STATE.manifest,
+        state_files::STATE_FILE.manifest,
         "memory-forge.toml",
         ".agents/memory",
     ];
     let root = workspace.root();
-    let bare = SIGNS.iter().all(|sign| !root.join(sign).exists());
+    let bare = WORKSPACE_SIGNS.iter().all(|sign| !root.join(sign).exists());
     bare.then(|| root.display().to_string())
 }
 
 /// Returns the state of an existing index.
-fn index_status(workspace: &Workspace) -> Result<Option<IndexStatus>, index::Error> {
-    let Some(index) = Index::open_existing(&workspace.derived())? else {
+fn read_index_status(workspace: &Workspace) -> Result<Option<LocalIndexStatus>, index::IndexError> {
+    let Some(index) = Index::open_existing(&workspace.derived_folder())? else {
         return Ok(None);
     };
     let catalogue = index.catalogue()?;
     let scan = workspace.scan();
-    Ok(Some(IndexStatus {
+    Ok(Some(LocalIndexStatus {
         files: index.counts()?.files,
-        changed: refresh::behind(workspace, &scan, &index, &catalogue)?,
-        last: index.note("last_indexed")?,
+        changed: refresh::count_behind(workspace, &scan, &index, &catalogue)?,
+        last: index.stored_value("last_indexed")?,
     }))
 }

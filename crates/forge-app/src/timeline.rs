@@ -4,11 +4,11 @@
 
 use jiff::civil::Date;
 
-use crate::mind::{Decision, File, Mind, Session};
+use crate::mind::{Decision, MindFile, MindStore, SessionEntry};
 use crate::workspace::{RelPath, Workspace};
 
 /// Latest entries of each kind that are listed.
-const MAX_ENTRIES: usize = 400;
+const MAX_ENTRIES_PER_KIND: usize = 400;
 
 /// The dated entries of a workspace.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub struct WorkspaceTimeline {
     /// The file of the sessions.
     pub log: RelPath,
     /// Sessions, the latest first.
-    pub sessions: Vec<Session>,
+    pub sessions: Vec<SessionEntry>,
     /// The file of the decisions.
     pub decided: RelPath,
     /// Decisions, the latest first.
@@ -43,13 +43,13 @@ pub struct DatedDecision {
 impl WorkspaceTimeline {
     /// Reads the timeline of a workspace, redacted for display.
     pub fn read(workspace: &Workspace) -> WorkspaceTimeline {
-        let mind = Mind::open(workspace).shown();
+        let mind = MindStore::open(workspace).redact_for_display();
         let mut problems = Vec::new();
-        let mut sessions = mind.sessions().unwrap_or_else(|error| {
+        let mut sessions = mind.read_sessions().unwrap_or_else(|error| {
             problems.push(error.to_string());
             Vec::new()
         });
-        let lineage = mind.lineage().unwrap_or_else(|error| {
+        let lineage = mind.read_decision_lineage().unwrap_or_else(|error| {
             problems.push(error.to_string());
             Vec::new()
         });
@@ -62,17 +62,17 @@ impl WorkspaceTimeline {
                 superseded_by,
             })
             .collect();
-        let mut checkpoints = mind.checkpoints();
-        let beyond = |count: usize| count.saturating_sub(MAX_ENTRIES);
+        let mut checkpoints = mind.list_checkpoint_copies();
+        let beyond = |count: usize| count.saturating_sub(MAX_ENTRIES_PER_KIND);
         let left_out = beyond(sessions.len()) + beyond(decisions.len()) + beyond(checkpoints.len());
         keep_latest(&mut sessions, |it| it.date);
         keep_latest(&mut decisions, |it| it.decision.date);
         checkpoints.reverse();
-        checkpoints.truncate(MAX_ENTRIES);
+        checkpoints.truncate(MAX_ENTRIES_PER_KIND);
         WorkspaceTimeline {
-            log: mind.file(File::SessionLog),
+            log: mind.file_path(MindFile::SessionLog),
             sessions,
-            decided: mind.file(File::Decisions),
+            decided: mind.file_path(MindFile::Decisions),
             decisions,
             checkpoints,
             left_out,
@@ -89,5 +89,5 @@ fn keep_latest<T>(entries: &mut Vec<T>, date: impl Fn(&T) -> Option<Date>) {
     // last in the file comes first.
     entries.reverse();
     entries.sort_by_key(|it| std::cmp::Reverse(date(it)));
-    entries.truncate(MAX_ENTRIES);
+    entries.truncate(MAX_ENTRIES_PER_KIND);
 }

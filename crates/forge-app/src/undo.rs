@@ -42,11 +42,11 @@ pub enum UndoError {
     },
     /// The journal or a file could not be read or written.
     #[error(transparent)]
-    Workspace(#[from] workspace::Error),
+    Workspace(#[from] workspace::WorkspaceError),
 }
 
 /// Changes that an error lists as alternatives.
-const MAX_RECENT: usize = 5;
+const MAX_RECENT_CHANGES: usize = 5;
 
 impl Diagnostic for UndoError {
     fn code(&self) -> &'static str {
@@ -81,18 +81,18 @@ impl Diagnostic for UndoError {
 }
 
 /// Reverts the change `id`, or the newest one that a user requested.
-pub fn undo(
+pub fn undo_change(
     workspace: &Workspace,
     id: Option<&str>,
     now: Timestamp,
 ) -> Result<UndoReceipt, UndoError> {
     let undone = workspace
         .undo(id, now)
-        .map_err(|error| explain(workspace, error))?;
+        .map_err(|error| explain_undo_error(workspace, error))?;
     let restored = |path: RelPath| RestoredFile {
         // The undo has already happened, so a missing file is one that the
         // change had created.
-        is_removed: workspace.absolute(&path).symlink_metadata().is_err(),
+        is_removed: workspace.absolute_path(&path).symlink_metadata().is_err(),
         path,
     };
     Ok(UndoReceipt {
@@ -103,7 +103,7 @@ pub fn undo(
     })
 }
 
-/// Returns the change that [`undo`] would revert.
+/// Returns the change that [`undo_change`] would revert.
 pub fn preview_undo(workspace: &Workspace, id: Option<&str>) -> Result<JournalEntry, UndoError> {
     let number = |id: &str| id.trim_start_matches('0').to_owned();
     let is_meant = |entry: &JournalEntry| match id {
@@ -113,25 +113,25 @@ pub fn preview_undo(workspace: &Workspace, id: Option<&str>) -> Result<JournalEn
     let found = workspace.history()?.into_iter().find(is_meant);
     found.ok_or_else(|| {
         let error = match id {
-            Some(id) => workspace::Error::NoSuchChange { id: id.to_owned() },
-            None => workspace::Error::NothingToUndo,
+            Some(id) => workspace::WorkspaceError::NoSuchChange { id: id.to_owned() },
+            None => workspace::WorkspaceError::NothingToUndo,
         };
-        explain(workspace, error)
+        explain_undo_error(workspace, error)
     })
 }
 
 /// Converts an error of the journal, with the newest changes as alternatives.
-fn explain(workspace: &Workspace, error: workspace::Error) -> UndoError {
+fn explain_undo_error(workspace: &Workspace, error: workspace::WorkspaceError) -> UndoError {
     match error {
-        workspace::Error::ChangedSince { path } => {
+        workspace::WorkspaceError::ChangedSince { path } => {
             let path = path.strip_prefix(workspace.root()).unwrap_or(&path);
             UndoError::Edited {
                 path: path.display().to_string(),
             }
         }
-        workspace::Error::NoSuchChange { id } => {
+        workspace::WorkspaceError::NoSuchChange { id } => {
             let mut recent = workspace.history().unwrap_or_default();
-            recent.truncate(MAX_RECENT);
+            recent.truncate(MAX_RECENT_CHANGES);
             UndoError::NoSuchChange { id, recent }
         }
         other => UndoError::Workspace(other),

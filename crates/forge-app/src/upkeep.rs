@@ -6,10 +6,12 @@
 
 use crate::admit;
 use crate::document::EditError;
-use crate::links::Names;
+use crate::links::LinkNames;
 use crate::routing::hubs::Hub;
-use crate::routing::manifest::{Manifest, Mode};
-use crate::workspace::{Error, Move, Proposal, RelPath, Role, Workspace, role_in};
+use crate::routing::manifest::{Manifest, ManifestMode};
+use crate::workspace::{
+    ChangeProposal, FileRole, ProposedMove, RelPath, Workspace, WorkspaceError, role_with_domains,
+};
 
 pub mod archive;
 pub mod domain;
@@ -19,51 +21,51 @@ pub mod scaffold;
 pub mod upgrade;
 
 /// Fails if the text contains a secret.
-fn refuse(text: &str) -> Result<(), Error> {
-    admit::refuse_secrets([text]).map_err(|refused| Error::Refused(refused.to_string()))
+fn reject_secrets(text: &str) -> Result<(), WorkspaceError> {
+    admit::refuse_secrets([text]).map_err(|refused| WorkspaceError::Refused(refused.to_string()))
 }
 
 /// Reads the manifest. Fails with advice if there is none.
-fn manifest(workspace: &Workspace) -> Result<Manifest, Error> {
+fn require_manifest(workspace: &Workspace) -> Result<Manifest, WorkspaceError> {
     match Manifest::load(workspace)? {
-        Some(manifest) if manifest.mode() != Mode::Absent => Ok(manifest),
-        Some(_) => Err(Error::Refused(
+        Some(manifest) if manifest.mode() != ManifestMode::Absent => Ok(manifest),
+        Some(_) => Err(WorkspaceError::Refused(
             "`_MANIFEST.md` has neither a marker nor tiers, so it is no manifest; \
              move it away and run `memory-forge init --workspace`"
                 .to_owned(),
         )),
-        None => Err(Error::Refused(
+        None => Err(WorkspaceError::Refused(
             "There is no `_MANIFEST.md`; run `memory-forge init --workspace` first".to_owned(),
         )),
     }
 }
 
 /// Every file of the workspace, by the names that links use.
-struct Places {
+struct LinkTargets {
     paths: Vec<RelPath>,
-    names: Names,
+    names: LinkNames,
 }
 
-impl Places {
+impl LinkTargets {
     /// Reads the files of the workspace.
-    fn of(workspace: &Workspace) -> Places {
+    fn from_workspace(workspace: &Workspace) -> LinkTargets {
         let files = workspace.tree().files.into_iter();
         let paths: Vec<RelPath> = files.map(|file| file.path).collect();
-        let names = Names::new(paths.iter().map(RelPath::as_str));
-        Places { paths, names }
+        let names = LinkNames::new(paths.iter().map(RelPath::as_str));
+        LinkTargets { paths, names }
     }
 
     /// Finds the file that a link in `from` leads to.
-    fn find(&self, target: &str, from: &str) -> Option<&RelPath> {
-        let file = self.names.resolve(target, from).file()?;
+    fn find_target(&self, target: &str, from: &str) -> Option<&RelPath> {
+        let file = self.names.resolve(target, from).opened_file()?;
         self.paths.get(file as usize)
     }
 
     /// Returns the text with which a link names a file: its stem if that is
     /// unique, else its path.
-    fn link(&self, path: &RelPath) -> String {
+    fn link_name(&self, path: &RelPath) -> String {
         let whole = path.as_str().strip_suffix(".md").unwrap_or(path.as_str());
-        match self.names.named(path.stem()) {
+        match self.names.files_named(path.stem()) {
             [_] => path.stem().to_owned(),
             _ => whole.to_owned(),
         }
@@ -71,12 +73,12 @@ impl Places {
 }
 
 /// Builds a hub as it will be after these moves, once `domains` are domains.
-fn planned_hub(
+fn plan_hub(
     workspace: &Workspace,
     name: &str,
     folder: &RelPath,
     domains: &[String],
-    moves: &[Move],
+    moves: &[ProposedMove],
 ) -> Hub {
     let inner: Vec<&String> = domains
         .iter()
@@ -92,7 +94,7 @@ fn planned_hub(
         .map(|it| after(it.path))
         .filter(|it| it.starts_with(folder.as_str()) && !it.is_private())
         .filter(|it| !inner.iter().any(|inner| it.starts_with(inner)))
-        .filter(|it| role_in(it, domains) == Role::Knowledge)
+        .filter(|it| role_with_domains(it, domains) == FileRole::Knowledge)
         .collect();
     members.sort();
     Hub {
@@ -104,13 +106,13 @@ fn planned_hub(
 }
 
 /// Adds an edited file to a proposal.
-fn propose(
-    proposal: &mut Proposal,
+fn propose_edit(
+    proposal: &mut ChangeProposal,
     path: &RelPath,
     before: &str,
     after: Result<String, EditError>,
-) -> Result<(), Error> {
-    let after = after.map_err(|e| Error::Refused(format!("`{path}`: {e}")))?;
+) -> Result<(), WorkspaceError> {
+    let after = after.map_err(|e| WorkspaceError::Refused(format!("`{path}`: {e}")))?;
     proposal.add(path.clone(), Some(before.to_owned()), after);
     Ok(())
 }

@@ -9,8 +9,8 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use crate::client::Client;
-use crate::tokens::{Tokenizer, count_tokens, thousands};
+use crate::client::AgentClient;
+use crate::tokens::{Tokenizer, count_tokens, format_thousands};
 use crate::workspace::Workspace;
 
 mod json;
@@ -34,18 +34,21 @@ mod skills;
 mod source;
 mod state;
 
-use loads::{Load, Loads};
-use source::{Place, Reader};
+use loads::{ClientLoads, FileLoad};
+use source::{SourcePlace, SourceReader};
 
 pub use json::{MergedFinding, merge_findings, to_json};
-pub use report::{Finding, Item, Kind, Level, Limits, Origin, Report, Summary, View};
-pub use state::{FILE as STATE_FILE, State};
-pub use svg::svg;
+pub use report::{
+    AuditFinding, AuditFindingKind, AuditItem, AuditLevel, AuditReport, AuditSummary, AuditView,
+    FileOrigin, TokenLimits,
+};
+pub use state::{AuditState, STATE_FILE_NAME as STATE_FILE};
+pub use svg::render_svg;
 
 /// Options of one audit.
 #[derive(Clone, Copy, Debug)]
 pub struct AuditOptions<'a> {
-    pub view: View,
+    pub view: AuditView,
     /// Tokenizer of the numbers that are shown. Limits are compared with counts
     /// by the tokenizer of the configuration, because they were chosen for it.
     pub tokenizer: Tokenizer,
@@ -56,59 +59,71 @@ pub struct AuditOptions<'a> {
 }
 
 /// Audits one view of the workspace.
-pub fn run(workspace: &Workspace, options: &AuditOptions) -> Report {
-    let shared = Shared::gather(workspace, options);
-    shared.report(options.view)
+pub fn audit_workspace(workspace: &Workspace, options: &AuditOptions) -> AuditReport {
+    let shared = AuditContext::from_workspace(workspace, options);
+    shared.build_report(options.view)
 }
 
 /// Returns the cost of the files that agents load, in the plain view, without
 /// reading the knowledge.
-pub fn autoload_cost(workspace: &Workspace, options: &AuditOptions) -> Summary {
-    let shared = Shared {
+pub fn autoload_cost(workspace: &Workspace, options: &AuditOptions) -> AuditSummary {
+    let shared = AuditContext {
         workspace,
         options: *options,
-        reader: Reader::new(workspace, options.home),
+        reader: SourceReader::new(workspace, options.home),
         judge: options.tokenizer,
         findings: Vec::new(),
         knowledge_files: 0,
         state: None,
     };
-    let loads = plain::loads(&shared.reader).loads;
-    let items: Vec<Item> = loads.iter().map(|load| shared.item(load)).collect();
-    shared.summary(&items)
+    let loads = plain::collect_loads(&shared.reader).loads;
+    let items: Vec<AuditItem> = loads.iter().map(|load| shared.measure_load(load)).collect();
+    shared.summarize_items(&items)
 }
 
 /// Audits several views and reads what they share once.
-pub fn run_each(workspace: &Workspace, options: &AuditOptions, views: &[View]) -> Vec<Report> {
-    let shared = Shared::gather(workspace, options);
-    views.iter().map(|&view| shared.report(view)).collect()
+pub fn audit_views(
+    workspace: &Workspace,
+    options: &AuditOptions,
+    views: &[AuditView],
+) -> Vec<AuditReport> {
+    let shared = AuditContext::from_workspace(workspace, options);
+    views
+        .iter()
+        .map(|&view| shared.build_report(view))
+        .collect()
 }
 
 /// Input that all views of one audit share.
-struct Shared<'a> {
+struct AuditContext<'a> {
     workspace: &'a Workspace,
     options: AuditOptions<'a>,
-    reader: Reader<'a>,
+    reader: SourceReader<'a>,
     judge: Tokenizer,
-    findings: Vec<Finding>,
+    findings: Vec<AuditFinding>,
     knowledge_files: usize,
-    state: Option<State>,
+    state: Option<AuditState>,
 }
 
-impl<'a> Shared<'a> {
-    fn gather(workspace: &'a Workspace, options: &AuditOptions<'a>) -> Shared<'a> {
-        let reader = Reader::new(workspace, options.home);
+impl<'a> AuditContext<'a> {
+    fn from_workspace(workspace: &'a Workspace, options: &AuditOptions<'a>) -> AuditContext<'a> {
+        let reader = SourceReader::new(workspace, options.home);
         let judge = workspace.config().audit.tokenizer;
         let mut findings = Vec::new();
-        for problem in reader.problems() {
+        for problem in reader.scan_problems() {
             let message = format!("`{}` {}", problem.path, problem.message);
-            let finding = Finding::new(Level::Notice, Kind::Unreadable, &problem.path, message);
-            findings.push(finding.advice("It was not counted"));
+            let finding = AuditFinding::new(
+                AuditLevel::Notice,
+                AuditFindingKind::Unreadable,
+                &problem.path,
+                message,
+            );
+            findings.push(finding.with_advice("It was not counted"));
         }
-        let state = state::compare(&reader, options.now, &mut findings);
-        let plain = plain::loads(&reader);
-        let knowledge_files = knowledge::check(workspace, &plain, judge, &mut findings);
-        Shared {
+        let state = state::compare_with_last(&reader, options.now, &mut findings);
+        let plain = plain::collect_loads(&reader);
+        let knowledge_files = knowledge::check_knowledge(workspace, &plain, judge, &mut findings);
+        AuditContext {
             workspace,
             options: *options,
             reader,
@@ -119,51 +134,55 @@ impl<'a> Shared<'a> {
         }
     }
 
-    fn report(&self, view: View) -> Report {
-        let Loads { loads, findings } = match view {
-            View::Plain => plain::loads(&self.reader),
-            View::Client(Client::Claude) => claude::loads(&self.reader),
-            View::Client(Client::Codex) => codex::loads(&self.reader),
-            View::Client(Client::OpenCode) => opencode::loads(&self.reader),
-            View::Client(Client::Gemini) => gemini::loads(&self.reader),
-            View::Client(Client::Copilot) => copilot::loads(&self.reader),
+    fn build_report(&self, view: AuditView) -> AuditReport {
+        let ClientLoads { loads, findings } = match view {
+            AuditView::Plain => plain::collect_loads(&self.reader),
+            AuditView::Client(AgentClient::Claude) => claude::collect_loads(&self.reader),
+            AuditView::Client(AgentClient::Codex) => codex::collect_loads(&self.reader),
+            AuditView::Client(AgentClient::OpenCode) => opencode::collect_loads(&self.reader),
+            AuditView::Client(AgentClient::Gemini) => gemini::collect_loads(&self.reader),
+            AuditView::Client(AgentClient::Copilot) => copilot::collect_loads(&self.reader),
             // Not audited, see `Client::audited`; no door offers it.
-            View::Client(Client::Cursor) => Default::default(),
+            AuditView::Client(AgentClient::Cursor) => Default::default(),
         };
         let mut all = self.findings.clone();
         // A file that only another client loads does not concern this view.
         let loaded = |file: &str| loads.iter().any(|load| load.source.shown == file);
-        all.retain(|f| f.kind != Kind::RepeatsKnowledge || view == View::Plain || loaded(&f.file));
+        all.retain(|f| {
+            f.kind != AuditFindingKind::RepeatsKnowledge
+                || view == AuditView::Plain
+                || loaded(&f.file)
+        });
         all.extend(findings);
-        let items: Vec<Item> = loads.iter().map(|load| self.item(load)).collect();
+        let items: Vec<AuditItem> = loads.iter().map(|load| self.measure_load(load)).collect();
         let config = &self.workspace.config().audit;
-        let total_limits = Limits {
+        let total_limits = TokenLimits {
             warn: config.total_warn,
             critical: config.total_critical,
         };
-        let summary = self.summary(&items);
+        let summary = self.summarize_items(&items);
         // Limits judge the project's own files; the user's are the same for all
         // projects.
-        let own = |item: &&Item| item.origin == Origin::Project;
+        let own = |item: &&AuditItem| item.origin == FileOrigin::Project;
         let judged: usize = items.iter().filter(own).map(|item| item.judged).sum();
-        let total = total_limits.judge(judged);
-        self.sizes(&items, &mut all);
+        let total = total_limits.level_of(judged);
+        self.check_sizes(&items, &mut all);
         if let Some((level, limit)) = total {
-            let shown = self.amount(summary.autoload_tokens, judged);
-            let message = format!("Total autoload: {shown} {}", verdict(level, limit));
-            let mut finding = Finding::new(level, Kind::Total, "TOTAL", message);
+            let shown = self.describe_amount(summary.autoload_tokens, judged);
+            let message = format!("Total autoload: {shown} {}", threshold_note(level, limit));
+            let mut finding = AuditFinding::new(level, AuditFindingKind::Total, "TOTAL", message);
             finding.tokens = Some(judged);
-            all.push(finding.advice("Move stable knowledge to knowledge/"));
+            all.push(finding.with_advice("Move stable knowledge to knowledge/"));
         }
-        all.extend(self.reader.findings());
-        look_inside(&loads, &mut all);
-        repeats::across(&loads, view, self.judge, &mut all);
+        all.extend(self.reader.read_findings());
+        check_file_contents(&loads, &mut all);
+        repeats::check_repeats(&loads, view, self.judge, &mut all);
         all.sort_by(|a, b| {
-            let key = |f: &Finding| (std::cmp::Reverse(f.level), f.file.clone(), f.line);
+            let key = |f: &AuditFinding| (std::cmp::Reverse(f.level), f.file.clone(), f.line);
             key(a).cmp(&key(b))
         });
         all.dedup();
-        Report {
+        AuditReport {
             view,
             tokenizer: self.options.tokenizer,
             judge: self.judge,
@@ -176,7 +195,7 @@ impl<'a> Shared<'a> {
         }
     }
 
-    fn item(&self, load: &Load) -> Item {
+    fn measure_load(&self, load: &FileLoad) -> AuditItem {
         let shown = self.options.tokenizer;
         let always = count_tokens(shown, &load.text);
         // Counting is the expensive step, so equal tokenizers and equal texts
@@ -192,15 +211,15 @@ impl<'a> Shared<'a> {
             count_tokens(shown, &load.source.document.text)
         };
         let config = &self.workspace.config().audit;
-        let limits = (load.origin == Origin::Project).then_some(if load.is_instructions {
+        let limits = (load.origin == FileOrigin::Project).then_some(if load.is_instructions {
             self.instruction_limits()
         } else {
-            Limits {
+            TokenLimits {
                 warn: config.skill_warn,
                 critical: config.skill_critical,
             }
         });
-        Item {
+        AuditItem {
             path: load.source.shown.clone(),
             origin: load.origin,
             why: load.why.clone(),
@@ -211,27 +230,29 @@ impl<'a> Shared<'a> {
             nested: load.nested,
             judged,
             limits,
-            level: limits.and_then(|l| l.judge(judged)).map(|(level, _)| level),
+            level: limits
+                .and_then(|l| l.level_of(judged))
+                .map(|(level, _)| level),
         }
     }
 
-    fn instruction_limits(&self) -> Limits {
+    fn instruction_limits(&self) -> TokenLimits {
         let config = &self.workspace.config().audit;
-        Limits {
+        TokenLimits {
             warn: config.file_warn,
             critical: config.file_critical,
         }
     }
 
-    fn sizes(&self, items: &[Item], findings: &mut Vec<Finding>) {
+    fn check_sizes(&self, items: &[AuditItem], findings: &mut Vec<AuditFinding>) {
         for item in items {
-            let Some((level, limit)) = item.limits.and_then(|l| l.judge(item.judged)) else {
+            let Some((level, limit)) = item.limits.and_then(|l| l.level_of(item.judged)) else {
                 continue;
             };
-            let shown = self.amount(item.always, item.judged);
-            let message = format!("{}: {shown} {}", item.path, verdict(level, limit));
+            let shown = self.describe_amount(item.always, item.judged);
+            let message = format!("{}: {shown} {}", item.path, threshold_note(level, limit));
             let warn = item.limits.map_or(limit, |l| l.warn);
-            let warn = thousands(warn);
+            let warn = format_thousands(warn);
             let file = &item.path;
             let advice = if item.limits == Some(self.instruction_limits()) {
                 format!("Reduce {file} to a stub (< {warn} tokens)")
@@ -242,35 +263,35 @@ impl<'a> Shared<'a> {
             } else {
                 format!("Keep each rule, command and agent under {warn} tokens")
             };
-            let mut finding = Finding::new(level, Kind::Size, &item.path, message);
+            let mut finding = AuditFinding::new(level, AuditFindingKind::Size, &item.path, message);
             finding.tokens = Some(item.judged);
-            findings.push(finding.advice(advice));
+            findings.push(finding.with_advice(advice));
         }
     }
 
     /// Returns a count for people, followed by the count that limits are
     /// compared with if that is another one.
-    fn amount(&self, shown: usize, judged: usize) -> String {
+    fn describe_amount(&self, shown: usize, judged: usize) -> String {
         if self.options.tokenizer == self.judge {
-            return format!("{} tokens", thousands(shown));
+            return format!("{} tokens", format_thousands(shown));
         }
         format!(
             "{} {} tokens, {} {}",
-            thousands(shown),
+            format_thousands(shown),
             self.options.tokenizer.label(),
-            thousands(judged),
+            format_thousands(judged),
             self.judge.label()
         )
     }
 
-    fn summary(&self, items: &[Item]) -> Summary {
-        let mut summary = Summary {
+    fn summarize_items(&self, items: &[AuditItem]) -> AuditSummary {
+        let mut summary = AuditSummary {
             knowledge_files: self.knowledge_files,
-            ..Summary::default()
+            ..AuditSummary::default()
         };
         for item in items {
             let loaded = usize::from(item.always > 0 || item.whole == 0);
-            if item.origin == Origin::Project {
+            if item.origin == FileOrigin::Project {
                 summary.autoload_tokens += item.always;
                 summary.autoload_files += loaded;
                 summary.on_invoke_tokens += item.on_invoke.unwrap_or(0);
@@ -287,30 +308,35 @@ impl<'a> Shared<'a> {
     }
 }
 
-fn verdict(level: Level, limit: usize) -> String {
-    format!("({}, threshold: {})", level.name(), thousands(limit))
+fn threshold_note(level: AuditLevel, limit: usize) -> String {
+    format!("({}, threshold: {})", level.name(), format_thousands(limit))
 }
 
 /// Reports secrets, hidden characters and broken front matter in the project's
 /// files.
-fn look_inside(loads: &[Load], findings: &mut Vec<Finding>) {
+fn check_file_contents(loads: &[FileLoad], findings: &mut Vec<AuditFinding>) {
     let mut seen = std::collections::HashSet::new();
     for load in loads {
         let source = &load.source;
-        let Place::Inside(_) = &source.place else {
+        let SourcePlace::Inside(_) = &source.place else {
             continue;
         };
         // Several links may lead to one file.
         if !seen.insert(source.real.clone()) {
             continue;
         }
-        hidden::check(&source.shown, &source.document.text, true, findings);
-        source::secrets(&source.shown, &source.document.text, findings);
-        source::orders(&source.shown, &source.document.text, true, findings);
+        hidden::check_hidden_characters(&source.shown, &source.document.text, true, findings);
+        source::check_secrets(&source.shown, &source.document.text, findings);
+        source::check_agent_orders(&source.shown, &source.document.text, true, findings);
         for problem in &source.document.problems {
             let message = format!("{}:{}: {}", source.shown, problem.line, problem.message);
-            let finding = Finding::new(Level::Warning, Kind::FrontMatter, &source.shown, message);
-            findings.push(finding.line(problem.line));
+            let finding = AuditFinding::new(
+                AuditLevel::Warning,
+                AuditFindingKind::FrontMatter,
+                &source.shown,
+                message,
+            );
+            findings.push(finding.at_line(problem.line));
         }
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-pub use crate::client::Client;
+pub use crate::client::AgentClient;
 use crate::workspace::{OutsideFile, RelPath, Workspace};
 
 mod error;
@@ -28,8 +28,8 @@ mod plan;
 pub use entries::calls_us;
 pub use error::SetupError;
 pub use hooks::HookSet;
-pub use managed::{lines_of, propose as propose_lines};
-pub use plan::{Ask, Plan, PlannedFile, install, uninstall};
+pub use managed::{propose_stub_lines as propose_lines, stub_lines_for};
+pub use plan::{PlannedFile, SetupPlan, SetupRequest, plan_install, plan_uninstall};
 
 /// Whether `setup` writes the server's entry by default.
 pub const MCP_BY_DEFAULT: bool = true;
@@ -37,44 +37,44 @@ pub const MCP_BY_DEFAULT: bool = true;
 /// Audience of an installation: everyone who works on this project, or one user
 /// everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Scope {
+pub enum SetupScope {
     /// Files in this project, to be committed
     Project,
     /// Files in your home, for all projects
     User,
 }
 
-impl Scope {
+impl SetupScope {
     /// Both scopes, the shared one first.
-    pub const ALL: [Scope; 2] = [Scope::Project, Scope::User];
+    pub const ALL: [SetupScope; 2] = [SetupScope::Project, SetupScope::User];
 
     /// Returns the word that a person types.
     pub fn name(self) -> &'static str {
         match self {
-            Scope::Project => "project",
-            Scope::User => "user",
+            SetupScope::Project => "project",
+            SetupScope::User => "user",
         }
     }
 
     /// Returns the meaning, for a list of possible values.
-    pub fn about(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
-            Scope::Project => "Files in this project, to be committed",
-            Scope::User => "Files in your home, for all projects",
+            SetupScope::Project => "Files in this project, to be committed",
+            SetupScope::User => "Files in your home, for all projects",
         }
     }
 
-    fn other(self) -> Scope {
+    fn other_scope(self) -> SetupScope {
         match self {
-            Scope::Project => Scope::User,
-            Scope::User => Scope::Project,
+            SetupScope::Project => SetupScope::User,
+            SetupScope::User => SetupScope::Project,
         }
     }
 }
 
 /// File that a client reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum ClientFile {
     /// A file of the workspace.
     Project(RelPath),
     /// A file in the person's home.
@@ -103,7 +103,7 @@ pub struct ClientPlaces<'a> {
 
 /// Workspace, and the folders of clients in the home.
 #[derive(Clone, Copy)]
-pub struct Surroundings<'a> {
+pub struct SetupSurroundings<'a> {
     /// The workspace that clients are connected to.
     pub workspace: &'a Workspace,
     /// The folders of clients in the home.
@@ -112,61 +112,70 @@ pub struct Surroundings<'a> {
     pub now: Timestamp,
 }
 
-impl Surroundings<'_> {
+impl SetupSurroundings<'_> {
     /// Returns the file in which a client keeps its hooks.
-    fn hooks_file(&self, client: Client, scope: Scope) -> Result<Place, SetupError> {
-        self.place(
+    fn hooks_file(&self, client: AgentClient, scope: SetupScope) -> Result<ClientFile, SetupError> {
+        self.client_file(
             client,
             scope,
             match (client, scope) {
-                (Client::Claude, Scope::Project) => ".claude/settings.json",
-                (Client::Codex, Scope::Project) => ".codex/hooks.json",
-                (Client::OpenCode, Scope::Project) => ".opencode/plugin/memory-forge.js",
-                (Client::Gemini, Scope::Project) => ".gemini/settings.json",
-                (Client::Copilot, Scope::Project) => ".github/hooks/memory-forge.json",
-                (Client::Cursor, Scope::Project) => ".cursor/hooks.json",
-                (Client::Claude | Client::Gemini, Scope::User) => "settings.json",
-                (Client::Codex | Client::Cursor, Scope::User) => "hooks.json",
-                (Client::OpenCode, Scope::User) => "plugin/memory-forge.js",
-                (Client::Copilot, Scope::User) => "hooks/memory-forge.json",
+                (AgentClient::Claude, SetupScope::Project) => ".claude/settings.json",
+                (AgentClient::Codex, SetupScope::Project) => ".codex/hooks.json",
+                (AgentClient::OpenCode, SetupScope::Project) => ".opencode/plugin/memory-forge.js",
+                (AgentClient::Gemini, SetupScope::Project) => ".gemini/settings.json",
+                (AgentClient::Copilot, SetupScope::Project) => ".github/hooks/memory-forge.json",
+                (AgentClient::Cursor, SetupScope::Project) => ".cursor/hooks.json",
+                (AgentClient::Claude | AgentClient::Gemini, SetupScope::User) => "settings.json",
+                (AgentClient::Codex | AgentClient::Cursor, SetupScope::User) => "hooks.json",
+                (AgentClient::OpenCode, SetupScope::User) => "plugin/memory-forge.js",
+                (AgentClient::Copilot, SetupScope::User) => "hooks/memory-forge.json",
             },
         )
     }
 
     /// Returns the file in which a client keeps its MCP servers.
-    fn server_file(&self, client: Client, scope: Scope) -> Result<Place, SetupError> {
-        if let (Client::Claude, Scope::User) = (client, scope) {
+    fn server_file(
+        &self,
+        client: AgentClient,
+        scope: SetupScope,
+    ) -> Result<ClientFile, SetupError> {
+        if let (AgentClient::Claude, SetupScope::User) = (client, scope) {
             return self.claude_json();
         }
         let name = match (client, scope) {
-            (Client::Claude, _) => ".mcp.json",
-            (Client::Codex, Scope::Project) => ".codex/config.toml",
-            (Client::OpenCode, _) => {
-                let jsonc = self.place(client, scope, "opencode.jsonc")?;
-                if self.exists(&jsonc) {
+            (AgentClient::Claude, _) => ".mcp.json",
+            (AgentClient::Codex, SetupScope::Project) => ".codex/config.toml",
+            (AgentClient::OpenCode, _) => {
+                let jsonc = self.client_file(client, scope, "opencode.jsonc")?;
+                if self.file_exists(&jsonc) {
                     return Ok(jsonc);
                 }
                 "opencode.json"
             }
-            (Client::Gemini, Scope::Project) => ".gemini/settings.json",
-            (Client::Copilot, Scope::Project) => ".github/mcp.json",
-            (Client::Cursor, Scope::Project) => ".cursor/mcp.json",
-            (Client::Codex, Scope::User) => "config.toml",
-            (Client::Gemini, Scope::User) => "settings.json",
-            (Client::Copilot, Scope::User) => "mcp-config.json",
-            (Client::Cursor, Scope::User) => "mcp.json",
+            (AgentClient::Gemini, SetupScope::Project) => ".gemini/settings.json",
+            (AgentClient::Copilot, SetupScope::Project) => ".github/mcp.json",
+            (AgentClient::Cursor, SetupScope::Project) => ".cursor/mcp.json",
+            (AgentClient::Codex, SetupScope::User) => "config.toml",
+            (AgentClient::Gemini, SetupScope::User) => "settings.json",
+            (AgentClient::Copilot, SetupScope::User) => "mcp-config.json",
+            (AgentClient::Cursor, SetupScope::User) => "mcp.json",
         };
-        self.place(client, scope, name)
+        self.client_file(client, scope, name)
     }
 
     /// Returns a file of a client, by its name below the project or below the
     /// client's folder in the home.
-    fn place(&self, client: Client, scope: Scope, name: &str) -> Result<Place, SetupError> {
+    fn client_file(
+        &self,
+        client: AgentClient,
+        scope: SetupScope,
+        name: &str,
+    ) -> Result<ClientFile, SetupError> {
         match scope {
-            Scope::Project => Ok(Place::Project(RelPath::new(name)?)),
-            Scope::User => {
-                let (base, folder) = self.home_of(client)?;
-                Ok(Place::User(OutsideFile {
+            SetupScope::Project => Ok(ClientFile::Project(RelPath::new(name)?)),
+            SetupScope::User => {
+                let (base, folder) = self.client_folder(client)?;
+                Ok(ClientFile::User(OutsideFile {
                     path: folder.join(name),
                     base,
                 }))
@@ -176,78 +185,78 @@ impl Surroundings<'_> {
 
     /// Returns the folder that is surely the user's own, and the client's
     /// folder in it. A folder that a variable names is taken as it is.
-    fn home_of(&self, client: Client) -> Result<(PathBuf, PathBuf), SetupError> {
+    fn client_folder(&self, client: AgentClient) -> Result<(PathBuf, PathBuf), SetupError> {
         let places = self.places;
         let named = match client {
-            Client::Claude => places.claude_config_dir,
-            Client::Codex => places.codex_home,
-            Client::Copilot => places.copilot_home,
-            Client::OpenCode | Client::Gemini | Client::Cursor => None,
+            AgentClient::Claude => places.claude_config_dir,
+            AgentClient::Codex => places.codex_home,
+            AgentClient::Copilot => places.copilot_home,
+            AgentClient::OpenCode | AgentClient::Gemini | AgentClient::Cursor => None,
         };
         if let Some(folder) = named {
             return Ok((folder.to_owned(), folder.to_owned()));
         }
-        if let (Client::OpenCode, Some(base)) = (client, places.xdg_config_home) {
+        if let (AgentClient::OpenCode, Some(base)) = (client, places.xdg_config_home) {
             return Ok((base.to_owned(), base.join("opencode")));
         }
-        let home = self.home()?;
+        let home = self.home_folder()?;
         let folder = home.join(match client {
-            Client::Claude => ".claude",
-            Client::Codex => ".codex",
-            Client::OpenCode => ".config/opencode",
-            Client::Gemini => ".gemini",
-            Client::Copilot => ".copilot",
-            Client::Cursor => ".cursor",
+            AgentClient::Claude => ".claude",
+            AgentClient::Codex => ".codex",
+            AgentClient::OpenCode => ".config/opencode",
+            AgentClient::Gemini => ".gemini",
+            AgentClient::Copilot => ".copilot",
+            AgentClient::Cursor => ".cursor",
         });
         Ok((home.to_owned(), folder))
     }
 
     /// Returns Claude Code's file of a user's servers, which is next to its
     /// folder, or inside it if the folder was moved.
-    fn claude_json(&self) -> Result<Place, SetupError> {
+    fn claude_json(&self) -> Result<ClientFile, SetupError> {
         let base = match self.places.claude_config_dir {
             Some(folder) => folder,
-            None => self.home()?,
+            None => self.home_folder()?,
         };
-        Ok(Place::User(OutsideFile {
+        Ok(ClientFile::User(OutsideFile {
             base: base.to_owned(),
             path: base.join(".claude.json"),
         }))
     }
 
-    fn home(&self) -> Result<&Path, SetupError> {
+    fn home_folder(&self) -> Result<&Path, SetupError> {
         self.places.home.ok_or(SetupError::NoHome)
     }
 
-    fn absolute(&self, place: &Place) -> PathBuf {
+    fn absolute_path(&self, place: &ClientFile) -> PathBuf {
         match place {
-            Place::Project(path) => self.workspace.absolute(path),
-            Place::User(file) => file.path.clone(),
+            ClientFile::Project(path) => self.workspace.absolute_path(path),
+            ClientFile::User(file) => file.path.clone(),
         }
     }
 
-    fn exists(&self, place: &Place) -> bool {
-        self.absolute(place).symlink_metadata().is_ok()
+    fn file_exists(&self, place: &ClientFile) -> bool {
+        self.absolute_path(place).symlink_metadata().is_ok()
     }
 
     /// Returns the text of a file, or `None` if it is missing. Refuses links in
     /// both scopes: the text is going to be written back.
-    fn read(&self, place: &Place) -> Result<Option<String>, SetupError> {
+    fn read_file(&self, place: &ClientFile) -> Result<Option<String>, SetupError> {
         let file = match place {
-            Place::Project(path) => OutsideFile {
+            ClientFile::Project(path) => OutsideFile {
                 base: self.workspace.root().to_owned(),
-                path: self.workspace.absolute(path),
+                path: self.workspace.absolute_path(path),
             },
-            Place::User(file) => file.clone(),
+            ClientFile::User(file) => file.clone(),
         };
         Ok(file.read_text()?)
     }
 
     /// Returns a place as people write it: relative, or from `~`.
-    pub fn shown(&self, place: &Place) -> String {
+    pub fn display_path(&self, place: &ClientFile) -> String {
         match place {
-            Place::Project(path) => path.to_string(),
-            Place::User(file) => {
+            ClientFile::Project(path) => path.to_string(),
+            ClientFile::User(file) => {
                 match self
                     .places
                     .home

@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use forge_clients::audit::{self, AuditOptions, Level, Origin, Report, View};
-use forge_clients::client::Client;
+use forge_clients::audit::{self, AuditLevel, AuditOptions, AuditReport, AuditView, FileOrigin};
+use forge_clients::client::AgentClient;
 use forge_store::workspace::Workspace;
 use forge_text::tokens::Tokenizer;
 use testkit::spec::{Case, cases};
@@ -64,13 +64,13 @@ fn write(folder: &Path, text: &str) {
     }
 }
 
-fn report(ws: &TestWorkspace, root: &Path, view: &str) -> Report {
-    let client = Client::parse(view);
+fn report(ws: &TestWorkspace, root: &Path, view: &str) -> AuditReport {
+    let client = AgentClient::from_name(view);
     let view = match client {
-        Some(client) => View::Client(client),
+        Some(client) => AuditView::Client(client),
         None => {
             assert_eq!(view, "plain", "an unknown view");
-            View::Plain
+            AuditView::Plain
         }
     };
     let workspace = Workspace::open(root).expect("it is a folder");
@@ -81,21 +81,21 @@ fn report(ws: &TestWorkspace, root: &Path, view: &str) -> Report {
         home: Some(&home),
         now: "2026-03-01T09:00:00Z".parse().expect("a time"),
     };
-    audit::run(&workspace, &options)
+    audit::audit_workspace(&workspace, &options)
 }
 
-fn loads(report: &Report) -> String {
+fn loads(report: &AuditReport) -> String {
     let mut text = String::new();
     for item in &report.items {
         let invoke = item.on_invoke.map_or(String::new(), |n| format!(" + {n}"));
         let whose = match item.origin {
-            Origin::Project if item.nested => " [nested]",
-            Origin::Project => "",
-            Origin::Above => " [above]",
-            Origin::User => " [yours]",
+            FileOrigin::Project if item.nested => " [nested]",
+            FileOrigin::Project => "",
+            FileOrigin::Above => " [above]",
+            FileOrigin::User => " [yours]",
         };
         let path = match item.origin {
-            Origin::Above => item.path.rsplit('/').next().unwrap_or(""),
+            FileOrigin::Above => item.path.rsplit('/').next().unwrap_or(""),
             _ => &item.path,
         };
         let line = format!(
@@ -107,14 +107,14 @@ fn loads(report: &Report) -> String {
     text
 }
 
-fn findings(report: &Report) -> String {
+fn findings(report: &AuditReport) -> String {
     let mut text = String::new();
     for finding in &report.findings {
-        if finding.kind != audit::Kind::FirstAudit {
+        if finding.kind != audit::AuditFindingKind::FirstAudit {
             let level = match finding.level {
-                Level::Notice => "notice",
-                Level::Warning => "warning",
-                Level::Critical => "critical",
+                AuditLevel::Notice => "notice",
+                AuditLevel::Warning => "warning",
+                AuditLevel::Critical => "critical",
             };
             text.push_str(&format!("{level}: {}\n", finding.message));
         }

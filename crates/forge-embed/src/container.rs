@@ -6,14 +6,14 @@
 /// little-endian processors and needs no alignment.
 pub(super) type F32s = &'static [[u8; 4]];
 
-const MAGIC: &[u8; 8] = b"MFEMBED1";
-const ENTRY: usize = 32;
-const NAME: usize = 24;
+const FILE_MAGIC: &[u8; 8] = b"MFEMBED1";
+const ENTRY_BYTES: usize = 32;
+const NAME_BYTES: usize = 24;
 
 /// The reason why a file cannot be used as a model. The file is at fault, or
 /// the setting that names it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unusable {
+pub enum ModelError {
     /// The file does not begin as a model file does.
     #[error("it is no model file of this program")]
     Foreign,
@@ -33,61 +33,64 @@ pub enum Unusable {
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct Container {
+pub(super) struct ModelContainer {
     bytes: &'static [u8],
-    table: &'static [[u8; ENTRY]],
+    table: &'static [[u8; ENTRY_BYTES]],
 }
 
-impl Container {
-    pub(super) fn new(bytes: &'static [u8]) -> Result<Container, Unusable> {
-        if bytes.first_chunk() != Some(MAGIC) {
-            return Err(Unusable::Foreign);
+impl ModelContainer {
+    pub(super) fn new(bytes: &'static [u8]) -> Result<ModelContainer, ModelError> {
+        if bytes.first_chunk() != Some(FILE_MAGIC) {
+            return Err(ModelError::Foreign);
         }
         let table = bytes.get(16..).unwrap_or_default().as_chunks().0;
-        let table = u32_at(bytes, MAGIC.len()).and_then(|sections| table.get(..sections));
-        Ok(Container {
+        let table = read_u32_at(bytes, FILE_MAGIC.len()).and_then(|sections| table.get(..sections));
+        Ok(ModelContainer {
             bytes,
-            table: table.ok_or(Unusable::CutShort)?,
+            table: table.ok_or(ModelError::CutShort)?,
         })
     }
 
     /// Finds an optional section.
-    pub(super) fn find(&self, name: &str) -> Result<Option<&'static [u8]>, Unusable> {
-        let is_it = |entry: &&[u8; ENTRY]| {
-            let name = entry[..NAME].strip_prefix(name.as_bytes());
+    pub(super) fn find_section(&self, name: &str) -> Result<Option<&'static [u8]>, ModelError> {
+        let is_it = |entry: &&[u8; ENTRY_BYTES]| {
+            let name = entry[..NAME_BYTES].strip_prefix(name.as_bytes());
             name.is_some_and(|rest| rest.iter().all(|&byte| byte == 0))
         };
         let Some(entry) = self.table.iter().find(is_it) else {
             return Ok(None);
         };
         let section = || {
-            let (start, length) = (u32_at(entry, NAME)?, u32_at(entry, NAME + 4)?);
+            let (start, length) = (
+                read_u32_at(entry, NAME_BYTES)?,
+                read_u32_at(entry, NAME_BYTES + 4)?,
+            );
             self.bytes.get(start..)?.get(..length)
         };
-        section().map(Some).ok_or(Unusable::CutShort)
+        section().map(Some).ok_or(ModelError::CutShort)
     }
 
-    pub(super) fn section(&self, name: &str) -> Result<&'static [u8], Unusable> {
-        let missing = || Unusable::Missing(name.to_owned());
-        self.find(name)?.ok_or_else(missing)
+    pub(super) fn section(&self, name: &str) -> Result<&'static [u8], ModelError> {
+        let missing = || ModelError::Missing(name.to_owned());
+        self.find_section(name)?.ok_or_else(missing)
     }
 
     /// Returns a section that has exactly `count` items of `BYTES` bytes.
-    pub(super) fn items<const BYTES: usize>(
+    pub(super) fn section_items<const BYTES: usize>(
         &self,
         name: &str,
         count: usize,
-    ) -> Result<&'static [[u8; BYTES]], Unusable> {
+    ) -> Result<&'static [[u8; BYTES]], ModelError> {
         let (items, rest) = self.section(name)?.as_chunks();
         if items.len() == count && rest.is_empty() {
             Ok(items)
         } else {
-            Err(Unusable::Size(name.to_owned()))
+            Err(ModelError::Size(name.to_owned()))
         }
     }
 }
 
-fn u32_at(bytes: &[u8], at: usize) -> Option<usize> {
+fn read_u32_at(bytes: &[u8], at: usize) -> Option<usize> {
     let number = bytes.get(at..)?.first_chunk()?;
     Some(u32::from_le_bytes(*number) as usize)
 }

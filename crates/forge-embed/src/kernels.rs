@@ -1,23 +1,25 @@
 //! The same arithmetic on the widest vectors that the processor has. All
 //! `unsafe` code of the encoder is in this file. No level may give other bits
 //! than the portable one: integer sums are exact, and the few operations on
-//! floating-point numbers keep the order of `maths::linear`.
+//! floating-point numbers keep the order of `maths::multiply_rows`.
 
 use super::container::F32s;
-use super::encoder::{HIDDEN, WIDE};
-use super::maths::{self, Attended, BLOCK, GROUP, Linear, Rounded};
+use super::encoder::{FEED_FORWARD_WIDTH, HIDDEN_WIDTH};
+use super::maths::{
+    self, AttentionBuffers, BLOCK_OUTPUTS, GROUP_INPUTS, LinearLayer, QuantizedRows,
+};
 
 /// The instructions that the processor has. Only this file can make one, so
 /// that holding a level proves that its instructions are there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Level(Kind);
+pub(super) struct SimdLevel(SimdKind);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum SimdKind {
     Portable,
     #[cfg(target_arch = "x86_64")]
     Avx2,
-    /// With the byte products of VNNI; implies [`Kind::Avx2`].
+    /// With the byte products of VNNI; implies [`SimdKind::Avx2`].
     #[cfg(target_arch = "x86_64")]
     Avx512,
     /// Every 64-bit ARM has it.
@@ -25,49 +27,54 @@ enum Kind {
     Neon,
 }
 
-impl Level {
+impl SimdLevel {
     /// Returns the levels of this processor, from the plainest to the fastest.
-    pub(super) fn available() -> Vec<Level> {
+    pub(super) fn available() -> Vec<SimdLevel> {
         #[cfg_attr(
             not(any(target_arch = "x86_64", target_arch = "aarch64")),
             expect(unused_mut)
         )]
-        let mut levels = vec![Level(Kind::Portable)];
+        let mut levels = vec![SimdLevel(SimdKind::Portable)];
         #[cfg(target_arch = "aarch64")]
-        levels.push(Level(Kind::Neon));
+        levels.push(SimdLevel(SimdKind::Neon));
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") {
-            levels.push(Level(Kind::Avx2));
+            levels.push(SimdLevel(SimdKind::Avx2));
             if is_x86_feature_detected!("avx512f")
                 && is_x86_feature_detected!("avx512bw")
                 && is_x86_feature_detected!("avx512vnni")
             {
-                levels.push(Level(Kind::Avx512));
+                levels.push(SimdLevel(SimdKind::Avx512));
             }
         }
         levels
     }
 
-    pub(super) fn best() -> Level {
-        *Level::available()
+    pub(super) fn best() -> SimdLevel {
+        *SimdLevel::available()
             .last()
             .expect("the portable level is always there")
     }
 }
 
 /// Computes `out = x · weights + bias`.
-pub(super) fn linear(level: Level, matrix: &Linear, x: &Rounded, out: &mut [f32]) {
+pub(super) fn multiply_rows(
+    level: SimdLevel,
+    matrix: &LinearLayer,
+    x: &QuantizedRows,
+    out: &mut [f32],
+) {
     // The kernels rely on these sizes.
-    let groups = x.width / GROUP;
-    let Linear {
+    let groups = x.width / GROUP_INPUTS;
+    let LinearLayer {
         blocks,
         scales,
         bias,
     } = matrix;
-    assert!(x.width.is_multiple_of(GROUP) && bias.len().is_multiple_of(BLOCK));
+    assert!(x.width.is_multiple_of(GROUP_INPUTS) && bias.len().is_multiple_of(BLOCK_OUTPUTS));
     assert_eq!(
         blocks.len(),
-        bias.len() / BLOCK * groups * maths::BLOCK_BYTES
+        bias.len() / BLOCK_OUTPUTS * groups * maths::BLOCK_BYTES
     );
     assert_eq!(scales.len(), bias.len() * groups);
     assert_eq!(x.values.len(), x.rows() * x.width);
@@ -75,35 +82,40 @@ pub(super) fn linear(level: Level, matrix: &Linear, x: &Rounded, out: &mut [f32]
     assert_eq!(x.offsets.len(), x.rows() * groups);
     assert_eq!(out.len(), x.rows() * bias.len());
     match x.width {
-        HIDDEN => linear_of::<HIDDEN>(level, matrix, x, out),
-        WIDE => linear_of::<WIDE>(level, matrix, x, out),
+        HIDDEN_WIDTH => multiply_rows_of_width::<HIDDEN_WIDTH>(level, matrix, x, out),
+        FEED_FORWARD_WIDTH => multiply_rows_of_width::<FEED_FORWARD_WIDTH>(level, matrix, x, out),
         other => unreachable!("no layer is {other} wide"),
     }
 }
 
 /// Computes the product for one width. A width that the compiler knows makes
 /// every address within a tile a constant. The sizes were checked by
-/// [`linear`].
-fn linear_of<const WIDTH: usize>(level: Level, matrix: &Linear, x: &Rounded, out: &mut [f32]) {
+/// [`multiply_rows`].
+fn multiply_rows_of_width<const WIDTH: usize>(
+    level: SimdLevel,
+    matrix: &LinearLayer,
+    x: &QuantizedRows,
+    out: &mut [f32],
+) {
     match level.0 {
-        Kind::Portable => maths::linear(matrix, x, out),
+        SimdKind::Portable => maths::multiply_rows(matrix, x, out),
         // SAFETY: a level is made only after its features were detected, and
         // the sizes were checked.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx2 => unsafe { x86::linear_avx2::<WIDTH>(matrix, x, out) },
+        SimdKind::Avx2 => unsafe { x86::linear_avx2::<WIDTH>(matrix, x, out) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx512 => unsafe { x86::linear_avx512::<WIDTH>(matrix, x, out) },
+        SimdKind::Avx512 => unsafe { x86::linear_avx512::<WIDTH>(matrix, x, out) },
         // SAFETY: NEON is part of the architecture; sizes as above.
         #[cfg(target_arch = "aarch64")]
-        Kind::Neon => unsafe { arm::linear_neon::<WIDTH>(matrix, x, out) },
+        SimdKind::Neon => unsafe { arm::linear_neon::<WIDTH>(matrix, x, out) },
     }
 }
 
 /// Compiles a function of `maths` a second time for wider vectors.
 macro_rules! on_every_level {
     ($($name:ident($($arg:ident: $type:ty),*);)*) => {$(
-        pub(super) fn $name(level: Level, $($arg: $type),*) {
+        pub(super) fn $name(level: SimdLevel, $($arg: $type),*) {
             #[cfg(target_arch = "x86_64")]
             {
                 #[target_feature(enable = "avx2")]
@@ -115,56 +127,56 @@ macro_rules! on_every_level {
                     maths::$name($($arg),*);
                 }
                 match level.0 {
-                    Kind::Portable => {}
+                    SimdKind::Portable => {}
                     // SAFETY: the level has detected AVX2.
-                    Kind::Avx2 => return unsafe { wide($($arg),*) },
+                    SimdKind::Avx2 => return unsafe { wide($($arg),*) },
                     // SAFETY: the level has detected these too.
-                    Kind::Avx512 => return unsafe { wider($($arg),*) },
+                    SimdKind::Avx512 => return unsafe { wider($($arg),*) },
                 }
             }
-            let Level(_) = level;
+            let SimdLevel(_) = level;
             maths::$name($($arg),*);
         }
     )*};
 }
 
 on_every_level! {
-    round(x: &[f32], width: usize, to: &mut Rounded);
+    round(x: &[f32], width: usize, to: &mut QuantizedRows);
     add_and_norm(x: &mut [f32], added: &[f32], gain: F32s, bias: F32s);
     gelu(x: &mut [f32]);
 }
 
 /// Computes attention with the level's own products; see [`maths::attention`].
 pub(super) fn attention(
-    level: Level,
+    level: SimdLevel,
     qkv: &[f32],
     width: usize,
     out: &mut [f32],
-    room: &mut Attended,
+    room: &mut AttentionBuffers,
 ) {
     match level.0 {
-        Kind::Portable => maths::attention(qkv, width, out, room, maths::pair_sums),
+        SimdKind::Portable => maths::attention(qkv, width, out, room, maths::pair_sums),
         // SAFETY: a level is made only after its features were detected.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx2 => unsafe { x86::attention_avx2(qkv, width, out, room) },
+        SimdKind::Avx2 => unsafe { x86::attention_avx2(qkv, width, out, room) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx512 => unsafe { x86::attention_avx512(qkv, width, out, room) },
+        SimdKind::Avx512 => unsafe { x86::attention_avx512(qkv, width, out, room) },
         // SAFETY: NEON is part of the architecture.
         #[cfg(target_arch = "aarch64")]
-        Kind::Neon => unsafe { arm::attention_neon(qkv, width, out, room) },
+        SimdKind::Neon => unsafe { arm::attention_neon(qkv, width, out, room) },
     }
 }
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 /// The place of a tile of rows, with everything that a kernel needs to know.
 #[derive(Clone, Copy)]
-struct Tile<'a> {
+struct RowTile<'a> {
     /// One block of 16 outputs, all its groups, and their scales.
     block: &'a [u8],
     scales: &'a [[u8; 2]],
-    bias: &'a [[u8; 4]; BLOCK],
-    x: &'a Rounded,
+    bias: &'a [[u8; 4]; BLOCK_OUTPUTS],
+    x: &'a QuantizedRows,
     first_row: usize,
     first_output: usize,
     outputs: usize,
@@ -175,27 +187,27 @@ macro_rules! tiles {
     ($name:ident, $features:literal, $tile:ident, [$($size:literal),*]) => {
         /// # Safety
         /// The processor has the features, and the sizes agree as
-        /// `super::linear` checks; `WIDTH` is the width of `x`.
+        /// `super::multiply_rows` checks; `WIDTH` is the width of `x`.
         #[target_feature(enable = $features)]
         pub(super) unsafe fn $name<const WIDTH: usize>(
-            matrix: &Linear,
-            x: &Rounded,
+            matrix: &LinearLayer,
+            x: &QuantizedRows,
             out: &mut [f32],
         ) {
-            let groups = WIDTH / GROUP;
+            let groups = WIDTH / GROUP_INPUTS;
             let blocks = matrix.blocks.chunks_exact(groups * BLOCK_BYTES);
-            let scales = matrix.scales.chunks_exact(groups * BLOCK);
-            let biases = matrix.bias.as_chunks::<BLOCK>().0;
+            let scales = matrix.scales.chunks_exact(groups * BLOCK_OUTPUTS);
+            let biases = matrix.bias.as_chunks::<BLOCK_OUTPUTS>().0;
             for (b, ((block, scales), bias)) in blocks.zip(scales).zip(biases).enumerate() {
                 let mut row = 0;
                 while row < x.rows() {
-                    let tile = Tile {
+                    let tile = RowTile {
                         block,
                         scales,
                         bias,
                         x,
                         first_row: row,
-                        first_output: b * BLOCK,
+                        first_output: b * BLOCK_OUTPUTS,
                         outputs: matrix.bias.len(),
                     };
                     $(if x.rows() - row >= $size {
@@ -213,7 +225,7 @@ macro_rules! tiles {
 }
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-impl Tile<'_> {
+impl RowTile<'_> {
     /// Returns four activations of a row as one number, ready to be repeated.
     ///
     /// # Safety
@@ -244,7 +256,7 @@ impl Tile<'_> {
     /// Row and group exist.
     #[inline(always)]
     unsafe fn group<const WIDTH: usize>(&self, row: usize, group: usize) -> (f32, i32) {
-        let groups = WIDTH / GROUP;
+        let groups = WIDTH / GROUP_INPUTS;
         debug_assert!((self.first_row + row) * groups + group < self.x.scales.len());
         let first = self.first_row * groups + group;
         // SAFETY: there are as many scales and offsets as groups in all rows.
@@ -257,7 +269,7 @@ impl Tile<'_> {
     }
 
     #[inline(always)]
-    fn out<'a>(&self, row: usize, out: &'a mut [f32]) -> &'a mut [f32; BLOCK] {
+    fn out<'a>(&self, row: usize, out: &'a mut [f32]) -> &'a mut [f32; BLOCK_OUTPUTS] {
         let at = (self.first_row + row) * self.outputs + self.first_output;
         out[at..].first_chunk_mut().expect("blocks fill a row")
     }
@@ -267,14 +279,19 @@ impl Tile<'_> {
 mod x86 {
     use std::arch::x86_64::*;
 
-    use super::Tile;
+    use super::RowTile;
     use crate::maths::{
-        self, Attended, BLOCK, BLOCK_BYTES, Columns, GROUP, Linear, MOST_KEYS, PairRows, QUERIES,
-        Rounded,
+        self, AttentionBuffers, BLOCK_BYTES, BLOCK_OUTPUTS, Columns, GROUP_INPUTS, LinearLayer,
+        MAX_KEYS, PairRows, QUERIES_PER_TILE, QuantizedRows,
     };
 
     #[target_feature(enable = "avx2")]
-    pub(super) fn attention_avx2(qkv: &[f32], width: usize, out: &mut [f32], room: &mut Attended) {
+    pub(super) fn attention_avx2(
+        qkv: &[f32],
+        width: usize,
+        out: &mut [f32],
+        room: &mut AttentionBuffers,
+    ) {
         maths::attention(qkv, width, out, room, |rows, columns| {
             pair_sums_avx2(rows, columns)
         });
@@ -285,7 +302,7 @@ mod x86 {
         qkv: &[f32],
         width: usize,
         out: &mut [f32],
-        room: &mut Attended,
+        room: &mut AttentionBuffers,
     ) {
         maths::attention(qkv, width, out, room, |rows, columns| {
             pair_sums_avx512(rows, columns)
@@ -293,13 +310,16 @@ mod x86 {
     }
 
     #[target_feature(enable = "avx2")]
-    fn pair_sums_avx2(rows: &PairRows, columns: &[Columns]) -> [[i32; BLOCK]; QUERIES] {
-        let mut out = [[0; BLOCK]; QUERIES];
+    fn pair_sums_avx2(
+        rows: &PairRows,
+        columns: &[Columns],
+    ) -> [[i32; BLOCK_OUTPUTS]; QUERIES_PER_TILE] {
+        let mut out = [[0; BLOCK_OUTPUTS]; QUERIES_PER_TILE];
         // Half of the rows at a time, so that sums stay in registers.
-        for first in (0..QUERIES).step_by(4) {
+        for first in (0..QUERIES_PER_TILE).step_by(4) {
             let mut sums = [[_mm256_setzero_si256(); 2]; 4];
             let rows = &rows[first..first + 4];
-            for (at, columns) in columns.iter().enumerate().take(MOST_KEYS / 2) {
+            for (at, columns) in columns.iter().enumerate().take(MAX_KEYS / 2) {
                 for half in 0..2 {
                     // SAFETY: 16 numbers are two times 32 bytes.
                     let columns =
@@ -321,16 +341,19 @@ mod x86 {
     }
 
     #[target_feature(enable = "avx2,avx512f,avx512bw,avx512vnni")]
-    fn pair_sums_avx512(rows: &PairRows, columns: &[Columns]) -> [[i32; BLOCK]; QUERIES] {
-        let mut sums = [_mm512_setzero_si512(); QUERIES];
-        for (at, columns) in columns.iter().enumerate().take(MOST_KEYS / 2) {
+    fn pair_sums_avx512(
+        rows: &PairRows,
+        columns: &[Columns],
+    ) -> [[i32; BLOCK_OUTPUTS]; QUERIES_PER_TILE] {
+        let mut sums = [_mm512_setzero_si512(); QUERIES_PER_TILE];
+        for (at, columns) in columns.iter().enumerate().take(MAX_KEYS / 2) {
             // SAFETY: 16 numbers are 64 bytes.
             let columns = unsafe { _mm512_loadu_si512(columns.as_ptr().cast()) };
             for (sum, row) in sums.iter_mut().zip(rows) {
                 *sum = _mm512_dpwssd_epi32(*sum, columns, _mm512_set1_epi32(row[at]));
             }
         }
-        let mut out = [[0; BLOCK]; QUERIES];
+        let mut out = [[0; BLOCK_OUTPUTS]; QUERIES_PER_TILE];
         for (out, sum) in out.iter_mut().zip(sums) {
             // SAFETY: 16 numbers are 64 bytes.
             unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), sum) };
@@ -352,7 +375,7 @@ mod x86 {
     ///
     /// AVX2 is there, the tile's rows exist and its sizes agree.
     #[target_feature(enable = "avx2")]
-    unsafe fn tile_avx2<const ROWS: usize, const WIDTH: usize>(tile: Tile<'_>, out: &mut [f32]) {
+    unsafe fn tile_avx2<const ROWS: usize, const WIDTH: usize>(tile: RowTile<'_>, out: &mut [f32]) {
         let low_half = _mm256_set1_epi8(15);
         let ones = _mm256_set1_epi16(1);
         let mut totals = [[_mm256_setzero_ps(); 2]; ROWS];
@@ -372,7 +395,7 @@ mod x86 {
                         // SAFETY: a group has 32 values, of which these are
                         // 4·quad.. and 4·quad + 16..
                         let (a, b) = unsafe {
-                            let at = g * GROUP + 4 * quad;
+                            let at = g * GROUP_INPUTS + 4 * quad;
                             (
                                 tile.four::<WIDTH>(row, at),
                                 tile.four::<WIDTH>(row, at + 16),
@@ -393,7 +416,12 @@ mod x86 {
                     let sum = _mm256_mul_ps(_mm256_cvtepi32_ps(sum), _mm256_set1_ps(scale));
                     // SAFETY: 8 of a group's 16 scales begin at 8·half.
                     let weight = unsafe {
-                        _mm_loadu_si128(tile.scales.as_ptr().add(g * BLOCK + 8 * half).cast())
+                        _mm_loadu_si128(
+                            tile.scales
+                                .as_ptr()
+                                .add(g * BLOCK_OUTPUTS + 8 * half)
+                                .cast(),
+                        )
                     };
                     let weight = _mm256_slli_epi32::<16>(_mm256_cvtepu16_epi32(weight));
                     let weight = _mm256_castsi256_ps(weight);
@@ -419,7 +447,10 @@ mod x86 {
     ///
     /// AVX-512 with VNNI is there, the tile's rows exist and its sizes agree.
     #[target_feature(enable = "avx2,avx512f,avx512bw,avx512vnni")]
-    unsafe fn tile_avx512<const ROWS: usize, const WIDTH: usize>(tile: Tile<'_>, out: &mut [f32]) {
+    unsafe fn tile_avx512<const ROWS: usize, const WIDTH: usize>(
+        tile: RowTile<'_>,
+        out: &mut [f32],
+    ) {
         let low_half = _mm512_set1_epi8(15);
         let mut totals = [_mm512_setzero_ps(); ROWS];
         for (g, block) in tile.block.as_chunks::<BLOCK_BYTES>().0.iter().enumerate() {
@@ -437,7 +468,7 @@ mod x86 {
                     // SAFETY: a group has 32 values, of which these are
                     // 4·quad.. and 4·quad + 16..
                     let (a, b) = unsafe {
-                        let at = g * GROUP + 4 * quad;
+                        let at = g * GROUP_INPUTS + 4 * quad;
                         (
                             tile.four::<WIDTH>(row, at),
                             tile.four::<WIDTH>(row, at + 16),
@@ -448,7 +479,8 @@ mod x86 {
                 }
             }
             // SAFETY: every group has 16 scales of two bytes.
-            let weight = unsafe { _mm256_loadu_si256(tile.scales.as_ptr().add(g * BLOCK).cast()) };
+            let weight =
+                unsafe { _mm256_loadu_si256(tile.scales.as_ptr().add(g * BLOCK_OUTPUTS).cast()) };
             let weight = _mm512_slli_epi32::<16>(_mm512_cvtepu16_epi32(weight));
             let weight = _mm512_castsi512_ps(weight);
             for (row, (sum, total)) in sums.iter().zip(&mut totals).enumerate() {
@@ -472,27 +504,35 @@ mod x86 {
 mod arm {
     use std::arch::aarch64::*;
 
-    use super::Tile;
+    use super::RowTile;
     use crate::maths::{
-        self, Attended, BLOCK, BLOCK_BYTES, Columns, GROUP, Linear, MOST_KEYS, PairRows, QUERIES,
-        Rounded,
+        self, AttentionBuffers, BLOCK_BYTES, BLOCK_OUTPUTS, Columns, GROUP_INPUTS, LinearLayer,
+        MAX_KEYS, PairRows, QUERIES_PER_TILE, QuantizedRows,
     };
 
     #[target_feature(enable = "neon")]
-    pub(super) fn attention_neon(qkv: &[f32], width: usize, out: &mut [f32], room: &mut Attended) {
+    pub(super) fn attention_neon(
+        qkv: &[f32],
+        width: usize,
+        out: &mut [f32],
+        room: &mut AttentionBuffers,
+    ) {
         maths::attention(qkv, width, out, room, |rows, columns| {
             pair_sums_neon(rows, columns)
         });
     }
 
     #[target_feature(enable = "neon")]
-    fn pair_sums_neon(rows: &PairRows, columns: &[Columns]) -> [[i32; BLOCK]; QUERIES] {
-        let mut out = [[0; BLOCK]; QUERIES];
+    fn pair_sums_neon(
+        rows: &PairRows,
+        columns: &[Columns],
+    ) -> [[i32; BLOCK_OUTPUTS]; QUERIES_PER_TILE] {
+        let mut out = [[0; BLOCK_OUTPUTS]; QUERIES_PER_TILE];
         // A quarter of the rows at a time, so that sums stay in registers.
-        for first in (0..QUERIES).step_by(2) {
+        for first in (0..QUERIES_PER_TILE).step_by(2) {
             let mut sums = [[vdupq_n_s32(0); 4]; 2];
             let rows = &rows[first..first + 2];
-            for (at, columns) in columns.iter().enumerate().take(MOST_KEYS / 2) {
+            for (at, columns) in columns.iter().enumerate().take(MAX_KEYS / 2) {
                 for part in 0..4 {
                     // SAFETY: 16 numbers are four times 16 bytes.
                     let columns = unsafe { vld1q_s32(columns.as_ptr().add(4 * part)) };
@@ -523,7 +563,7 @@ mod arm {
     ///
     /// The tile's rows exist and its sizes agree.
     #[target_feature(enable = "neon")]
-    unsafe fn tile_neon<const ROWS: usize, const WIDTH: usize>(tile: Tile<'_>, out: &mut [f32]) {
+    unsafe fn tile_neon<const ROWS: usize, const WIDTH: usize>(tile: RowTile<'_>, out: &mut [f32]) {
         let low_half = vdupq_n_u8(15);
         let mut totals = [[vdupq_n_f32(0.0); 4]; ROWS];
         for (g, block) in tile.block.as_chunks::<BLOCK_BYTES>().0.iter().enumerate() {
@@ -536,7 +576,7 @@ mod arm {
                     // SAFETY: a group has 32 values, of which these are
                     // 4·quad.. and 4·quad + 16..
                     let (a, b) = unsafe {
-                        let at = g * GROUP + 4 * quad;
+                        let at = g * GROUP_INPUTS + 4 * quad;
                         (
                             tile.four::<WIDTH>(row, at),
                             tile.four::<WIDTH>(row, at + 16),
@@ -568,8 +608,14 @@ mod arm {
                     let sum = vcvtq_f32_s32(vaddq_s32(sum, vdupq_n_s32(offset)));
                     let sum = vmulq_f32(sum, vdupq_n_f32(scale));
                     // SAFETY: 4 of a group's 16 scales begin at 4·part.
-                    let weight =
-                        unsafe { vld1_u16(tile.scales.as_ptr().add(g * BLOCK + 4 * part).cast()) };
+                    let weight = unsafe {
+                        vld1_u16(
+                            tile.scales
+                                .as_ptr()
+                                .add(g * BLOCK_OUTPUTS + 4 * part)
+                                .cast(),
+                        )
+                    };
                     let weight = vreinterpretq_f32_u32(vshlq_n_u32::<16>(vmovl_u16(weight)));
                     totals[part] = vaddq_f32(totals[part], vmulq_f32(sum, weight));
                 }

@@ -14,11 +14,11 @@ mod wordpiece;
 
 use std::sync::LazyLock;
 
-pub use container::Unusable;
-use encoder::Encoder;
+pub use container::ModelError;
+use encoder::BertEncoder;
 
 /// A model file with more bytes than this is not read.
-pub const MOST_BYTES: u64 = 256 << 20;
+pub const MAX_MODEL_BYTES: u64 = 256 << 20;
 
 /// An encoder of texts as unit-length vectors. Vectors of different `id`s are
 /// never compared.
@@ -29,7 +29,7 @@ pub trait Embedder: Send + Sync {
     fn dimensions(&self) -> usize;
     /// Returns the cosine of unrelated texts. Models differ in it, and without
     /// it a cosine has no meaning.
-    fn unrelated(&self) -> f32 {
+    fn unrelated_cosine(&self) -> f32 {
         0.0
     }
     /// Returns the vector of a passage, which an index keeps. Empty or unknown
@@ -45,8 +45,8 @@ pub trait Embedder: Send + Sync {
 /// Returns how many words are more common than this one, by the order of the
 /// encoder's vocabulary; `None` for a word that is not in it and therefore
 /// rare. The word is in lower case.
-pub fn commoner_words(word: &str) -> Option<usize> {
-    encoder().word_rank(word)
+pub fn count_commoner_words(word: &str) -> Option<usize> {
+    shared_encoder().word_rank(word)
 }
 
 /// Returns the encoder inside the binary. `model/MODEL.md` documents how it was
@@ -55,8 +55,8 @@ pub fn commoner_words(word: &str) -> Option<usize> {
 /// It reads the first 254 tokens of a text (some 180 words) and ignores the
 /// rest, so the caller cuts longer texts. The same text gives the same bits on
 /// every processor.
-pub fn builtin() -> &'static dyn Embedder {
-    encoder()
+pub fn builtin_embedder() -> &'static dyn Embedder {
+    shared_encoder()
 }
 
 /// Loads a model from the bytes of a file that `cargo xtask convert-model`
@@ -64,7 +64,7 @@ pub fn builtin() -> &'static dyn Embedder {
 /// runs, so the caller keeps the result.
 ///
 /// Its id is a hash of the bytes: vectors of two files are never compared.
-pub fn of_file(bytes: &[u8]) -> Result<&'static dyn Embedder, Unusable> {
+pub fn embedder_from_file(bytes: &[u8]) -> Result<&'static dyn Embedder, ModelError> {
     let sum = blake3::hash(bytes).to_hex();
     let id = format!("file-{}", &sum[..16]);
     // Rows of weights never straddle two cache lines, as in the built-in file.
@@ -73,11 +73,11 @@ pub fn of_file(bytes: &[u8]) -> Result<&'static dyn Embedder, Unusable> {
     room[at..at + bytes.len()].copy_from_slice(bytes);
     // Leaked, because the encoder is used in place for the rest of the process.
     let room: &'static [u8] = room.leak();
-    let encoder = Encoder::of_file(&room[at..at + bytes.len()], id)?;
+    let encoder = BertEncoder::from_file(&room[at..at + bytes.len()], id)?;
     Ok(Box::leak(Box::new(encoder)))
 }
 
-fn encoder() -> &'static Encoder {
-    static ENCODER: LazyLock<Encoder> = LazyLock::new(Encoder::builtin);
+fn shared_encoder() -> &'static BertEncoder {
+    static ENCODER: LazyLock<BertEncoder> = LazyLock::new(BertEncoder::builtin);
     &ENCODER
 }

@@ -3,9 +3,9 @@
 //! and the `tokenizers` library: token ids, and coordinates times 100,000.
 //! It rounds no activations, which is what the tolerance is for.
 
-use super::builtin;
-use super::encoder::Encoder;
-use super::kernels::Level;
+use super::builtin_embedder;
+use super::encoder::BertEncoder;
+use super::kernels::SimdLevel;
 use super::{Embedder, wordpiece::MAX_TOKENS};
 
 #[derive(serde::Deserialize)]
@@ -35,7 +35,7 @@ fn cosine(a: &[f32], b: &[f32]) -> f64 {
 
 #[test]
 fn token_ids_equal_the_reference() {
-    let model = Encoder::builtin();
+    let model = BertEncoder::builtin();
     let tricky: Vec<Reference> =
         serde_json::from_str(include_str!("../model/tokens.json")).unwrap();
     for Reference { text, ids, .. } in references().into_iter().chain(tricky) {
@@ -48,8 +48,8 @@ fn vectors_equal_the_reference() {
     for reference in references() {
         let text = &reference.text;
         for (ours, theirs) in [
-            (builtin().embed(text), &reference.vector),
-            (builtin().embed_query(text), &reference.question),
+            (builtin_embedder().embed(text), &reference.vector),
+            (builtin_embedder().embed_query(text), &reference.question),
         ] {
             let cosine = cosine(&ours, theirs);
             println!(
@@ -70,7 +70,7 @@ fn the_card_is_that_of_the_file() {
         .map(|byte| format!("{byte:02x}"))
         .collect();
     let card = include_str!("../model/MODEL.md");
-    for fact in [&sum, &file.len().to_string(), builtin().id()] {
+    for fact in [&sum, &file.len().to_string(), builtin_embedder().id()] {
         assert!(card.contains(&format!("`{fact}`")), "the card lacks {fact}");
     }
 }
@@ -85,12 +85,12 @@ fn every_level_gives_the_same_bits() {
         "The retry policy uses exponential backoff with jitter, and a ceiling of thirty seconds \
          since the outage in March, when every worker came back at the same moment.",
     ];
-    let levels = Level::available();
+    let levels = SimdLevel::available();
     println!("{levels:?}");
     for text in texts {
-        let plain = Encoder::with_level(levels[0]);
+        let plain = BertEncoder::with_level(levels[0]);
         for &level in &levels[1..] {
-            let wide = Encoder::with_level(level);
+            let wide = BertEncoder::with_level(level);
             let same = plain.embed(text) == wide.embed(text)
                 && plain.embed_query(text) == wide.embed_query(text);
             assert!(same, "{level:?} differs on {text:?}");
@@ -119,8 +119,8 @@ fn near_meanings_are_near() {
             "def area(radius): return math.pi * radius ** 2",
         ],
     ] {
-        let vector = builtin().embed_query(text);
-        let [near, far] = [near, far].map(|t| builtin().embed(t));
+        let vector = builtin_embedder().embed_query(text);
+        let [near, far] = [near, far].map(|t| builtin_embedder().embed(t));
         let (near, far) = (cosine(&vector, &near), cosine(&vector, &far));
         assert!(near > far + 0.12, "{near} and {far} for {text:?}");
     }
@@ -129,8 +129,11 @@ fn near_meanings_are_near() {
 #[test]
 fn vectors_have_unit_length() {
     for text in ["a", "word 🦀", &"long ".repeat(300), "\u{0}x\u{301}"] {
-        for vector in [builtin().embed(text), builtin().embed_query(text)] {
-            assert_eq!(vector.len(), builtin().dimensions());
+        for vector in [
+            builtin_embedder().embed(text),
+            builtin_embedder().embed_query(text),
+        ] {
+            assert_eq!(vector.len(), builtin_embedder().dimensions());
             let length: f64 = vector.iter().map(|&x| f64::from(x) * f64::from(x)).sum();
             assert!((length - 1.0).abs() < 1e-5, "{length} for {text:?}");
         }
@@ -140,15 +143,22 @@ fn vectors_have_unit_length() {
 #[test]
 fn nothing_known_gives_zero() {
     for text in ["", " \n\t", "\u{0}\u{200b}", "🦀", &"x".repeat(101)] {
-        for vector in [builtin().embed(text), builtin().embed_query(text)] {
-            assert_eq!(vector, vec![0.0; builtin().dimensions()], "{text:?}");
+        for vector in [
+            builtin_embedder().embed(text),
+            builtin_embedder().embed_query(text),
+        ] {
+            assert_eq!(
+                vector,
+                vec![0.0; builtin_embedder().dimensions()],
+                "{text:?}"
+            );
         }
     }
 }
 
 #[test]
 fn control_tokens_in_a_text_are_text() {
-    let ids = Encoder::builtin().tokens("[SEP] [MASK]");
+    let ids = BertEncoder::builtin().tokens("[SEP] [MASK]");
     assert_eq!(
         ids[1..ids.len() - 1].iter().filter(|&&id| id < 3).count(),
         0
@@ -158,7 +168,7 @@ fn control_tokens_in_a_text_are_text() {
 #[test]
 fn text_beyond_the_window_changes_nothing() {
     let window = "word ".repeat(MAX_TOKENS - 2);
-    let model = Encoder::builtin();
+    let model = BertEncoder::builtin();
     assert_eq!(model.tokens(&window).len(), MAX_TOKENS);
     let longer = format!("{window}more");
     assert_eq!(model.tokens(&window), model.tokens(&longer));
@@ -182,12 +192,18 @@ fn section(file: &[u8], name: &str) -> std::ops::Range<usize> {
 
 #[test]
 fn the_built_in_model_as_a_file_gives_the_same_vectors_under_another_id() {
-    let model = super::of_file(&file()).unwrap();
+    let model = super::embedder_from_file(&file()).unwrap();
     assert!(model.id().starts_with("file-"), "{}", model.id());
-    assert_eq!(model.unrelated(), builtin().unrelated());
+    assert_eq!(
+        model.unrelated_cosine(),
+        builtin_embedder().unrelated_cosine()
+    );
     let text = "The gateway retries a payment three times.";
-    assert_eq!(model.embed(text), builtin().embed(text));
-    assert_eq!(model.embed_query(text), builtin().embed_query(text));
+    assert_eq!(model.embed(text), builtin_embedder().embed(text));
+    assert_eq!(
+        model.embed_query(text),
+        builtin_embedder().embed_query(text)
+    );
 }
 
 #[test]
@@ -195,7 +211,9 @@ fn a_file_that_is_no_sound_model_is_an_error_that_says_what_is_wrong() {
     fn check(change: impl Fn(&mut Vec<u8>), expect: &str) {
         let mut bytes = file();
         change(&mut bytes);
-        let error = super::of_file(&bytes).err().map(|it| it.to_string());
+        let error = super::embedder_from_file(&bytes)
+            .err()
+            .map(|it| it.to_string());
         assert_eq!(error.as_deref(), Some(expect));
     }
     let put = |bytes: &mut Vec<u8>, name: &str, new: &[u8]| {
@@ -252,7 +270,7 @@ fn bytes_that_were_changed_anywhere_give_an_error_or_finite_vectors() {
         for _ in 0..8 {
             bytes[random(reach)] = random(256) as u8;
         }
-        if let Ok(model) = super::of_file(&bytes) {
+        if let Ok(model) = super::embedder_from_file(&bytes) {
             let vector = model.embed("What was decided about the ledger?");
             assert!(vector.iter().all(|x| x.is_finite()), "round {round}");
         }

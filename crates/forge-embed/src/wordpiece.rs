@@ -8,23 +8,23 @@
 
 use unicode_normalization::UnicodeNormalization;
 
-use super::container::{Container, Unusable};
+use super::container::{ModelContainer, ModelError};
 
-pub(super) const UNKNOWN: u16 = 0;
-const BEGIN: u16 = 1;
-const END: u16 = 2;
+pub(super) const UNKNOWN_ID: u16 = 0;
+const BEGIN_ID: u16 = 1;
+const END_ID: u16 = 2;
 
 /// The largest number of ids, with the two marks at the ends.
 pub(super) const MAX_TOKENS: usize = 256;
 /// The id of `the`, the most common word.
-const FIRST_WORD: usize = 1000;
+const FIRST_WORD_ID: usize = 1000;
 /// The length up to which a word is looked up; a longer one is unknown as a
 /// whole.
-const MAX_WORD: usize = 100;
+const MAX_WORD_CHARS: usize = 100;
 /// Entries for each start that the file stores.
-const RUN: usize = 16;
+const ENTRIES_PER_START: usize = 16;
 /// The mark of a piece that continues a word.
-const CONTINUES: &[u8] = b"##";
+const CONTINUATION_MARK: &[u8] = b"##";
 
 pub(super) struct WordPiece {
     text: &'static [u8],
@@ -36,7 +36,7 @@ pub(super) struct WordPiece {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Class {
+enum CharAction {
     Keep,
     Drop,
     Accent,
@@ -45,37 +45,40 @@ enum Class {
 }
 
 impl WordPiece {
-    pub(super) fn new(container: &Container) -> Result<WordPiece, Unusable> {
+    pub(super) fn new(container: &ModelContainer) -> Result<WordPiece, ModelError> {
         let lengths = container.section("vocab.lengths")?;
         let slots = container.section("vocab.slots")?.as_chunks().0;
-        if lengths.len() <= usize::from(END) || lengths.len() >= usize::from(u16::MAX) {
-            return Err(Unusable::Size("vocab.lengths".to_owned()));
+        if lengths.len() <= usize::from(END_ID) || lengths.len() >= usize::from(u16::MAX) {
+            return Err(ModelError::Size("vocab.lengths".to_owned()));
         }
         // In a full table, the search for an unknown piece would never end.
         if slots.len() < 2 * lengths.len() {
-            return Err(Unusable::Size("vocab.slots".to_owned()));
+            return Err(ModelError::Size("vocab.slots".to_owned()));
         }
         Ok(WordPiece {
             text: container.section("vocab.text")?,
             lengths,
-            starts: container.items("vocab.starts", lengths.len().div_ceil(RUN))?,
+            starts: container
+                .section_items("vocab.starts", lengths.len().div_ceil(ENTRIES_PER_START))?,
             slots,
             classes: container.section("classes")?.as_chunks().0,
         })
     }
 
     /// Returns the number of entries.
-    pub(super) fn words(&self) -> usize {
+    pub(super) fn vocabulary_size(&self) -> usize {
         self.lengths.len()
     }
 
     /// Checks that every entry is within the text and where a search expects
     /// it, and that nothing else is there.
-    pub(super) fn check(&self) -> Result<(), Unusable> {
-        let wrong = |name: &str| Err(Unusable::Values(name.to_owned()));
+    pub(super) fn check(&self) -> Result<(), ModelError> {
+        let wrong = |name: &str| Err(ModelError::Values(name.to_owned()));
         let mut at = 0;
         for (id, &length) in self.lengths.iter().enumerate() {
-            if id % RUN == 0 && u32::from_le_bytes(self.starts[id / RUN]) as usize != at {
+            if id % ENTRIES_PER_START == 0
+                && u32::from_le_bytes(self.starts[id / ENTRIES_PER_START]) as usize != at
+            {
                 return wrong("vocab.starts");
             }
             at += usize::from(length);
@@ -86,7 +89,7 @@ impl WordPiece {
         // As the converter fills it: then searches are short and end.
         let mut slots = vec![u16::MAX; self.slots.len()];
         for id in 0..self.lengths.len() as u16 {
-            let mut slot = hash(b"", self.entry(id)) % slots.len();
+            let mut slot = hash_piece(b"", self.entry_text(id)) % slots.len();
             while slots[slot] != u16::MAX {
                 slot = (slot + 1) % slots.len();
             }
@@ -109,17 +112,17 @@ impl WordPiece {
 
     /// Returns between two and [`MAX_TOKENS`] ids, the marks at the ends
     /// included.
-    pub(super) fn ids(&self, text: &str) -> Vec<u16> {
-        let mut ids = vec![BEGIN];
+    pub(super) fn token_ids(&self, text: &str) -> Vec<u16> {
+        let mut ids = vec![BEGIN_ID];
         let mut word = String::new();
-        for c in self.normal(text) {
-            let alone = self.class(c) == Class::Punctuation;
+        for c in self.normalize_chars(text) {
+            let alone = self.char_action(c) == CharAction::Punctuation;
             if alone || c.is_whitespace() {
-                self.pieces(&word, &mut ids);
+                self.push_pieces(&word, &mut ids);
                 word.clear();
             }
             if alone {
-                self.pieces(c.encode_utf8(&mut [0; 4]), &mut ids);
+                self.push_pieces(c.encode_utf8(&mut [0; 4]), &mut ids);
             } else if !c.is_whitespace() {
                 word.push(c);
             }
@@ -127,39 +130,39 @@ impl WordPiece {
                 break;
             }
         }
-        self.pieces(&word, &mut ids);
+        self.push_pieces(&word, &mut ids);
         ids.truncate(MAX_TOKENS - 1);
-        ids.push(END);
+        ids.push(END_ID);
         ids
     }
 
     /// Returns the rank of a whole word behind the marks and single characters
     /// with which the vocabulary begins; common words come first.
-    pub(super) fn rank(&self, word: &str) -> Option<usize> {
-        let id = self.id(b"", word.as_bytes())?;
-        usize::from(id).checked_sub(FIRST_WORD)
+    pub(super) fn word_rank(&self, word: &str) -> Option<usize> {
+        let id = self.piece_id(b"", word.as_bytes())?;
+        usize::from(id).checked_sub(FIRST_WORD_ID)
     }
 
-    fn normal<'a>(&'a self, text: &'a str) -> impl Iterator<Item = char> + 'a {
+    fn normalize_chars<'a>(&'a self, text: &'a str) -> impl Iterator<Item = char> + 'a {
         text.chars()
-            .filter_map(|c| match self.class(c) {
-                Class::Drop => None,
-                Class::Ideograph => Some([Some(' '), Some(c), Some(' ')]),
+            .filter_map(|c| match self.char_action(c) {
+                CharAction::Drop => None,
+                CharAction::Ideograph => Some([Some(' '), Some(c), Some(' ')]),
                 _ => Some([Some(c), None, None]),
             })
             .flat_map(|some| some.into_iter().flatten())
             .nfd()
-            .filter(|&c| self.class(c) != Class::Accent)
+            .filter(|&c| self.char_action(c) != CharAction::Accent)
             .flat_map(char::to_lowercase)
     }
 
-    fn class(&self, c: char) -> Class {
+    fn char_action(&self, c: char) -> CharAction {
         if c.is_ascii() {
             return match c {
-                '\t' | '\n' | '\r' => Class::Keep,
-                _ if c.is_ascii_control() => Class::Drop,
-                _ if c.is_ascii_punctuation() => Class::Punctuation,
-                _ => Class::Keep,
+                '\t' | '\n' | '\r' => CharAction::Keep,
+                _ if c.is_ascii_control() => CharAction::Drop,
+                _ if c.is_ascii_punctuation() => CharAction::Punctuation,
+                _ => CharAction::Keep,
             };
         }
         let change = |entry: &[u8; 4]| u32::from_le_bytes(*entry);
@@ -168,36 +171,40 @@ impl WordPiece {
             .partition_point(|entry| change(entry) >> 3 <= u32::from(c));
         // The first entry is for the character zero, so there is one before.
         match change(&self.classes[after - 1]) & 7 {
-            1 => Class::Drop,
-            2 => Class::Accent,
-            3 => Class::Punctuation,
-            4 => Class::Ideograph,
-            _ => Class::Keep,
+            1 => CharAction::Drop,
+            2 => CharAction::Accent,
+            3 => CharAction::Punctuation,
+            4 => CharAction::Ideograph,
+            _ => CharAction::Keep,
         }
     }
 
-    fn pieces(&self, word: &str, ids: &mut Vec<u16>) {
+    fn push_pieces(&self, word: &str, ids: &mut Vec<u16>) {
         if word.is_empty() {
             return;
         }
-        if word.chars().count() > MAX_WORD {
-            ids.push(UNKNOWN);
+        if word.chars().count() > MAX_WORD_CHARS {
+            ids.push(UNKNOWN_ID);
             return;
         }
         let before = ids.len();
         let mut start = 0;
         while start < word.len() {
-            let prefix = if start == 0 { &b""[..] } else { CONTINUES };
+            let prefix = if start == 0 {
+                &b""[..]
+            } else {
+                CONTINUATION_MARK
+            };
             let longest = (start + 1..=word.len())
                 .rev()
                 .filter(|&end| word.is_char_boundary(end))
                 .find_map(|end| {
-                    let id = self.id(prefix, &word.as_bytes()[start..end])?;
+                    let id = self.piece_id(prefix, &word.as_bytes()[start..end])?;
                     Some((id, end))
                 });
             let Some((id, end)) = longest else {
                 ids.truncate(before);
-                ids.push(UNKNOWN);
+                ids.push(UNKNOWN_ID);
                 return;
             };
             ids.push(id);
@@ -205,36 +212,36 @@ impl WordPiece {
         }
     }
 
-    fn id(&self, prefix: &[u8], piece: &[u8]) -> Option<u16> {
-        let mut slot = hash(prefix, piece) % self.slots.len();
+    fn piece_id(&self, prefix: &[u8], piece: &[u8]) -> Option<u16> {
+        let mut slot = hash_piece(prefix, piece) % self.slots.len();
         // The table is half empty, so the search ends.
         loop {
             let id = u16::from_le_bytes(self.slots[slot]);
             if id == u16::MAX {
                 return None;
             }
-            if self.entry(id).strip_prefix(prefix) == Some(piece) {
+            if self.entry_text(id).strip_prefix(prefix) == Some(piece) {
                 return Some(id);
             }
             slot = (slot + 1) % self.slots.len();
         }
     }
 
-    fn entry(&self, id: u16) -> &'static [u8] {
+    fn entry_text(&self, id: u16) -> &'static [u8] {
         let id = usize::from(id);
-        let first = id / RUN * RUN;
+        let first = id / ENTRIES_PER_START * ENTRIES_PER_START;
         let before: usize = self.lengths[first..id]
             .iter()
             .copied()
             .map(usize::from)
             .sum();
-        let start = u32::from_le_bytes(self.starts[id / RUN]) as usize + before;
+        let start = u32::from_le_bytes(self.starts[id / ENTRIES_PER_START]) as usize + before;
         &self.text[start..start + usize::from(self.lengths[id])]
     }
 }
 
 /// Computes FNV-1a; the converter fills the table with the same function.
-fn hash(prefix: &[u8], piece: &[u8]) -> usize {
+fn hash_piece(prefix: &[u8], piece: &[u8]) -> usize {
     let hash = prefix
         .iter()
         .chain(piece)

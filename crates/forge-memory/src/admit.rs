@@ -3,7 +3,7 @@
 //! fact. Text from programs passes with its secrets redacted, since a hook or
 //! an import has no one to ask.
 //!
-//! The two outcomes are two functions, [`admit`] and [`redact`], so that a hook
+//! The two outcomes are two functions, [`admit_text`] and [`redact_text`], so that a hook
 //! has no error to handle. Writers take [`AdmittedText`], which only this
 //! module makes: a writer that forgets the gate does not compile. Structure is
 //! not checked here, since what is inert depends on the place in a file.
@@ -40,7 +40,7 @@ impl<T> AdmittedText<T> {
 
 impl AdmittedText<String> {
     /// Shortens or escapes admitted text. The closure must add nothing.
-    pub(crate) fn edited(self, edit: impl FnOnce(&str) -> String) -> AdmittedText<String> {
+    pub(crate) fn edit_with(self, edit: impl FnOnce(&str) -> String) -> AdmittedText<String> {
         AdmittedText(edit(&self.0))
     }
 }
@@ -49,44 +49,44 @@ impl AdmittedText<String> {
 pub trait SubmittedText {
     /// Returns the texts that state something: they may hold no secret and
     /// repeat no corrected fact.
-    fn statements(&self) -> Vec<&str>;
+    fn stated_texts(&self) -> Vec<&str>;
 
     /// Returns names and labels: they may hold no secret.
-    fn names(&self) -> Vec<&str> {
+    fn label_texts(&self) -> Vec<&str> {
         Vec::new()
     }
 }
 
 impl<T: SubmittedText + ?Sized> SubmittedText for &T {
-    fn statements(&self) -> Vec<&str> {
-        (**self).statements()
+    fn stated_texts(&self) -> Vec<&str> {
+        (**self).stated_texts()
     }
 
-    fn names(&self) -> Vec<&str> {
-        (**self).names()
+    fn label_texts(&self) -> Vec<&str> {
+        (**self).label_texts()
     }
 }
 
 impl SubmittedText for str {
-    fn statements(&self) -> Vec<&str> {
+    fn stated_texts(&self) -> Vec<&str> {
         vec![self]
     }
 }
 
 impl SubmittedText for String {
-    fn statements(&self) -> Vec<&str> {
+    fn stated_texts(&self) -> Vec<&str> {
         vec![self]
     }
 }
 
 /// The reason why a text was refused. Nothing was written.
 #[derive(Debug, thiserror::Error)]
-pub enum Refusal {
+pub enum TextRefusal {
     /// The workspace cannot be read; the file system is at fault.
     #[error(transparent)]
-    Workspace(#[from] workspace::Error),
+    Workspace(#[from] workspace::WorkspaceError),
     /// The caller's text repeats a fact that was corrected.
-    #[error("The text repeats what was corrected. {}", list(.0))]
+    #[error("The text repeats what was corrected. {}", join_corrections(.0))]
     Corrected(Vec<Correction>),
     /// The caller's text contains a secret. Lists the rule of each secret, with
     /// the line in a text of several lines, and never the value.
@@ -94,23 +94,26 @@ pub enum Refusal {
     Secret { found: Vec<String> },
 }
 
-impl Diagnostic for Refusal {
+impl Diagnostic for TextRefusal {
     fn code(&self) -> &'static str {
         match self {
-            Refusal::Workspace(error) => error.code(),
-            Refusal::Corrected(_) => "admit.corrected",
-            Refusal::Secret { .. } => "admit.secret",
+            TextRefusal::Workspace(error) => error.code(),
+            TextRefusal::Corrected(_) => "admit.corrected",
+            TextRefusal::Secret { .. } => "admit.secret",
         }
     }
 
     fn hints(&self) -> Vec<String> {
         match self {
-            Refusal::Workspace(error) => error.hints(),
-            Refusal::Secret { .. } => {
+            TextRefusal::Workspace(error) => error.hints(),
+            TextRefusal::Secret { .. } => {
                 vec!["Take it out, and name the place where it is kept instead".to_owned()]
             }
-            Refusal::Corrected(hits) => {
-                let lift = hits.first().map(Correction::lifted_by).unwrap_or_default();
+            TextRefusal::Corrected(hits) => {
+                let lift = hits
+                    .first()
+                    .map(Correction::restore_command)
+                    .unwrap_or_default();
                 vec![format!(
                     "Say what holds; if the correction itself is wrong, lift it with `{lift}`"
                 )]
@@ -120,11 +123,14 @@ impl Diagnostic for Refusal {
 }
 
 /// Admits text of a person or an agent unchanged, or refuses it.
-pub fn admit<T: SubmittedText>(workspace: &Workspace, text: T) -> Result<AdmittedText<T>, Refusal> {
+pub fn admit_text<T: SubmittedText>(
+    workspace: &Workspace,
+    text: T,
+) -> Result<AdmittedText<T>, TextRefusal> {
     // Names and labels state nothing, so that they are checked for secrets
     // alone.
-    refuse_secrets(text.names())?;
-    judge(workspace, &text.statements(), None)?;
+    refuse_secrets(text.label_texts())?;
+    check_statements(workspace, &text.stated_texts(), None)?;
     Ok(AdmittedText(text))
 }
 
@@ -134,16 +140,16 @@ pub fn admit_edit(
     workspace: &Workspace,
     before: &str,
     after: String,
-) -> Result<AdmittedText<String>, Refusal> {
-    judge(workspace, &[&after], Some(before))?;
+) -> Result<AdmittedText<String>, TextRefusal> {
+    check_statements(workspace, &[&after], Some(before))?;
     Ok(AdmittedText(after))
 }
 
 /// Refuses names and labels that hold a secret, plain or disguised.
-pub fn refuse_secrets<'t>(texts: impl IntoIterator<Item = &'t str>) -> Result<(), Refusal> {
+pub fn refuse_secrets<'t>(texts: impl IntoIterator<Item = &'t str>) -> Result<(), TextRefusal> {
     let mut found: Vec<String> = Vec::new();
     for text in texts {
-        let secrets = secrets::find(text);
+        let secrets = secrets::find_secrets(text);
         if secrets.is_empty() {
             continue;
         }
@@ -151,7 +157,11 @@ pub fn refuse_secrets<'t>(texts: impl IntoIterator<Item = &'t str>) -> Result<()
         let has_lines = text.trim().contains('\n');
         for secret in secrets {
             let place = if has_lines {
-                format!("{}, line {}", secret.rule, lines.at(secret.span.start))
+                format!(
+                    "{}, line {}",
+                    secret.rule,
+                    lines.line_number_at(secret.span.start)
+                )
             } else {
                 secret.rule.to_owned()
             };
@@ -164,27 +174,27 @@ pub fn refuse_secrets<'t>(texts: impl IntoIterator<Item = &'t str>) -> Result<()
     if found.is_empty() {
         Ok(())
     } else {
-        Err(Refusal::Secret { found })
+        Err(TextRefusal::Secret { found })
     }
 }
 
 /// Redacts the secrets of a text that a program hands over.
-pub fn redact(text: &str) -> AdmittedText<String> {
-    AdmittedText(secrets::redact(text).into_owned())
+pub fn redact_text(text: &str) -> AdmittedText<String> {
+    AdmittedText(secrets::redact_secrets(text).into_owned())
 }
 
 /// Counts of what was changed in imported texts. Values are never kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct ImportTally {
     /// Number of redacted secrets, by rule.
     pub redacted: BTreeMap<&'static str, usize>,
     /// Number of escaped invisible characters.
     pub hidden: usize,
 }
 
-impl Tally {
+impl ImportTally {
     /// Adds the counts of another tally.
-    pub fn add(&mut self, other: &Tally) {
+    pub fn add_counts(&mut self, other: &ImportTally) {
         for (rule, count) in &other.redacted {
             *self.redacted.entry(rule).or_default() += count;
         }
@@ -194,8 +204,8 @@ impl Tally {
 
 /// Redacts the secrets of an imported text and escapes invisible characters. It
 /// needs the whole text: half of a secret is not recognized.
-pub fn admit_import(text: &str, tally: &mut Tally) -> String {
-    let cleaned = quote::cleaned(text);
+pub fn admit_import(text: &str, tally: &mut ImportTally) -> String {
+    let cleaned = quote::sanitize_with_report(text);
     for rule in cleaned.secrets {
         *tally.redacted.entry(rule).or_default() += 1;
     }
@@ -205,7 +215,11 @@ pub fn admit_import(text: &str, tally: &mut Tally) -> String {
 
 /// Refuses texts that contain a secret or repeat a corrected fact, except for
 /// facts that the text repeated before the edit.
-fn judge(workspace: &Workspace, texts: &[&str], before: Option<&str>) -> Result<(), Refusal> {
+fn check_statements(
+    workspace: &Workspace,
+    texts: &[&str],
+    before: Option<&str>,
+) -> Result<(), TextRefusal> {
     refuse_secrets(texts.iter().copied())?;
     let corrections = Corrections::read(workspace)?;
     if corrections.is_empty() {
@@ -213,9 +227,11 @@ fn judge(workspace: &Workspace, texts: &[&str], before: Option<&str>) -> Result<
     }
     // Only what the edit adds is refused, else a file that repeats a fact that
     // was corrected later could never be edited again.
-    let known = before.map(|it| corrections.check(it)).unwrap_or_default();
+    let known = before
+        .map(|it| corrections.check_text(it))
+        .unwrap_or_default();
     let mut hits: Vec<Correction> = Vec::new();
-    for hit in texts.iter().flat_map(|text| corrections.check(text)) {
+    for hit in texts.iter().flat_map(|text| corrections.check_text(text)) {
         if !hits.contains(hit) && !known.contains(&hit) {
             hits.push(hit.clone());
         }
@@ -223,18 +239,22 @@ fn judge(workspace: &Workspace, texts: &[&str], before: Option<&str>) -> Result<
     if hits.is_empty() {
         Ok(())
     } else {
-        Err(Refusal::Corrected(hits))
+        Err(TextRefusal::Corrected(hits))
     }
 }
 
 /// Maximum number of corrections that one refusal lists.
-const MAX_LISTED: usize = 5;
+const MAX_LISTED_CORRECTIONS: usize = 5;
 
 /// Renders the first corrections of a refusal and counts the rest.
-fn list(hits: &[Correction]) -> String {
-    let mut lines: Vec<String> = hits.iter().take(MAX_LISTED).map(Correction::told).collect();
-    if hits.len() > MAX_LISTED {
-        lines.push(format!("and {} more", hits.len() - MAX_LISTED));
+fn join_corrections(hits: &[Correction]) -> String {
+    let mut lines: Vec<String> = hits
+        .iter()
+        .take(MAX_LISTED_CORRECTIONS)
+        .map(Correction::describe)
+        .collect();
+    if hits.len() > MAX_LISTED_CORRECTIONS {
+        lines.push(format!("and {} more", hits.len() - MAX_LISTED_CORRECTIONS));
     }
     lines.join("; ")
 }

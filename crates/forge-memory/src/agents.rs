@@ -19,11 +19,11 @@ pub mod system;
 pub mod topics;
 
 /// The folder that holds a folder for each squad, and that one for each agent.
-pub const MEMORY: &str = ".agents/memory";
+pub const AGENT_MEMORY_FOLDER: &str = ".agents/memory";
 
 /// An error in an operation on the memory of an agent.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum AgentError {
     /// The caller named a squad or an agent in a form that cannot be a folder.
     #[error("`{text}` cannot name {what}: {why} (cli#1045)")]
     Segment {
@@ -32,21 +32,27 @@ pub enum Error {
         why: &'static str,
     },
     /// An agent was named alone, and no agent has a memory yet.
-    #[error("No {MEMORY} directory found")]
+    #[error("No {AGENT_MEMORY_FOLDER} directory found")]
     NoMemory,
     /// The caller named an agent without a memory.
     #[error("There is no memory of an agent called `{name}`")]
-    Unknown { name: String, homes: Vec<Home> },
+    Unknown {
+        name: String,
+        homes: Vec<MemoryHome>,
+    },
     /// The caller named an agent without its squad, and several squads have one
     /// of that name.
-    #[error("`{name}` may mean {}", listed(homes))]
-    Ambiguous { name: String, homes: Vec<Home> },
+    #[error("`{name}` may mean {}", join_homes(homes))]
+    Ambiguous {
+        name: String,
+        homes: Vec<MemoryHome>,
+    },
     /// The caller's text is empty.
     #[error("There is no text to keep")]
     NoText,
     /// The caller's text was refused by [`admit`].
     #[error(transparent)]
-    Refused(#[from] admit::Refusal),
+    Refused(#[from] admit::TextRefusal),
     /// The caller's text is a diff, a log or a stack trace.
     #[error("This is {what}, which is kept elsewhere already")]
     KeptElsewhere { what: &'static str },
@@ -67,47 +73,47 @@ pub enum Error {
     Path(#[from] PathError),
     /// The workspace cannot be read or written; the file system is at fault.
     #[error(transparent)]
-    Workspace(#[from] workspace::Error),
+    Workspace(#[from] workspace::WorkspaceError),
 }
 
 /// Maximum number of agents that a hint names.
 const MAX_AGENTS_IN_HINT: usize = 10;
 
-impl Diagnostic for Error {
+impl Diagnostic for AgentError {
     fn code(&self) -> &'static str {
         match self {
-            Error::Segment { .. } => "agent.invalid-name",
-            Error::NoMemory => "agent.no-memory",
-            Error::Unknown { .. } => "agent.unknown",
-            Error::Ambiguous { .. } => "agent.ambiguous",
-            Error::NoText => "agent.no-text",
-            Error::Refused(error) => error.code(),
-            Error::KeptElsewhere { .. } => "agent.kept-elsewhere",
-            Error::Known { .. } => "agent.known",
-            Error::NoTopic { .. } => "agent.no-topic",
-            Error::NotATopic { .. } => "agent.not-a-topic",
-            Error::Rating { .. } => "agent.invalid-rating",
-            Error::Path(error) => error.code(),
-            Error::Workspace(error) => error.code(),
+            AgentError::Segment { .. } => "agent.invalid-name",
+            AgentError::NoMemory => "agent.no-memory",
+            AgentError::Unknown { .. } => "agent.unknown",
+            AgentError::Ambiguous { .. } => "agent.ambiguous",
+            AgentError::NoText => "agent.no-text",
+            AgentError::Refused(error) => error.code(),
+            AgentError::KeptElsewhere { .. } => "agent.kept-elsewhere",
+            AgentError::Known { .. } => "agent.known",
+            AgentError::NoTopic { .. } => "agent.no-topic",
+            AgentError::NotATopic { .. } => "agent.not-a-topic",
+            AgentError::Rating { .. } => "agent.invalid-rating",
+            AgentError::Path(error) => error.code(),
+            AgentError::Workspace(error) => error.code(),
         }
     }
 
     fn hints(&self) -> Vec<String> {
         let hint = match self {
-            Error::Refused(error) => return error.hints(),
-            Error::Path(error) => return error.hints(),
-            Error::Workspace(error) => return error.hints(),
-            Error::Segment { .. } | Error::Rating { .. } => return Vec::new(),
-            Error::NoMemory => "Name a squad and an agent: `memory-forge agent remember … --agent eng/builder` makes the folder".to_owned(),
-            Error::Unknown { homes, .. } if homes.is_empty() => return Vec::new(),
-            Error::Unknown { homes, .. } => list_agents(homes),
-            Error::Ambiguous { .. } => "Name the squad as well".to_owned(),
-            Error::NotATopic { .. } => "Choose another name".to_owned(),
-            Error::NoText => "Give it as an argument, or pipe it in".to_owned(),
-            Error::KeptElsewhere { .. } => {
+            AgentError::Refused(error) => return error.hints(),
+            AgentError::Path(error) => return error.hints(),
+            AgentError::Workspace(error) => return error.hints(),
+            AgentError::Segment { .. } | AgentError::Rating { .. } => return Vec::new(),
+            AgentError::NoMemory => "Name a squad and an agent: `memory-forge agent remember … --agent eng/builder` makes the folder".to_owned(),
+            AgentError::Unknown { homes, .. } if homes.is_empty() => return Vec::new(),
+            AgentError::Unknown { homes, .. } => suggest_agents(homes),
+            AgentError::Ambiguous { .. } => "Name the squad as well".to_owned(),
+            AgentError::NotATopic { .. } => "Choose another name".to_owned(),
+            AgentError::NoText => "Give it as an argument, or pipe it in".to_owned(),
+            AgentError::KeptElsewhere { .. } => {
                 "Say in a sentence what it taught, and where to find it".to_owned()
             }
-            Error::Known { path, .. } => {
+            AgentError::Known { path, .. } => {
                 return vec![
                     format!(
                         "Add to it: `memory-forge agent remember --update {}`",
@@ -116,7 +122,7 @@ impl Diagnostic for Error {
                     "If it is another matter, give it another name, or pass `--new`".to_owned(),
                 ];
             }
-            Error::NoTopic { .. } => "`memory-forge agent index` lists what there is".to_owned(),
+            AgentError::NoTopic { .. } => "`memory-forge agent index` lists what there is".to_owned(),
         };
         vec![hint]
     }
@@ -124,15 +130,15 @@ impl Diagnostic for Error {
     fn is_usage(&self) -> bool {
         matches!(
             self,
-            Error::Segment { .. } | Error::Path(_) | Error::Rating { .. }
+            AgentError::Segment { .. } | AgentError::Path(_) | AgentError::Rating { .. }
         )
     }
 }
 
 /// Returns a hint that names these agents, the first ten of them.
-pub fn list_agents(homes: &[Home]) -> String {
+pub fn suggest_agents(homes: &[MemoryHome]) -> String {
     let shown = homes.iter().take(MAX_AGENTS_IN_HINT);
-    let names: Vec<String> = shown.map(Home::to_string).collect();
+    let names: Vec<String> = shown.map(MemoryHome::to_string).collect();
     let more = if homes.len() > MAX_AGENTS_IN_HINT {
         format!(" and {} more", homes.len() - MAX_AGENTS_IN_HINT)
     } else {
@@ -144,26 +150,26 @@ pub fn list_agents(homes: &[Home]) -> String {
 /// The place of one memory: an agent's folder, or the `knowledge/` that all of
 /// them share. It need not exist yet.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Home {
+pub struct MemoryHome {
     folder: RelPath,
     agent: Option<(String, String)>,
 }
 
-impl Home {
+impl MemoryHome {
     /// Returns the memory of an agent of a squad, whether or not it exists.
     /// Fails if a name cannot be the name of a folder.
-    pub fn open(squad: &str, agent: &str) -> Result<Home, Error> {
-        let squad = segment("a squad", squad)?;
-        let agent = segment("an agent", agent)?;
-        Ok(Home {
-            folder: RelPath::new(&format!("{MEMORY}/{squad}/{agent}"))?,
+    pub fn for_agent(squad: &str, agent: &str) -> Result<MemoryHome, AgentError> {
+        let squad = check_folder_name("a squad", squad)?;
+        let agent = check_folder_name("an agent", agent)?;
+        Ok(MemoryHome {
+            folder: RelPath::new(&format!("{AGENT_MEMORY_FOLDER}/{squad}/{agent}"))?,
             agent: Some((squad.to_owned(), agent.to_owned())),
         })
     }
 
     /// Returns the shared knowledge of the workspace, with all its folders.
-    pub fn knowledge() -> Home {
-        Home {
+    pub fn for_knowledge() -> MemoryHome {
+        MemoryHome {
             folder: RelPath::new("knowledge").expect("a constant that is a valid path"),
             agent: None,
         }
@@ -172,42 +178,42 @@ impl Home {
     /// Resolves `squad/agent`, a bare agent name or the word "knowledge". A
     /// full name need not exist; a bare agent name must exist in exactly one
     /// squad.
-    pub fn find(workspace: &Workspace, name: &str) -> Result<Home, Error> {
+    pub fn find_by_name(workspace: &Workspace, name: &str) -> Result<MemoryHome, AgentError> {
         if name == "knowledge" {
-            return Ok(Home::knowledge());
+            return Ok(MemoryHome::for_knowledge());
         }
         if let Some((squad, agent)) = name.split_once('/') {
-            return Home::open(squad, agent);
+            return MemoryHome::for_agent(squad, agent);
         }
-        let agent = segment("an agent", name)?;
-        let homes = Home::all(workspace);
-        let is_meant = |home: &&Home| home.agent.as_ref().is_some_and(|(_, it)| it == agent);
-        let meant: Vec<Home> = homes.iter().filter(is_meant).cloned().collect();
+        let agent = check_folder_name("an agent", name)?;
+        let homes = MemoryHome::list_agent_homes(workspace);
+        let is_meant = |home: &&MemoryHome| home.agent.as_ref().is_some_and(|(_, it)| it == agent);
+        let meant: Vec<MemoryHome> = homes.iter().filter(is_meant).cloned().collect();
         let name = agent.to_owned();
         match meant.as_slice() {
             [one] => Ok(one.clone()),
-            [] if homes.is_empty() => Err(Error::NoMemory),
-            [] => Err(Error::Unknown { name, homes }),
-            _ => Err(Error::Ambiguous { name, homes: meant }),
+            [] if homes.is_empty() => Err(AgentError::NoMemory),
+            [] => Err(AgentError::Unknown { name, homes }),
+            _ => Err(AgentError::Ambiguous { name, homes: meant }),
         }
     }
 
     /// Lists every agent that has a folder, sorted. Skips the folders that
-    /// squads share and folders whose names [`Home::open`] would refuse.
-    pub fn all(workspace: &Workspace) -> Vec<Home> {
-        let Ok(root) = RelPath::new(MEMORY) else {
+    /// squads share and folders whose names [`MemoryHome::for_agent`] would refuse.
+    pub fn list_agent_homes(workspace: &Workspace) -> Vec<MemoryHome> {
+        let Ok(root) = RelPath::new(AGENT_MEMORY_FOLDER) else {
             return Vec::new();
         };
         let mut homes = Vec::new();
-        for squad in folders_in(workspace, &root) {
+        for squad in list_subfolders(workspace, &root) {
             let Ok(folder) = root.join(&squad) else {
                 continue;
             };
-            let agents = folders_in(workspace, &folder);
+            let agents = list_subfolders(workspace, &folder);
             // `shared/` contains the learnings of the squad and belongs to no
             // agent.
             let agents = agents.iter().filter(|agent| *agent != "shared");
-            homes.extend(agents.filter_map(|agent| Home::open(&squad, agent).ok()));
+            homes.extend(agents.filter_map(|agent| MemoryHome::for_agent(&squad, agent).ok()));
         }
         // The order of a folder's listing depends on the file system.
         homes.sort();
@@ -220,19 +226,19 @@ impl Home {
     }
 
     /// Returns squad and agent, or `None` for `knowledge/`.
-    pub fn agent(&self) -> Option<(&str, &str)> {
+    pub fn squad_and_agent(&self) -> Option<(&str, &str)> {
         let (squad, agent) = self.agent.as_ref()?;
         Some((squad, agent))
     }
 
     /// Returns the path of a file of this memory.
-    pub fn file(&self, name: &str) -> Result<RelPath, Error> {
+    pub fn file_path(&self, name: &str) -> Result<RelPath, AgentError> {
         Ok(self.folder.join(name)?)
     }
 }
 
 /// Displays the memory as command lines name it.
-impl fmt::Display for Home {
+impl fmt::Display for MemoryHome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.agent {
             Some((squad, agent)) => write!(f, "{squad}/{agent}"),
@@ -244,17 +250,17 @@ impl fmt::Display for Home {
 /// Checks a name that becomes a folder and returns it. Programs that pass on an
 /// empty or missing value once filled real repositories with folders called
 /// `undefined`.
-pub fn segment<'a>(what: &'static str, text: &'a str) -> Result<&'a str, Error> {
+pub fn check_folder_name<'a>(what: &'static str, text: &'a str) -> Result<&'a str, AgentError> {
     let refuse = |why| {
         let text = text.to_owned();
-        Err(Error::Segment { what, text, why })
+        Err(AgentError::Segment { what, text, why })
     };
-    const NOTHING: [&str; 5] = ["0", "null", "undefined", "none", "nan"];
+    const MISSING_VALUE_NAMES: [&str; 5] = ["0", "null", "undefined", "none", "nan"];
     let name = text.trim();
     if name.is_empty() {
         return refuse("it is empty");
     }
-    if NOTHING.contains(&name.to_lowercase().as_str()) {
+    if MISSING_VALUE_NAMES.contains(&name.to_lowercase().as_str()) {
         return refuse("it is what programs write when a value is missing");
     }
     if name.contains(['/', '\\']) {
@@ -266,7 +272,7 @@ pub fn segment<'a>(what: &'static str, text: &'a str) -> Result<&'a str, Error> 
     if name.chars().any(char::is_control) || name != text {
         return refuse("it has spaces around it or characters that cannot be seen");
     }
-    RelPath::new(name).map_err(|_| Error::Segment {
+    RelPath::new(name).map_err(|_| AgentError::Segment {
         what,
         text: text.to_owned(),
         why: "no file may have this name",
@@ -276,8 +282,8 @@ pub fn segment<'a>(what: &'static str, text: &'a str) -> Result<&'a str, Error> 
 
 /// Returns the names of the real folders in a folder; none if it cannot be
 /// read.
-fn folders_in(workspace: &Workspace, folder: &RelPath) -> Vec<String> {
-    let Ok(entries) = std::fs::read_dir(workspace.absolute(folder)) else {
+fn list_subfolders(workspace: &Workspace, folder: &RelPath) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir(workspace.absolute_path(folder)) else {
         return Vec::new();
     };
     entries
@@ -288,7 +294,7 @@ fn folders_in(workspace: &Workspace, folder: &RelPath) -> Vec<String> {
         .collect()
 }
 
-fn listed(homes: &[Home]) -> String {
+fn join_homes(homes: &[MemoryHome]) -> String {
     let names: Vec<String> = homes.iter().map(|home| format!("`{home}`")).collect();
     names.join(" or ")
 }

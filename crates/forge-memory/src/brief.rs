@@ -12,7 +12,7 @@ use std::borrow::Cow;
 
 use jiff::Timestamp;
 
-use crate::tokens::estimate;
+use crate::tokens::estimate_tokens;
 use crate::workspace::RelPath;
 
 mod compaction;
@@ -27,23 +27,23 @@ mod start;
 
 pub use compaction::brief_compaction;
 pub use helper::brief_helper;
-pub use pack::Budget;
+pub use pack::BriefBudget;
 pub use pointers::PointerIndex;
 pub use prompt::{MAX_PROMPT_CHARS, brief_prompt};
 pub use start::brief_start;
 
 /// Maximum number of tokens of a briefing, by estimate.
-pub const MAX_TOKENS: usize = 2_500;
+pub const MAX_BRIEF_TOKENS: usize = 2_500;
 /// A briefing has fewer bytes than this: clients replace longer text by a
 /// preview of it.
-pub const MAX_BYTES: usize = 10_000;
+pub const MAX_BRIEF_BYTES: usize = 10_000;
 
 /// The caps of a briefing.
-pub const SESSION_BUDGET: Budget = Budget::of_text(MAX_TOKENS, MAX_BYTES);
+pub const SESSION_BUDGET: BriefBudget = BriefBudget::of_text(MAX_BRIEF_TOKENS, MAX_BRIEF_BYTES);
 
 /// Why a session starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StartReason {
+pub enum SessionStartReason {
     Startup,
     Resume,
     Clear,
@@ -55,9 +55,9 @@ pub enum StartReason {
 /// addition to the state files.
 #[derive(Debug, Clone, Copy)]
 pub struct BriefInput<'a> {
-    pub reason: StartReason,
+    pub reason: SessionStartReason,
     /// [`SESSION_BUDGET`] by default. The text stays below its bytes.
-    pub budget: Budget,
+    pub budget: BriefBudget,
     /// A value that the author of a file cannot know.
     pub nonce: &'a str,
     pub now: Timestamp,
@@ -73,7 +73,7 @@ pub struct BriefInput<'a> {
 
 /// The text that an agent receives, and the outcome of each part of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Brief {
+pub struct RenderedBrief {
     pub text: String,
     /// Empty if the text is one line.
     pub parts: Vec<BriefPart>,
@@ -89,7 +89,7 @@ pub enum BriefDetail {
     #[default]
     TextAlone,
     Overview(Box<overview::SessionOverview>),
-    Context(Box<context::ContextManifest>),
+    Context(Box<context::ContextReport>),
 }
 
 /// One part of a brief: a section, or a layer.
@@ -98,7 +98,7 @@ pub struct BriefPart {
     pub key: Cow<'static, str>,
     /// The file it comes from.
     pub source: Option<RelPath>,
-    pub state: PartState,
+    pub state: BriefPartState,
     /// Number of characters in the text.
     pub chars: usize,
     pub age_days: Option<i64>,
@@ -106,7 +106,7 @@ pub struct BriefPart {
 
 /// The outcome of a part of a brief.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PartState {
+pub enum BriefPartState {
     Shown,
     /// Shown in part.
     Cut,
@@ -116,17 +116,17 @@ pub enum PartState {
     Missing,
 }
 
-impl Brief {
+impl RenderedBrief {
     /// Returns a brief without parts.
-    pub fn of_text(text: String) -> Brief {
-        Brief {
+    pub fn from_text(text: String) -> RenderedBrief {
+        RenderedBrief {
             text,
-            ..Brief::default()
+            ..RenderedBrief::default()
         }
     }
 
     /// Returns the tokens of the text, by estimate.
-    pub fn tokens(&self) -> usize {
-        estimate(&self.text)
+    pub fn estimate_tokens(&self) -> usize {
+        estimate_tokens(&self.text)
     }
 }

@@ -4,7 +4,7 @@
 /// An agent client. The variants are in the order in which clients are listed
 /// and set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Client {
+pub enum AgentClient {
     Claude,
     Codex,
     OpenCode,
@@ -15,7 +15,7 @@ pub enum Client {
 
 /// One row of the table of clients.
 struct ClientProperties {
-    client: Client,
+    client: AgentClient,
     name: &'static str,
     /// A second name that hooks may use.
     alias: Option<&'static str>,
@@ -24,9 +24,9 @@ struct ClientProperties {
     skill_folder: Option<&'static str>,
 }
 
-const TABLE: [ClientProperties; 6] = [
+const CLIENT_TABLE: [ClientProperties; 6] = [
     ClientProperties {
-        client: Client::Claude,
+        client: AgentClient::Claude,
         name: "claude",
         alias: Some("claude-code"),
         title: "Claude Code",
@@ -34,7 +34,7 @@ const TABLE: [ClientProperties; 6] = [
         skill_folder: Some(".claude/skills"),
     },
     ClientProperties {
-        client: Client::Codex,
+        client: AgentClient::Codex,
         name: "codex",
         alias: None,
         title: "Codex",
@@ -42,7 +42,7 @@ const TABLE: [ClientProperties; 6] = [
         skill_folder: Some(".codex/skills"),
     },
     ClientProperties {
-        client: Client::OpenCode,
+        client: AgentClient::OpenCode,
         name: "opencode",
         alias: None,
         title: "OpenCode",
@@ -50,7 +50,7 @@ const TABLE: [ClientProperties; 6] = [
         skill_folder: Some(".opencode/skill"),
     },
     ClientProperties {
-        client: Client::Gemini,
+        client: AgentClient::Gemini,
         name: "gemini",
         alias: None,
         title: "Gemini CLI",
@@ -58,7 +58,7 @@ const TABLE: [ClientProperties; 6] = [
         skill_folder: Some(".agents/skills"),
     },
     ClientProperties {
-        client: Client::Copilot,
+        client: AgentClient::Copilot,
         name: "copilot",
         alias: None,
         title: "Copilot CLI",
@@ -66,7 +66,7 @@ const TABLE: [ClientProperties; 6] = [
         skill_folder: Some(".agents/skills"),
     },
     ClientProperties {
-        client: Client::Cursor,
+        client: AgentClient::Cursor,
         name: "cursor",
         alias: None,
         title: "Cursor",
@@ -76,20 +76,20 @@ const TABLE: [ClientProperties; 6] = [
     },
 ];
 
-impl Client {
+impl AgentClient {
     /// Every client. All of them can be set up and have hooks.
-    pub const ALL: [Client; 6] = [
-        Client::Claude,
-        Client::Codex,
-        Client::OpenCode,
-        Client::Gemini,
-        Client::Copilot,
-        Client::Cursor,
+    pub const ALL: [AgentClient; 6] = [
+        AgentClient::Claude,
+        AgentClient::Codex,
+        AgentClient::OpenCode,
+        AgentClient::Gemini,
+        AgentClient::Copilot,
+        AgentClient::Cursor,
     ];
 
     fn properties(self) -> &'static ClientProperties {
         // The rows are in the order of the variants; a test compares them.
-        &TABLE[self as usize]
+        &CLIENT_TABLE[self as usize]
     }
 
     /// Returns the name for flags, settings and JSON.
@@ -103,23 +103,23 @@ impl Client {
     }
 
     /// Returns the client of this name, in any case.
-    pub fn parse(name: &str) -> Option<Client> {
+    pub fn from_name(name: &str) -> Option<AgentClient> {
         let is_meant = |row: &&ClientProperties| {
             let mut names = [Some(row.name), row.alias].into_iter().flatten();
             names.any(|known| known.eq_ignore_ascii_case(name))
         };
-        TABLE.iter().find(is_meant).map(|row| row.client)
+        CLIENT_TABLE.iter().find(is_meant).map(|row| row.client)
     }
 
     /// Returns the clients whose way of loading files is known.
-    pub fn audited() -> impl Iterator<Item = Client> {
-        let rows = TABLE.iter().filter(|row| row.is_audited);
+    pub fn with_audit() -> impl Iterator<Item = AgentClient> {
+        let rows = CLIENT_TABLE.iter().filter(|row| row.is_audited);
         rows.map(|row| row.client)
     }
 
     /// Returns the clients that load skills from a folder of the project.
-    pub fn with_skills() -> impl Iterator<Item = Client> {
-        let rows = TABLE.iter().filter(|row| row.skill_folder.is_some());
+    pub fn with_skills() -> impl Iterator<Item = AgentClient> {
+        let rows = CLIENT_TABLE.iter().filter(|row| row.skill_folder.is_some());
         rows.map(|row| row.client)
     }
 
@@ -135,11 +135,14 @@ mod tests {
 
     #[test]
     fn the_table_has_every_client_at_its_place() {
-        for client in Client::ALL {
+        for client in AgentClient::ALL {
             assert_eq!(client.properties().client, client);
-            assert_eq!(Client::parse(client.name()), Some(client));
+            assert_eq!(AgentClient::from_name(client.name()), Some(client));
         }
-        assert_eq!(Client::parse("Claude-Code"), Some(Client::Claude));
-        assert_eq!(Client::parse(""), None);
+        assert_eq!(
+            AgentClient::from_name("Claude-Code"),
+            Some(AgentClient::Claude)
+        );
+        assert_eq!(AgentClient::from_name(""), None);
     }
 }

@@ -8,10 +8,12 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::document::Value;
-use crate::links::{self, NAMING_KEYS, Note, Vault, fold, name_in, naming_key};
+use crate::document::YamlValue;
+use crate::links::{
+    self, NAMING_KEYS, NoteVault, VaultNote, find_naming_key, fold_name, reference_target,
+};
 use crate::quote;
-use crate::workspace::{RelPath, Role};
+use crate::workspace::{FileRole, RelPath};
 
 pub mod ask;
 mod critical;
@@ -28,33 +30,35 @@ mod work;
 #[cfg(test)]
 mod tests;
 
-pub use export::escaped;
-pub use export::{dot, graphml};
-pub use markdown::{PATH as GRAPH_FILE, draw, render_file, render_markdown};
-pub use pull::{Pulled, pull_state};
-pub use relation::{Link, Relation};
-pub use svg::{MOST_NODES, svg};
-pub use walk::{Filter, Step};
-pub use work::{Standing, Work};
+pub use export::escape_xml;
+pub use export::{render_dot, render_graphml};
+pub use markdown::{
+    GRAPH_FILE_PATH as GRAPH_FILE, draw_graph_file, render_graph_file, render_markdown,
+};
+pub use pull::{PulledState, pull_state};
+pub use relation::{GraphRelation, RelationLink};
+pub use svg::{MAX_DRAWN_NODES, render_svg};
+pub use walk::{GraphFilter, PathStep};
+pub use work::{NodeWork, WorkStanding};
 
 /// Nodes in the order of their ids, edges in that of their nodes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Graph {
-    pub nodes: Vec<Node>,
-    pub edges: Vec<Edge>,
+pub struct WorkspaceGraph {
+    pub nodes: Vec<GraphNode>,
+    pub edges: Vec<GraphEdge>,
     /// Number of Markdown files that were read.
     pub notes: usize,
 }
 
 /// A note, a person, a decision, a task or another thing in the graph.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Node {
+pub struct GraphNode {
     /// The path of a file, or an id such as DEC-007, person:alice, task:ship-it
     /// or missing:x. It stays the same as long as the thing exists.
     pub id: String,
     /// The displayed name: for a note the shortest name that links can use.
     pub name: String,
-    pub kind: Kind,
+    pub kind: NodeKind,
     pub path: Option<RelPath>,
     pub title: Option<String>,
     /// `type`, `status` and `date` of the front matter, or of the entry.
@@ -62,14 +66,14 @@ pub struct Node {
     pub status: Option<String>,
     pub date: Option<String>,
     /// Its properties as a piece of work.
-    pub work: Work,
+    pub work: NodeWork,
     /// Whether it is a note with front matter.
     pub has_front_matter: bool,
 }
 
 /// The labels that graph databases get as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Kind {
+pub enum NodeKind {
     Project,
     Task,
     Agent,
@@ -82,42 +86,42 @@ pub enum Kind {
     Missing,
 }
 
-impl Kind {
+impl NodeKind {
     /// All kinds, in the order of the legend.
-    pub const ALL: [Kind; 8] = [
-        Kind::Project,
-        Kind::Task,
-        Kind::Agent,
-        Kind::Person,
-        Kind::Decision,
-        Kind::Artifact,
-        Kind::Knowledge,
-        Kind::Missing,
+    pub const ALL: [NodeKind; 8] = [
+        NodeKind::Project,
+        NodeKind::Task,
+        NodeKind::Agent,
+        NodeKind::Person,
+        NodeKind::Decision,
+        NodeKind::Artifact,
+        NodeKind::Knowledge,
+        NodeKind::Missing,
     ];
 
     /// Returns the label of the kind.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Project => "Project",
-            Kind::Task => "Task",
-            Kind::Agent => "Agent",
-            Kind::Person => "Person",
-            Kind::Decision => "Decision",
-            Kind::Artifact => "Artifact",
-            Kind::Knowledge => "Knowledge",
-            Kind::Missing => "Missing",
+            NodeKind::Project => "Project",
+            NodeKind::Task => "Task",
+            NodeKind::Agent => "Agent",
+            NodeKind::Person => "Person",
+            NodeKind::Decision => "Decision",
+            NodeKind::Artifact => "Artifact",
+            NodeKind::Knowledge => "Knowledge",
+            NodeKind::Missing => "Missing",
         }
     }
 
     /// Returns the kind with this label.
-    pub fn of(name: &str) -> Option<Kind> {
-        Kind::ALL.into_iter().find(|it| it.name() == name)
+    pub fn from_name(name: &str) -> Option<NodeKind> {
+        NodeKind::ALL.into_iter().find(|it| it.name() == name)
     }
 }
 
 /// A typed edge between two nodes, named by their indexes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Edge {
+pub struct GraphEdge {
     pub from: u32,
     pub to: u32,
     pub kind: EdgeKind,
@@ -189,22 +193,22 @@ impl EdgeKind {
 
     /// Returns the relation of this edge, and `true` if the relation points the
     /// other way.
-    pub fn relation(self) -> (Relation, bool) {
+    pub fn to_relation(self) -> (GraphRelation, bool) {
         match self {
-            EdgeKind::People | EdgeKind::Knows => (Relation::Knows, false),
-            EdgeKind::Projects | EdgeKind::PartOf => (Relation::PartOf, false),
-            EdgeKind::Supersedes => (Relation::Supersedes, false),
-            EdgeKind::SupersededBy => (Relation::Supersedes, true),
-            EdgeKind::Blocks => (Relation::BlockedBy, true),
-            EdgeKind::BlockedBy => (Relation::BlockedBy, false),
-            EdgeKind::MadeBy => (Relation::MadeBy, false),
-            EdgeKind::AssignedTo => (Relation::AssignedTo, false),
-            EdgeKind::Produced => (Relation::Produced, false),
-            EdgeKind::CheckedBy => (Relation::CheckedBy, false),
-            EdgeKind::VerifiedBy => (Relation::VerifiedBy, false),
-            EdgeKind::Commands => (Relation::Commands, false),
-            EdgeKind::ReportsTo => (Relation::ReportsTo, false),
-            EdgeKind::Links => (Relation::LinksTo, false),
+            EdgeKind::People | EdgeKind::Knows => (GraphRelation::Knows, false),
+            EdgeKind::Projects | EdgeKind::PartOf => (GraphRelation::PartOf, false),
+            EdgeKind::Supersedes => (GraphRelation::Supersedes, false),
+            EdgeKind::SupersededBy => (GraphRelation::Supersedes, true),
+            EdgeKind::Blocks => (GraphRelation::BlockedBy, true),
+            EdgeKind::BlockedBy => (GraphRelation::BlockedBy, false),
+            EdgeKind::MadeBy => (GraphRelation::MadeBy, false),
+            EdgeKind::AssignedTo => (GraphRelation::AssignedTo, false),
+            EdgeKind::Produced => (GraphRelation::Produced, false),
+            EdgeKind::CheckedBy => (GraphRelation::CheckedBy, false),
+            EdgeKind::VerifiedBy => (GraphRelation::VerifiedBy, false),
+            EdgeKind::Commands => (GraphRelation::Commands, false),
+            EdgeKind::ReportsTo => (GraphRelation::ReportsTo, false),
+            EdgeKind::Links => (GraphRelation::LinksTo, false),
         }
     }
 
@@ -224,7 +228,7 @@ impl EdgeKind {
 
     /// Returns `true` if front matter uses the key for other things too.
     /// Without brackets such a key counts only in notes about work.
-    fn is_of_work(self) -> bool {
+    fn is_work_edge(self) -> bool {
         self.names_someone()
             || matches!(
                 self,
@@ -238,37 +242,37 @@ impl EdgeKind {
     }
 
     /// Returns the kind with this key.
-    pub fn of(name: &str) -> Option<EdgeKind> {
+    pub fn from_name(name: &str) -> Option<EdgeKind> {
         EdgeKind::ALL.into_iter().find(|it| it.name() == name)
     }
 }
 
-impl Graph {
+impl WorkspaceGraph {
     /// Returns the node with this index. Panics if there is none.
-    pub fn node(&self, index: u32) -> &Node {
+    pub fn node(&self, index: u32) -> &GraphNode {
         &self.nodes[index as usize]
     }
 
     /// Returns the index of the node with this id.
-    pub fn position(&self, id: &str) -> Option<u32> {
+    pub fn position_of(&self, id: &str) -> Option<u32> {
         let found = self.nodes.binary_search_by(|node| node.id.as_str().cmp(id));
         found.ok().map(|index| index as u32)
     }
 
     /// Returns the typed edges to notes that do not exist. People need no page.
-    pub fn dangling(&self) -> impl Iterator<Item = &Edge> {
+    pub fn dangling_edges(&self) -> impl Iterator<Item = &GraphEdge> {
         self.edges
             .iter()
-            .filter(|edge| edge.kind.is_typed() && self.node(edge.to).kind == Kind::Missing)
+            .filter(|edge| edge.kind.is_typed() && self.node(edge.to).kind == NodeKind::Missing)
     }
 
     /// Returns the edges whose author stated what they mean.
-    pub fn typed(&self) -> impl Iterator<Item = &Edge> {
+    pub fn typed_edges(&self) -> impl Iterator<Item = &GraphEdge> {
         self.edges.iter().filter(|edge| edge.kind.is_typed())
     }
 
     /// Counts the notes with front matter.
-    pub fn with_front_matter(&self) -> usize {
+    pub fn count_front_matter(&self) -> usize {
         self.nodes
             .iter()
             .filter(|node| node.has_front_matter)
@@ -276,20 +280,20 @@ impl Graph {
     }
 }
 
-/// Builds the graph of all notes. [`Graph::with_state`] adds the state files.
-pub fn build(vault: &Vault) -> Graph {
-    let mut builder = Builder::default();
+/// Builds the graph of all notes. [`WorkspaceGraph::with_state`] adds the state files.
+pub fn build_graph(vault: &NoteVault) -> WorkspaceGraph {
+    let mut builder = GraphBuilder::default();
     let mut notes = 0;
     for (index, _, note) in vault.notes() {
         notes += 1;
-        let from = builder.file(vault, index);
+        let from = builder.add_file(vault, index);
         for key in NAMING_KEYS {
-            let kind = EdgeKind::of(key).unwrap_or(EdgeKind::Links);
+            let kind = EdgeKind::from_name(key).unwrap_or(EdgeKind::Links);
             let about_work = builder.nodes[from as usize].is_about_work();
-            for (name, bracketed) in names_under(note, key) {
-                let said = !kind.is_of_work() || bracketed || about_work;
-                if let Some(to) = builder.named(vault, index, &name, kind, said) {
-                    builder.edge(from, to, kind);
+            for (name, bracketed) in names_under_key(note, key) {
+                let said = !kind.is_work_edge() || bracketed || about_work;
+                if let Some(to) = builder.add_named(vault, index, &name, kind, said) {
+                    builder.add_edge(from, to, kind);
                 }
             }
         }
@@ -297,15 +301,15 @@ pub fn build(vault: &Vault) -> Graph {
             let typed = link
                 .key
                 .as_deref()
-                .is_some_and(|key| naming_key(key).is_some());
+                .is_some_and(|key| find_naming_key(key).is_some());
             // A link under a naming key has its typed edge already.
             let local = !link.target.is_empty() && !typed;
-            if let Some(file) = local.then(|| vault.resolve(index, link).file()).flatten()
+            if let Some(file) = local.then(|| vault.resolve(index, link).opened_file()).flatten()
                 // A note that links to itself has no edge.
                 && file != index
             {
-                let to = builder.file(vault, file);
-                builder.edge(from, to, EdgeKind::Links);
+                let to = builder.add_file(vault, file);
+                builder.add_edge(from, to, EdgeKind::Links);
             }
         }
     }
@@ -316,48 +320,52 @@ pub fn build(vault: &Vault) -> Graph {
 
 /// Collects the names under a key of the front matter, and whether each has
 /// brackets.
-fn names_under(note: &Note, key: &str) -> Vec<(String, bool)> {
+fn names_under_key(note: &VaultNote, key: &str) -> Vec<(String, bool)> {
     let linked = note.links.iter().filter(|link| {
-        link.key.as_deref().and_then(naming_key) == Some(key) && !link.target.is_empty()
+        link.key.as_deref().and_then(find_naming_key) == Some(key) && !link.target.is_empty()
     });
     let mut names: Vec<(String, bool)> = linked.map(|link| (link.target.clone(), true)).collect();
     let spelled = note.front_matter.iter().flatten().map(|(name, _)| name);
-    for spelled in spelled.filter(|name| naming_key(name) == Some(key)) {
+    for spelled in spelled.filter(|name| find_naming_key(name) == Some(key)) {
         for text in note.plain_names(spelled) {
             // Notes may have commas in their names, people do not.
-            let people = EdgeKind::of(key).is_some_and(|it| it.names_someone());
+            let people = EdgeKind::from_name(key).is_some_and(|it| it.names_someone());
             let parts = if people || key == "people" {
                 text.split(',').collect()
             } else {
                 vec![text]
             };
-            names.extend(parts.into_iter().map(|it| (name_in(it).to_owned(), false)));
+            names.extend(
+                parts
+                    .into_iter()
+                    .map(|it| (reference_target(it).to_owned(), false)),
+            );
         }
     }
     names.retain(|(name, _)| !name.is_empty());
     names
 }
 
-/// Collects nodes by their ids; [`Builder::finish`] sorts them.
+/// Collects nodes by their ids; [`GraphBuilder::finish`] sorts them.
 #[derive(Default)]
-struct Builder {
-    nodes: Vec<Node>,
+struct GraphBuilder {
+    nodes: Vec<GraphNode>,
     by_id: HashMap<String, u32>,
-    edges: Vec<Edge>,
+    edges: Vec<GraphEdge>,
 }
 
-impl Builder {
+impl GraphBuilder {
     /// Continues with an existing graph, to add to it.
-    fn from(graph: Graph) -> Builder {
+    fn from_graph(graph: WorkspaceGraph) -> GraphBuilder {
         let ids = graph.nodes.iter().map(|node| node.id.clone());
-        Builder {
+        GraphBuilder {
             by_id: ids.zip(0..).collect(),
             nodes: graph.nodes,
             edges: graph.edges,
         }
     }
 
-    fn add(&mut self, node: Node) -> u32 {
+    fn add_node(&mut self, node: GraphNode) -> u32 {
         let next = self.nodes.len() as u32;
         // A known id keeps its node: many notes name the same person.
         let index = *self.by_id.entry(node.id.clone()).or_insert(next);
@@ -367,7 +375,7 @@ impl Builder {
         index
     }
 
-    fn file(&mut self, vault: &Vault, index: u32) -> u32 {
+    fn add_file(&mut self, vault: &NoteVault, index: u32) -> u32 {
         let file = vault.file(index);
         if let Some(known) = self.by_id.get(file.path.as_str()) {
             return *known;
@@ -377,21 +385,21 @@ impl Builder {
             let entries = note?.front_matter.as_deref()?;
             let (_, value) = entries.iter().find(|(name, _)| name == key)?;
             match value {
-                Value::Null | Value::List(_) | Value::Map(_) => None,
+                YamlValue::Null | YamlValue::List(_) | YamlValue::Map(_) => None,
                 value => Some(value.to_string().trim().to_owned()).filter(|it| !it.is_empty()),
             }
         };
         let type_name = field("type");
-        let kind = match type_name.as_deref().map(fold).as_deref() {
-            Some("decision") => Kind::Decision,
-            Some("project") => Kind::Project,
-            Some("person") => Kind::Person,
-            Some("task") => Kind::Task,
-            Some("agent") => Kind::Agent,
-            _ if note.is_some() && file.role == Role::Knowledge => Kind::Knowledge,
-            _ => Kind::Artifact,
+        let kind = match type_name.as_deref().map(fold_name).as_deref() {
+            Some("decision") => NodeKind::Decision,
+            Some("project") => NodeKind::Project,
+            Some("person") => NodeKind::Person,
+            Some("task") => NodeKind::Task,
+            Some("agent") => NodeKind::Agent,
+            _ if note.is_some() && file.role == FileRole::Knowledge => NodeKind::Knowledge,
+            _ => NodeKind::Artifact,
         };
-        self.add(Node {
+        self.add_node(GraphNode {
             id: file.path.to_string(),
             name: vault.link_name(index).to_owned(),
             kind,
@@ -400,7 +408,7 @@ impl Builder {
             type_name,
             status: field("status"),
             date: field("date"),
-            work: Work::read(|keys| keys.iter().find_map(|key| field(key))),
+            work: NodeWork::from_fields(|keys| keys.iter().find_map(|key| field(key))),
             has_front_matter: note.is_some_and(|note| note.front_matter.is_some()),
         })
     }
@@ -408,44 +416,44 @@ impl Builder {
     /// Returns the node that a name in the front matter of a note means. A name
     /// without a file becomes a node only if the author surely meant a
     /// reference.
-    fn named(
+    fn add_named(
         &mut self,
-        vault: &Vault,
+        vault: &NoteVault,
         from: u32,
         name: &str,
         kind: EdgeKind,
         said: bool,
     ) -> Option<u32> {
         let path = vault.file(from).path.as_str();
-        match vault.names.resolve(name, path).file() {
-            Some(file) => Some(self.file(vault, file)),
-            None => said.then(|| self.unknown(name, kind)),
+        match vault.names.resolve(name, path).opened_file() {
+            Some(file) => Some(self.add_file(vault, file)),
+            None => said.then(|| self.add_unknown(name, kind)),
         }
     }
 
     /// Adds a node for a name without a page: a person or agent, an artifact, a
     /// piece of knowledge, or a missing page.
-    fn unknown(&mut self, name: &str, kind: EdgeKind) -> u32 {
+    fn add_unknown(&mut self, name: &str, kind: EdgeKind) -> u32 {
         match kind {
-            EdgeKind::People => self.person(name),
-            EdgeKind::Produced => self.plain("artifact", name, Kind::Artifact),
-            EdgeKind::Knows => self.plain("knowledge", name, Kind::Knowledge),
-            kind if kind.names_someone() => self.plain("agent", name, Kind::Agent),
-            _ => self.plain("missing", name, Kind::Missing),
+            EdgeKind::People => self.add_person(name),
+            EdgeKind::Produced => self.add_fileless("artifact", name, NodeKind::Artifact),
+            EdgeKind::Knows => self.add_fileless("knowledge", name, NodeKind::Knowledge),
+            kind if kind.names_someone() => self.add_fileless("agent", name, NodeKind::Agent),
+            _ => self.add_fileless("missing", name, NodeKind::Missing),
         }
     }
 
-    fn person(&mut self, name: &str) -> u32 {
-        self.plain("person", name, Kind::Person)
+    fn add_person(&mut self, name: &str) -> u32 {
+        self.add_fileless("person", name, NodeKind::Person)
     }
 
     /// Adds a node that has no file. Names that differ in case alone are one
     /// node.
-    fn plain(&mut self, what: &str, name: &str, kind: Kind) -> u32 {
+    fn add_fileless(&mut self, what: &str, name: &str, kind: NodeKind) -> u32 {
         // The name is text of a note and may contain a credential.
-        let name = quote::clean(name.strip_suffix(".md").unwrap_or(name));
-        self.add(Node {
-            id: format!("{what}:{}", links::fold(&name)),
+        let name = quote::sanitize_text(name.strip_suffix(".md").unwrap_or(name));
+        self.add_node(GraphNode {
+            id: format!("{what}:{}", links::fold_name(&name)),
             name: name.into_owned(),
             kind,
             path: None,
@@ -453,20 +461,20 @@ impl Builder {
             type_name: None,
             status: None,
             date: None,
-            work: Work::default(),
+            work: NodeWork::default(),
             has_front_matter: false,
         })
     }
 
-    fn edge(&mut self, from: u32, to: u32, kind: EdgeKind) {
+    fn add_edge(&mut self, from: u32, to: u32, kind: EdgeKind) {
         if from != to {
-            self.edges.push(Edge { from, to, kind });
+            self.edges.push(GraphEdge { from, to, kind });
         }
     }
 
     /// Sorts nodes by id and edges by node, drops duplicate edges, and returns
     /// the graph.
-    fn finish(self) -> Graph {
+    fn finish(self) -> WorkspaceGraph {
         let mut order: Vec<u32> = (0..self.nodes.len() as u32).collect();
         order.sort_by(|a, b| self.nodes[*a as usize].id.cmp(&self.nodes[*b as usize].id));
         // From the old index to the new one.
@@ -474,11 +482,11 @@ impl Builder {
         for (new, old) in (0..).zip(&order) {
             place[*old as usize] = new;
         }
-        let mut nodes: Vec<Option<Node>> = self.nodes.into_iter().map(Some).collect();
-        let mut edges: Vec<Edge> = self
+        let mut nodes: Vec<Option<GraphNode>> = self.nodes.into_iter().map(Some).collect();
+        let mut edges: Vec<GraphEdge> = self
             .edges
             .into_iter()
-            .map(|edge| Edge {
+            .map(|edge| GraphEdge {
                 from: place[edge.from as usize],
                 to: place[edge.to as usize],
                 kind: edge.kind,
@@ -486,7 +494,7 @@ impl Builder {
             .collect();
         edges.sort_unstable();
         edges.dedup();
-        Graph {
+        WorkspaceGraph {
             nodes: order
                 .into_iter()
                 .filter_map(|old| nodes[old as usize].take())

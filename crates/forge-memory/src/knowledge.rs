@@ -10,7 +10,7 @@ pub mod maps;
 pub mod past;
 /// Changes that are shown before they are made; they belong to the workspace.
 pub mod proposal {
-    pub use crate::workspace::{Proposal, Proposed};
+    pub use crate::workspace::{ChangeProposal, ProposedFile};
 }
 pub mod readme;
 pub mod refresh;

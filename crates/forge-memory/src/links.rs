@@ -14,9 +14,9 @@ mod vault;
 #[cfg(test)]
 mod tests;
 
-pub use check::{Broken, Closet, Report, Trouble, check};
-pub use mentions::{Applied, Mention, apply, suggest};
-pub use names::{Names, Resolution, fold, name_in};
-pub use notes::{Heading, NAMING_KEYS, Note, NoteLink, Places, naming_key};
-pub use rename::{Error, Renaming, destination, rename, rename_all};
-pub use vault::{File, Vault};
+pub use check::{BrokenLink, ClosetProblem, LinkReport, LinkTrouble, check_links};
+pub use mentions::{AppliedMentions, NoteMention, link_mentions, suggest_mentions};
+pub use names::{LinkNames, LinkResolution, fold_name, reference_target};
+pub use notes::{NAMING_KEYS, NoteHeading, NoteLink, NotePlaces, VaultNote, find_naming_key};
+pub use rename::{RenameError, RenamePlan, rename_file, rename_files, resolve_destination};
+pub use vault::{NoteVault, VaultFile};

@@ -37,29 +37,29 @@ mod state;
 mod tracking;
 mod values;
 
-pub use blockers::{StaleBlocker, stale_blockers};
+pub use blockers::{StaleBlocker, find_stale_blockers};
 pub use checkpoint::Checkpoint;
-pub use compress::{Compression, Rotation, Store};
-pub use decisions::{Decided, Decision, NewDecision, Supersession};
-pub use health::{FileInfo, Health, HealthProblem};
-pub use ideas::{Idea, IdeaKept, NewIdea};
-pub use layout::{File, Layout, LayoutReason, StateLayout};
-pub use progress::{Bucket, Progress, TaskEntry};
-pub use record::{Logged, Record, Recorded, Written};
-pub use sessions::{Captured, NewSession, Session};
-pub use state::{SetOutcome, State, StateChange};
-pub use tracking::{Failures, HOOK_FAILURES, Log, failures};
+pub use compress::{CompressionReport, EventLogRotation, FileCompression};
+pub use decisions::{Decision, DecisionSpan, NewDecision, Supersession};
+pub use health::{FileInfo, HealthProblem, StateHealth};
+pub use ideas::{Idea, IdeaOutcome, NewIdea};
+pub use layout::{LayoutReason, MindFile, StateLayout, StateLayoutKind};
+pub use progress::{ProgressTasks, TaskBucket, TaskEntry};
+pub use record::{RecordOutcome, SessionLogOutcome, SessionRecord, StateWriteOutcome};
+pub use sessions::{NewSession, SessionCapture, SessionEntry};
+pub use state::{StateChange, StateSetOutcome, WorkState};
+pub use tracking::{EventLog, HOOK_FAILURES_FILE, HookFailures, read_hook_failures};
 pub use values::{days_since, duration_in_words};
 
 /// Functions with which a briefing reads only the parts of a file that it
 /// needs.
 pub(crate) mod parts {
-    pub(crate) use super::checkpoint::{differences as lost_since_checkpoint, has_known_form};
-    pub(crate) use super::decisions::recent as recent_decisions;
+    pub(crate) use super::checkpoint::{has_known_form, lost_since_checkpoint};
+    pub(crate) use super::decisions::recent_decisions;
     pub(crate) use super::outline::is_long;
     pub(crate) use super::progress::{WorkLine, work_document, work_lines};
-    pub(crate) use super::sessions::recent as recent_sessions;
-    pub(crate) use super::state::{Part, glance as state_at_a_glance};
+    pub(crate) use super::sessions::recent_sessions;
+    pub(crate) use super::state::{StatePart, state_at_a_glance};
 }
 
 pub use crate::state_files::MIND_FOLDER as FOLDER;
@@ -67,18 +67,18 @@ pub use crate::state_files::MIND_FOLDER as FOLDER;
 /// The state files of a workspace, and how their text is redacted when it is
 /// read.
 #[derive(Debug, Clone)]
-pub struct Mind<'a> {
+pub struct MindStore<'a> {
     workspace: &'a Workspace,
     files: StateLayout,
     /// Redacts the text of files that are read.
     told: fn(&str) -> Cow<'_, str>,
 }
 
-impl<'a> Mind<'a> {
+impl<'a> MindStore<'a> {
     /// Resolves where this workspace keeps its state. Looks at names only,
     /// except where a manifest may state other places.
-    pub fn open(workspace: &'a Workspace) -> Mind<'a> {
-        Mind {
+    pub fn open(workspace: &'a Workspace) -> MindStore<'a> {
+        MindStore {
             workspace,
             files: StateLayout::resolve(workspace),
             told: |text| Cow::Borrowed(text),
@@ -87,9 +87,9 @@ impl<'a> Mind<'a> {
 
     /// Returns a read-only view whose text has no credentials and shows hidden
     /// characters as escapes.
-    pub fn shown(&self) -> Mind<'a> {
-        Mind {
-            told: quote::clean,
+    pub fn redact_for_display(&self) -> MindStore<'a> {
+        MindStore {
+            told: quote::sanitize_text,
             ..self.clone()
         }
     }
@@ -97,9 +97,9 @@ impl<'a> Mind<'a> {
     /// Returns a read-only view for text that an agent receives without asking
     /// for it: in addition to what `shown` redacts, it drops lines that give
     /// the agent orders.
-    pub fn unasked(&self) -> Mind<'a> {
-        Mind {
-            told: quote::unasked,
+    pub fn redact_for_briefing(&self) -> MindStore<'a> {
+        MindStore {
+            told: quote::sanitize_unrequested,
             ..self.clone()
         }
     }
@@ -110,7 +110,7 @@ impl<'a> Mind<'a> {
     }
 
     /// Returns which of the two layouts the state files have.
-    pub fn layout(&self) -> Layout {
+    pub fn layout_kind(&self) -> StateLayoutKind {
         self.files.layout
     }
 
@@ -121,19 +121,19 @@ impl<'a> Mind<'a> {
 
     /// Lists state files of the other layout, which nothing reads or writes
     /// while this layout is in use.
-    pub fn unused_state(&self) -> Vec<RelPath> {
-        self.files.shadowed(self.workspace)
+    pub fn unused_state_files(&self) -> Vec<RelPath> {
+        self.files.shadowed_files(self.workspace)
     }
 
     /// Describes which files hold the state if both layouts have some; returns
     /// none if only one layout is present.
-    pub fn two_layouts(&self) -> Option<String> {
-        let unused = self.unused_state();
+    pub fn describe_layout_conflict(&self) -> Option<String> {
+        let unused = self.unused_state_files();
         if unused.is_empty() {
             return None;
         }
         let unused: Vec<String> = unused.iter().map(|it| format!("`{it}`")).collect();
-        let used = self.file(File::State);
+        let used = self.file_path(MindFile::State);
         Some(format!(
             "The state is in `{used}`; {} also exist{} and {} ignored",
             unused.join(", "),
@@ -143,63 +143,65 @@ impl<'a> Mind<'a> {
     }
 
     /// Returns `true` if at least one state file exists.
-    pub fn exists(&self) -> bool {
+    pub fn has_state_files(&self) -> bool {
         [
-            File::State,
-            File::Progress,
-            File::Decisions,
-            File::SessionLog,
+            MindFile::State,
+            MindFile::Progress,
+            MindFile::Decisions,
+            MindFile::SessionLog,
         ]
         .iter()
-        .any(|which| self.absolute(*which).is_file())
+        .any(|which| self.absolute_path(*which).is_file())
     }
 
     /// Returns the path of a state file, whether or not it exists.
-    pub fn file(&self, which: File) -> RelPath {
+    pub fn file_path(&self, which: MindFile) -> RelPath {
         self.files.path(which).clone()
     }
 
     /// Finds state files with unresolved merge conflicts, and the line of the
     /// first conflict marker.
-    pub fn unmerged(&self) -> Vec<(RelPath, usize)> {
+    pub fn find_unfinished_merges(&self) -> Vec<(RelPath, usize)> {
         let files = [
-            File::State,
-            File::Progress,
-            File::Decisions,
-            File::SessionLog,
+            MindFile::State,
+            MindFile::Progress,
+            MindFile::Decisions,
+            MindFile::SessionLog,
         ];
         let found = files.into_iter().filter_map(|which| {
-            let text = self.text(which).ok().flatten()?;
-            Some((self.file(which), document::unmerged(&text)?))
+            let text = self.read_text(which).ok().flatten()?;
+            Some((self.file_path(which), document::find_merge_marker(&text)?))
         });
         found.collect()
     }
 
-    fn absolute(&self, which: File) -> std::path::PathBuf {
-        self.workspace.absolute(self.files.path(which))
+    fn absolute_path(&self, which: MindFile) -> std::path::PathBuf {
+        self.workspace.absolute_path(self.files.path(which))
     }
 
     /// Lists every file with current or past state, including those that hooks
     /// write, for callers that scan all texts.
-    pub fn all_files(workspace: &Workspace) -> Vec<RelPath> {
+    pub fn list_all_files(workspace: &Workspace) -> Vec<RelPath> {
         let mut all: Vec<RelPath> = [CHECKPOINTS_FOLDER]
             .iter()
             .chain(&STATE_FOLDERS)
-            .flat_map(|folder| workspace.markdown_in(folder))
+            .flat_map(|folder| workspace.markdown_files_in(folder))
             .collect();
-        let logs = Log::ALL.map(|log| format!("{FOLDER}/{}", log.name()));
-        let kept = logs.iter().map(String::as_str).chain([HOOK_FAILURES]);
+        let logs = EventLog::ALL.map(|log| format!("{FOLDER}/{}", log.name()));
+        let kept = logs.iter().map(String::as_str).chain([HOOK_FAILURES_FILE]);
         let kept = kept.chain(["MEMORY.md", "MEMORY.local.md"]);
         all.extend(
             kept.filter_map(|path| RelPath::new(path).ok())
-                .filter(|path| workspace.absolute(path).is_file()),
+                .filter(|path| workspace.absolute_path(path).is_file()),
         );
         all
     }
 
     /// Reads a state file; returns none if it does not exist.
-    pub(crate) fn text(&self, which: File) -> Result<Option<String>, Error> {
-        let text = self.workspace.text_if_there(self.files.path(which))?;
+    pub(crate) fn read_text(&self, which: MindFile) -> Result<Option<String>, MindError> {
+        let text = self
+            .workspace
+            .read_text_if_present(self.files.path(which))?;
         Ok(text.map(|text| match (self.told)(&text) {
             Cow::Owned(told) => told,
             Cow::Borrowed(_) => text,
@@ -208,47 +210,56 @@ impl<'a> Mind<'a> {
 
     /// Reads `STATE.local.md` next to the state, which belongs to one person,
     /// and returns its path and text. An unreadable file counts as missing.
-    pub(crate) fn private_state(&self) -> Option<(String, String)> {
-        let state = self.files.path(File::State).as_str();
-        let path = format!("{}{}", state.strip_suffix(".md")?, workspace::PRIVATE);
-        let text = self.workspace.text_if_there(&RelPath::new(&path).ok()?);
+    pub(crate) fn read_private_state(&self) -> Option<(String, String)> {
+        let state = self.files.path(MindFile::State).as_str();
+        let path = format!(
+            "{}{}",
+            state.strip_suffix(".md")?,
+            workspace::PRIVATE_SUFFIX
+        );
+        let text = self
+            .workspace
+            .read_text_if_present(&RelPath::new(&path).ok()?);
         let text = text.ok().flatten().filter(|it| !it.trim().is_empty())?;
         Some((path, text))
     }
 
-    fn document(&self, which: File) -> Result<Option<Document>, Error> {
-        Ok(self.text(which)?.map(document::parse))
+    fn parse_document(&self, which: MindFile) -> Result<Option<Document>, MindError> {
+        Ok(self.read_text(which)?.map(document::parse_document))
     }
 
     /// Reads the corrected facts; an unreadable list counts as empty.
-    pub(crate) fn corrections(&self) -> Corrections {
+    pub(crate) fn read_corrections(&self) -> Corrections {
         Corrections::read(self.workspace).unwrap_or_default()
     }
 
     /// Returns when a file was last written; none if it does not exist.
-    pub fn modified(&self, which: File) -> Option<Timestamp> {
-        modified(&self.absolute(which))
+    pub fn modified_at(&self, which: MindFile) -> Option<Timestamp> {
+        file_modified_at(&self.absolute_path(which))
     }
 
     /// Checks a text that is about to be written, and refuses it if it contains
     /// a secret or a corrected fact.
-    fn admit<T: SubmittedText>(&self, text: T) -> Result<AdmittedText<T>, Error> {
-        Ok(admit::admit(self.workspace, text)?)
+    fn admit_text<T: SubmittedText>(&self, text: T) -> Result<AdmittedText<T>, MindError> {
+        Ok(admit::admit_text(self.workspace, text)?)
     }
 
     /// Reads a file, passes its text to `f` and writes the result, all under
     /// the workspace lock. `f` receives none if the file does not exist yet.
     /// The receipt contains the file before and after, so that a caller can
     /// show the difference.
-    fn rewrite<T>(
+    fn rewrite_file<T>(
         &self,
-        which: File,
+        which: MindFile,
         what: &str,
         now: Timestamp,
-        f: impl FnOnce(&mut workspace::Change<'_>, Option<String>) -> Result<(String, T), Error>,
-    ) -> Result<(T, workspace::Receipt), Error> {
+        f: impl FnOnce(
+            &mut workspace::WorkspaceChange<'_>,
+            Option<String>,
+        ) -> Result<(String, T), MindError>,
+    ) -> Result<(T, workspace::ChangeReceipt), MindError> {
         let path = self.files.path(which);
-        self.change(what, now, |change| {
+        self.change_workspace(what, now, |change| {
             let before = change.read_text(path)?;
             let (after, value) = f(change, before)?;
             change.write(path, after);
@@ -258,12 +269,12 @@ impl<'a> Mind<'a> {
 
     /// Changes files under the workspace lock, with a closure that returns this
     /// module's error.
-    fn change<T>(
+    fn change_workspace<T>(
         &self,
         what: &str,
         now: Timestamp,
-        f: impl FnOnce(&mut workspace::Change<'_>) -> Result<T, Error>,
-    ) -> Result<(T, workspace::Receipt), Error> {
+        f: impl FnOnce(&mut workspace::WorkspaceChange<'_>) -> Result<T, MindError>,
+    ) -> Result<(T, workspace::ChangeReceipt), MindError> {
         self.workspace.change_with(what, now, f)
     }
 }
@@ -271,14 +282,14 @@ impl<'a> Mind<'a> {
 /// An error of reading or writing the state. Nothing was changed on disk.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum MindError {
     /// The workspace could not be read or written.
     #[error(transparent)]
-    Workspace(#[from] workspace::Error),
+    Workspace(#[from] workspace::WorkspaceError),
     /// The text contains a secret or a corrected fact; the caller has to
     /// rephrase it.
     #[error(transparent)]
-    Refused(#[from] admit::Refusal),
+    Refused(#[from] admit::TextRefusal),
     /// The caller named a task that no open task matches.
     #[error("No open task matches `{text}`")]
     NoMatch {
@@ -309,38 +320,40 @@ pub enum Error {
 /// Maximum number of tasks that an error names.
 const MAX_TASKS_IN_HINTS: usize = 10;
 
-impl Diagnostic for Error {
+impl Diagnostic for MindError {
     fn code(&self) -> &'static str {
         match self {
-            Error::Workspace(error) => error.code(),
-            Error::Refused(error) => error.code(),
-            Error::NoMatch { .. } => "mind.no-such-task",
-            Error::Ambiguous { .. } => "mind.several-tasks",
-            Error::Empty { .. } => "mind.empty",
-            Error::Edit { .. } => "mind.not-edited",
-            Error::Unsafe { .. } => "mind.unsafe-edit",
+            MindError::Workspace(error) => error.code(),
+            MindError::Refused(error) => error.code(),
+            MindError::NoMatch { .. } => "mind.no-such-task",
+            MindError::Ambiguous { .. } => "mind.several-tasks",
+            MindError::Empty { .. } => "mind.empty",
+            MindError::Edit { .. } => "mind.not-edited",
+            MindError::Unsafe { .. } => "mind.unsafe-edit",
         }
     }
 
     fn hints(&self) -> Vec<String> {
         match self {
-            Error::Workspace(error) => error.hints(),
-            Error::Refused(error) => error.hints(),
-            Error::NoMatch { open, .. } if open.is_empty() => {
+            MindError::Workspace(error) => error.hints(),
+            MindError::Refused(error) => error.hints(),
+            MindError::NoMatch { open, .. } if open.is_empty() => {
                 vec!["There are no open tasks".to_owned()]
             }
-            Error::NoMatch { open, .. } => list_tasks("Open", open),
-            Error::Ambiguous { matching, .. } => {
+            MindError::NoMatch { open, .. } => list_tasks("Open", open),
+            MindError::Ambiguous { matching, .. } => {
                 let mut hints = list_tasks("Matches", matching);
                 hints.push("Name one of them in full".to_owned());
                 hints
             }
-            Error::Empty { .. } | Error::Edit { .. } | Error::Unsafe { .. } => Vec::new(),
+            MindError::Empty { .. } | MindError::Edit { .. } | MindError::Unsafe { .. } => {
+                Vec::new()
+            }
         }
     }
 
     fn is_usage(&self) -> bool {
-        matches!(self, Error::Empty { .. })
+        matches!(self, MindError::Empty { .. })
     }
 }
 
@@ -353,37 +366,37 @@ fn list_tasks(label: &str, tasks: &[String]) -> Vec<String> {
     hints
 }
 
-impl From<workspace::PathError> for Error {
-    fn from(error: workspace::PathError) -> Error {
-        Error::Workspace(error.into())
+impl From<workspace::PathError> for MindError {
+    fn from(error: workspace::PathError) -> MindError {
+        MindError::Workspace(error.into())
     }
 }
 
 /// Truncates a text to `most` characters, between words where possible.
-pub fn cut(text: &str, most: usize) -> String {
-    values::cut(text, most)
+pub fn truncate_at_word(text: &str, most: usize) -> String {
+    values::truncate_at_word(text, most)
 }
 
 /// Splits free text into list items, one plain line each, without placeholders.
 pub fn list_items(text: &str) -> Vec<String> {
-    let items = values::items(text).into_iter();
+    let items = values::split_items(text).into_iter();
     items
         .filter(|it| !values::is_unset(it))
-        .map(|it| values::plain(&it))
+        .map(|it| values::plain_value(&it))
         .collect()
 }
 
-pub use decisions::condense::Condensed;
-pub use decisions::condense::condensed;
-pub use decisions::shorten::{Fullness, Shortened};
-pub use decisions::shorten::{archive_of, shortened};
-pub use decisions::supersede::{annotated, content_words};
-pub(crate) use decisions::{blocks as decision_blocks, id_at_start, lines as decision_lines};
-pub(crate) use sessions::{in_order as session_blocks, number_of as session_number};
+pub use decisions::condense::CondenseOutcome;
+pub use decisions::condense::condense_decisions;
+pub use decisions::shorten::{DecisionFullness, ShortenedDecisions};
+pub use decisions::shorten::{decisions_archive_path, shorten_decisions};
+pub use decisions::supersede::{content_words, mark_superseded_decisions};
+pub(crate) use decisions::{decision_blocks, decision_lines, id_at_start};
+pub(crate) use sessions::{session_blocks, session_number};
 pub use values::first_date;
-pub(crate) use values::{end_of_text, is_unset, labelled, marker, plain};
+pub(crate) use values::{end_of_text, is_unset, list_marker_length, parse_labelled, plain_value};
 
-fn modified(path: &Path) -> Option<Timestamp> {
+fn file_modified_at(path: &Path) -> Option<Timestamp> {
     let time = std::fs::metadata(path).ok()?.modified().ok()?;
     Timestamp::try_from(time).ok()
 }

@@ -8,29 +8,31 @@ use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::document::{self, Value};
+use crate::document::{self, YamlValue};
 use crate::embed::Embedder;
 use crate::graph;
-use crate::index::{Entry, Index, Packed, Put, Sizes, embedding_text};
-use crate::knowledge::refresh::Error;
+use crate::index::{
+    CatalogueEntry, DocumentRecord, Index, PackedVector, PassageSizes, embedding_text,
+};
+use crate::knowledge::refresh::RefreshError;
 use crate::knowledge::{describe, forget};
-use crate::links::Vault;
+use crate::links::NoteVault;
 use crate::quote;
 use crate::recall;
 use crate::state_files::MIND_FOLDER;
-use crate::workspace::{RelPath, Role, Workspace};
+use crate::workspace::{FileRole, RelPath, Workspace};
 
 mod land;
 
-pub use land::{FOLDER as PULLED, Landed, land};
+pub use land::{FOLDER as PULLED, LandedDocuments, land_documents};
 
 /// Version of the published form: part of every hash, so that raising it
 /// publishes all documents again.
-const FORMAT: u32 = 1;
+const PUBLISH_FORMAT_VERSION: u32 = 1;
 
 /// What is published in addition to the shared knowledge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Include {
+pub struct PublishScope {
     /// Files named `*.local.md`.
     pub private: bool,
     /// Files in which agents keep their own memory.
@@ -39,7 +41,7 @@ pub struct Include {
 
 /// A document to publish.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Item {
+pub struct PublishItem {
     pub path: RelPath,
     /// Hash of everything that would be published.
     pub hash: String,
@@ -48,14 +50,14 @@ pub struct Item {
 }
 
 /// A document in the form that others receive.
-pub struct Published {
+pub struct PublishedDocument {
     pub path: RelPath,
     pub hash: String,
     /// The whole text, redacted.
     pub text: String,
-    pub put: Put,
+    pub put: DocumentRecord,
     /// One vector per passage.
-    pub vectors: Vec<Option<Packed>>,
+    pub vectors: Vec<Option<PackedVector>>,
     /// The front matter as JSON.
     pub fields: String,
     /// The last document in its chain of replacements.
@@ -66,7 +68,7 @@ pub struct Published {
 
 /// A relation between two published nodes of the graph.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Edge {
+pub struct PublishedEdge {
     pub from: String,
     pub kind: &'static str,
     pub to: String,
@@ -74,16 +76,16 @@ pub struct Edge {
 
 /// Lists the documents to publish, sorted by path, and counts those that stay
 /// in the workspace.
-pub fn list(
+pub fn list_publishable(
     workspace: &Workspace,
     index: &Index,
-    catalogue: &[Entry],
-    include: Include,
+    catalogue: &[CatalogueEntry],
+    include: PublishScope,
     model: Option<&str>,
-) -> Result<(Vec<Item>, usize), Error> {
-    let forgotten = forget::forgotten(workspace)?;
-    let hashes: HashMap<String, String> = index.hashes()?.into_iter().collect();
-    let mut replaced = recall::replacements(index, catalogue)?;
+) -> Result<(Vec<PublishItem>, usize), RefreshError> {
+    let forgotten = forget::read_forgotten_paths(workspace)?;
+    let hashes: HashMap<String, String> = index.content_hashes()?.into_iter().collect();
+    let mut replaced = recall::resolve_replacements(index, catalogue)?;
     let mut items = Vec::new();
     let mut kept = 0;
     for entry in catalogue {
@@ -92,8 +94,10 @@ pub fn list(
         };
         // Paths are published too and cannot be redacted, because they identify
         // the document; so a path with a secret keeps its document out.
-        let has_secret_name = !quote::cleaned(path.as_str()).secrets.is_empty();
-        let own = leaving(workspace, &path, include).is_none()
+        let has_secret_name = !quote::sanitize_with_report(path.as_str())
+            .secrets
+            .is_empty();
+        let own = resolve_publishable(workspace, &path, include).is_none()
             || entry.scope == "agents" && !include.agents
             || entry.scope == "state"
             || has_secret_name;
@@ -101,7 +105,7 @@ pub fn list(
             kept += 1;
             continue;
         }
-        items.push(Item {
+        items.push(PublishItem {
             hash: String::new(),
             scope: entry.scope.clone(),
             replaced_by: replaced.remove(&entry.path),
@@ -127,19 +131,26 @@ pub fn list(
     Ok((items, kept))
 }
 
-impl Item {
+impl PublishItem {
     fn hash_with(&self, content: &str, model: Option<&str>) -> String {
         let by = self.replaced_by.as_deref().unwrap_or("");
         let model = model.unwrap_or("");
-        let all = format!("{FORMAT}\n{content}\n{}\n{by}\n{model}", self.scope);
+        let all = format!(
+            "{PUBLISH_FORMAT_VERSION}\n{content}\n{}\n{by}\n{model}",
+            self.scope
+        );
         blake3::hash(all.as_bytes()).to_hex()[..32].to_owned()
     }
 }
 
 /// Returns the file to read for `path` if it may be published. A symlink must
 /// be publishable by its own name and by its target.
-fn leaving(workspace: &Workspace, path: &RelPath, include: Include) -> Option<RelPath> {
-    let real = workspace.real_path(path)?;
+fn resolve_publishable(
+    workspace: &Workspace,
+    path: &RelPath,
+    include: PublishScope,
+) -> Option<RelPath> {
+    let real = workspace.resolve_real_path(path)?;
     let is_private = path.is_private() || real.is_private();
     let is_link = real != *path;
     let is_of_agents = is_link && real.starts_with(".agents");
@@ -150,29 +161,30 @@ fn leaving(workspace: &Workspace, path: &RelPath, include: Include) -> Option<Re
 
 /// Reads a document in its published form; returns none if it is gone, or has
 /// become private since it was listed.
-pub fn read(
+pub fn read_published(
     workspace: &Workspace,
     index: &Index,
-    item: &Item,
+    item: &PublishItem,
     embedder: Option<&dyn Embedder>,
-    include: Include,
-) -> Result<Option<Published>, Error> {
-    let Some(real) = leaving(workspace, &item.path, include) else {
+    include: PublishScope,
+) -> Result<Option<PublishedDocument>, RefreshError> {
+    let Some(real) = resolve_publishable(workspace, &item.path, include) else {
         return Ok(None);
     };
     // Reads the file that was checked, even if the symlink has changed since.
-    let Some(raw) = workspace.text_if_there(&real)? else {
+    let Some(raw) = workspace.read_text_if_present(&real)? else {
         return Ok(None);
     };
     let content = document::content_hash(&raw);
-    let cleaned = quote::cleaned(&raw);
+    let cleaned = quote::sanitize_with_report(&raw);
     // PostgreSQL stores no NUL, neither in text nor as an escape in JSON.
     let (text, secrets) = (
         cleaned.text.replace('\0', "\u{fffd}"),
         cleaned.secrets.len(),
     );
-    let sizes = Sizes::up_to(workspace.config().index.chunk_tokens);
-    let (document, mut put) = describe::of_text(&item.path, Role::Knowledge, &text, sizes);
+    let sizes = PassageSizes::with_limit(workspace.config().index.chunk_tokens);
+    let (document, mut put) =
+        describe::describe_text(&item.path, FileRole::Knowledge, &text, sizes);
     put.scope.clone_from(&item.scope);
     let mut vectors = Vec::new();
     for chunk in &put.chunks {
@@ -181,14 +193,14 @@ pub fn read(
             continue;
         };
         // The vector of a passage without secrets is in the index already.
-        let known = if index.has_model(embedder.id(), embedder.dimensions())? {
-            index.vector_of(&put.title, chunk)?
+        let known = if index.has_vectors_of_model(embedder.id(), embedder.dimensions())? {
+            index.find_vector_of(&put.title, chunk)?
         } else {
             None
         };
         let make = || {
             let text = embedding_text(&put.title, &chunk.headings.join("\n"), &chunk.text);
-            Packed::from(&embedder.embed(&text))
+            PackedVector::from_floats(&embedder.embed(&text))
         };
         vectors.push(Some(known.unwrap_or_else(make)));
     }
@@ -198,10 +210,10 @@ pub fn read(
         .map(|it| it.entries.as_slice());
     let fields = entries.unwrap_or_default().iter();
     let fields: serde_json::Map<String, serde_json::Value> = fields
-        .map(|(key, value)| (key.clone(), json(value)))
+        .map(|(key, value)| (key.clone(), value_to_json(value)))
         .collect();
     let model = embedder.map(Embedder::id);
-    Ok(Some(Published {
+    Ok(Some(PublishedDocument {
         path: item.path.clone(),
         hash: item.hash_with(&content, model),
         fields: serde_json::Value::Object(fields)
@@ -216,23 +228,23 @@ pub fn read(
 }
 
 /// Lists the edges between published documents, sorted.
-pub fn edges(workspace: &Workspace, items: &[Item]) -> Vec<Edge> {
+pub fn published_edges(workspace: &Workspace, items: &[PublishItem]) -> Vec<PublishedEdge> {
     let out: HashSet<&str> = items.iter().map(|it| it.path.as_str()).collect();
-    let graph = graph::build(&Vault::read(workspace));
-    let goes = |node: &graph::Node| match &node.path {
+    let graph = graph::build_graph(&NoteVault::read(workspace));
+    let goes = |node: &graph::GraphNode| match &node.path {
         Some(path) => out.contains(path.as_str()),
         // Nodes without a file, such as names, may be published.
         None => true,
     };
-    let mut edges: Vec<Edge> = Vec::new();
+    let mut edges: Vec<PublishedEdge> = Vec::new();
     for edge in &graph.edges {
         let (from, to) = (graph.node(edge.from), graph.node(edge.to));
         // A node's id is text from a file too, so it is redacted.
         if from.path.is_some() && goes(from) && goes(to) {
-            edges.push(Edge {
-                from: quote::clean(&from.id).into_owned(),
+            edges.push(PublishedEdge {
+                from: quote::sanitize_text(&from.id).into_owned(),
                 kind: edge.kind.name(),
-                to: quote::clean(&to.id).into_owned(),
+                to: quote::sanitize_text(&to.id).into_owned(),
             });
         }
     }
@@ -241,16 +253,18 @@ pub fn edges(workspace: &Workspace, items: &[Item]) -> Vec<Edge> {
     edges
 }
 
-fn json(value: &Value) -> serde_json::Value {
+fn value_to_json(value: &YamlValue) -> serde_json::Value {
     match value {
-        Value::Null => serde_json::Value::Null,
-        Value::Bool(it) => (*it).into(),
-        Value::Int(it) => (*it).into(),
-        Value::Float(it) => (*it).into(),
-        Value::Text(it) => it.as_str().into(),
-        Value::List(all) => all.iter().map(json).collect(),
-        Value::Map(all) => {
-            let entries = all.iter().map(|(key, value)| (key.clone(), json(value)));
+        YamlValue::Null => serde_json::Value::Null,
+        YamlValue::Bool(it) => (*it).into(),
+        YamlValue::Int(it) => (*it).into(),
+        YamlValue::Float(it) => (*it).into(),
+        YamlValue::Text(it) => it.as_str().into(),
+        YamlValue::List(all) => all.iter().map(value_to_json).collect(),
+        YamlValue::Map(all) => {
+            let entries = all
+                .iter()
+                .map(|(key, value)| (key.clone(), value_to_json(value)));
             serde_json::Value::Object(entries.collect())
         }
     }

@@ -10,8 +10,11 @@ use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
 use crate::embed::Embedder;
-use crate::index::terms::fold;
-use crate::index::{Entry, Error, Index, Kind, Packed, Passage, Passages, TermMatch};
+use crate::index::terms::fold_text;
+use crate::index::{
+    CatalogueEntry, DocumentKind, Index, IndexError, PackedVector, PassageCounts, StoredPassage,
+    TermMatch,
+};
 use crate::retractions::{Correction, Corrections};
 
 use crate::quote;
@@ -29,55 +32,57 @@ pub mod snippet;
 mod source;
 mod standing;
 
-use source::Embedded;
+use source::IndexSource;
 
-pub use fuse::Evidence;
-pub use question::Question;
-pub use source::{Candidates, MOST_LITERAL, Source, Wanted, literals};
-pub use standing::replacements;
+pub use fuse::RankEvidence;
+pub use question::ParsedQuestion;
+pub use source::{
+    CandidateRequest, CandidateSet, MAX_LITERAL_PASSAGES, PassageSource, literal_strings,
+};
+pub use standing::resolve_replacements;
 
 /// The rankings that a search uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub enum Mode {
+pub enum RecallMode {
     #[default]
     Hybrid,
     Text,
     Vector,
 }
 
-impl Mode {
+impl RecallMode {
     /// Every mode.
-    pub const ALL: [Mode; 3] = [Mode::Hybrid, Mode::Text, Mode::Vector];
+    pub const ALL: [RecallMode; 3] = [RecallMode::Hybrid, RecallMode::Text, RecallMode::Vector];
 
     /// Returns a line that states what is compared.
-    pub fn about(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
-            Mode::Hybrid => "Words and meaning together",
-            Mode::Text => "Words only",
-            Mode::Vector => "Meaning only",
+            RecallMode::Hybrid => "Words and meaning together",
+            RecallMode::Text => "Words only",
+            RecallMode::Vector => "Meaning only",
         }
     }
 
     /// Returns the name of the mode in options and output.
     pub fn name(self) -> &'static str {
         match self {
-            Mode::Hybrid => "hybrid",
-            Mode::Text => "text",
-            Mode::Vector => "vector",
+            RecallMode::Hybrid => "hybrid",
+            RecallMode::Text => "text",
+            RecallMode::Vector => "vector",
         }
     }
 }
 
 /// A query with its filters and limits.
 #[derive(Debug, Clone)]
-pub struct Ask<'a> {
+pub struct RecallQuery<'a> {
     pub question: &'a str,
-    pub mode: Mode,
+    pub mode: RecallMode,
     pub limit: usize,
     /// Returns at most one passage per file.
     pub unique: bool,
     /// Kinds to search; empty means every kind.
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<DocumentKind>,
     /// Scopes to search; empty means every scope, archived text last.
     pub scopes: Vec<&'a str>,
     pub since: Option<Date>,
@@ -93,10 +98,10 @@ pub struct Ask<'a> {
 
 /// The hits for a query, and what limits their completeness.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Answer {
-    pub hits: Vec<Hit>,
+pub struct RecallAnswer {
+    pub hits: Vec<RecallHit>,
     /// The mode that was used, which may differ from the requested one.
-    pub mode: Mode,
+    pub mode: RecallMode,
     /// Why the mode differs from the requested one.
     pub mode_note: Option<String>,
     /// Number of passages with a vector, and of all passages.
@@ -110,12 +115,12 @@ pub struct Answer {
     pub corrections: Vec<Correction>,
 }
 
-impl Answer {
+impl RecallAnswer {
     /// Returns an empty answer, for a workspace without an index.
-    pub fn nothing() -> Answer {
-        Answer {
+    pub fn empty() -> RecallAnswer {
+        RecallAnswer {
             hits: Vec::new(),
-            mode: Mode::Text,
+            mode: RecallMode::Text,
             mode_note: None,
             embedded: (0, 0),
             more: 0,
@@ -127,13 +132,13 @@ impl Answer {
 
 /// A passage that matches a query.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Hit {
-    pub passage: Passage,
+pub struct RecallHit {
+    pub passage: StoredPassage,
     /// From 0 to 1, relative to the best possible for this query.
     pub score: f32,
     /// Share of the query that the passage covers, from 0 to 1.
     pub relevance: f32,
-    pub evidence: Evidence,
+    pub evidence: RankEvidence,
     /// The path of the document that replaced this one.
     pub replaced_by: Option<String>,
     /// Corrections of facts that the passage repeats.
@@ -148,43 +153,43 @@ pub struct Hit {
 }
 
 /// Maximum number of candidates per ranking.
-const POOL: usize = 200;
+const CANDIDATES_PER_RANKING: usize = 200;
 /// Maximum number of candidates per ranking if each file counts once.
-const UNIQUE_POOL: usize = 1000;
+const UNIQUE_CANDIDATES_PER_RANKING: usize = 1000;
 /// Number of passages that are read at a time.
-const BATCH: usize = 128;
+const READ_BATCH_PASSAGES: usize = 128;
 /// Maximum number of candidates for a phrase, which may rank low among passages
 /// with its words.
-const PHRASE_POOL: usize = 5000;
+const PHRASE_CANDIDATES: usize = 5000;
 /// Factor for the score of a passage that is no longer valid.
-pub(crate) const OUTDATED: f32 = 0.5;
+pub(crate) const OUTDATED_SCORE_FACTOR: f32 = 0.5;
 
 /// Ranks passages of one workspace for a query.
-pub fn ask(
+pub fn rank_passages(
     index: &Index,
-    catalogue: &[Entry],
+    catalogue: &[CatalogueEntry],
     embedder: Option<&dyn Embedder>,
-    ask: &Ask,
-) -> Result<Answer, Error> {
+    ask: &RecallQuery,
+) -> Result<RecallAnswer, IndexError> {
     // One transaction: the answer shows one state of the index, and its file is
     // locked once instead of at every statement.
     let _one_state = index.snapshot()?;
-    ask_of(&Embedded::new(index, catalogue)?, embedder, ask)
+    rank_from_source(&IndexSource::new(index, catalogue)?, embedder, ask)
 }
 
 /// Ranks passages of any source, which must not change during the call.
-pub fn ask_of(
-    source: &dyn Source,
+pub fn rank_from_source(
+    source: &dyn PassageSource,
     embedder: Option<&dyn Embedder>,
-    ask: &Ask,
-) -> Result<Answer, Error> {
-    let counts = source.counts()?;
+    ask: &RecallQuery,
+) -> Result<RecallAnswer, IndexError> {
+    let counts = source.count_passages()?;
     // One file may fill all candidates and hide the others: then search again
     // with all passages as candidates.
-    let wide = ask.unique && counts.chunks > UNIQUE_POOL;
-    let answer = ask_in(source, embedder, ask, UNIQUE_POOL, counts)?;
+    let wide = ask.unique && counts.chunks > UNIQUE_CANDIDATES_PER_RANKING;
+    let answer = rank_with_pool(source, embedder, ask, UNIQUE_CANDIDATES_PER_RANKING, counts)?;
     if wide && answer.hits.len() < ask.limit {
-        ask_in(source, embedder, ask, counts.chunks, counts)
+        rank_with_pool(source, embedder, ask, counts.chunks, counts)
     } else {
         Ok(answer)
     }
@@ -201,19 +206,19 @@ pub fn ask_of(
 /// 6. Redacts the hits that fit the limit, and explains them.
 ///
 /// `unique_pool` limits the candidates per ranking if each file counts once.
-fn ask_in(
-    source: &dyn Source,
+fn rank_with_pool(
+    source: &dyn PassageSource,
     embedder: Option<&dyn Embedder>,
-    ask: &Ask,
+    ask: &RecallQuery,
     unique_pool: usize,
-    counts: Passages,
-) -> Result<Answer, Error> {
-    let question = Question::read(ask.question);
-    let unrelated = embedder.map_or(0.0, Embedder::unrelated);
+    counts: PassageCounts,
+) -> Result<RecallAnswer, IndexError> {
+    let question = ParsedQuestion::read(ask.question);
+    let unrelated = embedder.map_or(0.0, Embedder::unrelated_cosine);
     let mut mode = ask.mode;
     let mut mode_note = None;
     let mut query = None;
-    if mode != Mode::Text {
+    if mode != RecallMode::Text {
         // While vectors of another model are being replaced, some of them
         // remain, and they cannot be compared with a query vector of this
         // model.
@@ -223,10 +228,12 @@ fn ask_in(
         };
         match embedder {
             Some(embedder) if counts.embedded > 0 && ours => {
-                query = Some(Packed::from(&embedder.embed_query(&question.plain)));
+                query = Some(PackedVector::from_floats(
+                    &embedder.embed_query(&question.plain),
+                ));
             }
             _ => {
-                mode = Mode::Text;
+                mode = RecallMode::Text;
                 mode_note = (counts.chunks > 0).then(|| match embedder {
                     Some(_) => "no passage has a vector yet".to_owned(),
                     None => "there is no model that can be used".to_owned(),
@@ -234,69 +241,71 @@ fn ask_in(
             }
         }
     }
-    let wanted = Wanted {
+    let wanted = CandidateRequest {
         question: &question,
         mode,
         query: query.as_ref(),
         text_pool: match (ask.unique, question.phrases.is_empty()) {
             (true, true) => unique_pool,
-            (true, false) => unique_pool.max(PHRASE_POOL),
-            (false, true) => POOL,
-            (false, false) => PHRASE_POOL,
+            (true, false) => unique_pool.max(PHRASE_CANDIDATES),
+            (false, true) => CANDIDATES_PER_RANKING,
+            (false, false) => PHRASE_CANDIDATES,
         },
         // In a hybrid search only the nearest vectors matter; see `fuse`.
-        vector_pool: if ask.unique && (mode == Mode::Vector || unique_pool > UNIQUE_POOL) {
+        vector_pool: if ask.unique
+            && (mode == RecallMode::Vector || unique_pool > UNIQUE_CANDIDATES_PER_RANKING)
+        {
             unique_pool
         } else {
-            POOL
+            CANDIDATES_PER_RANKING
         },
     };
-    let Candidates {
+    let CandidateSet {
         text: text_hits,
         vector: vector_hits,
         literal,
         undated,
-    } = source.candidates(ask, &wanted)?;
+    } = source.find_candidates(ask, &wanted)?;
 
     // A user who chose another model chose it for their own language.
-    let trust = if embedder.is_some_and(|it| it.id() == crate::embed::builtin().id()) {
-        question.english()
+    let trust = if embedder.is_some_and(|it| it.id() == crate::embed::builtin_embedder().id()) {
+        question.english_share()
     } else {
         1.0
     };
-    let sides = fuse::Sides {
+    let sides = fuse::RankingSides {
         text: &text_hits.hits,
         vector: &vector_hits,
         literal: &literal,
-        nearest: source.nearest(),
+        nearest: source.nearest_weight(),
     };
-    let mut ranked = fuse::fuse(sides, mode, unrelated, trust);
+    let mut ranked = fuse::fuse_rankings(sides, mode, unrelated, trust);
     if ask.unique {
-        fuse::pool(&mut ranked, mode, &text_hits, |chunk| source.file(chunk));
+        fuse::pool_by_file(&mut ranked, mode, &text_hits, |chunk| source.file_of(chunk));
     }
     let more_than_asked = ranked.len();
     if !ask.unique {
         ranked.truncate(if question.phrases.is_empty() {
-            POOL * 2
+            CANDIDATES_PER_RANKING * 2
         } else {
-            PHRASE_POOL
+            PHRASE_CANDIDATES
         });
     }
-    let needed = head_size(ask, &question);
-    let mut hits: Vec<Hit> = Vec::new();
+    let needed = reorder_head_size(ask, &question);
+    let mut hits: Vec<RecallHit> = Vec::new();
     let mut files = HashSet::new();
     let ideal = text_hits.ideal;
-    for batch in ranked.chunks(BATCH) {
+    for batch in ranked.chunks(READ_BATCH_PASSAGES) {
         let ids: Vec<u32> = batch.iter().map(|(chunk, _)| *chunk).collect();
-        let by_chunk: HashMap<u32, Evidence> = batch.iter().copied().collect();
-        for passage in source.passages(&ids)? {
-            if !question.allows(&passage.text) {
+        let by_chunk: HashMap<u32, RankEvidence> = batch.iter().copied().collect();
+        for passage in source.read_passages(&ids)? {
+            if !question.allows_passage(&passage.text) {
                 continue;
             }
             files.insert(passage.file);
             let evidence = by_chunk[&passage.chunk];
-            let near = fuse::nearness(evidence.cosine, unrelated);
-            hits.push(hit(passage, evidence, near, ideal, &question));
+            let near = fuse::scale_nearness(evidence.cosine, unrelated);
+            hits.push(build_hit(passage, evidence, near, ideal, &question));
         }
         let at_hand = if ask.unique { files.len() } else { hits.len() };
         if at_hand >= needed {
@@ -304,24 +313,24 @@ fn ask_in(
         }
     }
 
-    dates::lift(&mut hits, &question.plain, ask.today);
-    standing::apply(source, ask, &mut hits, OUTDATED)?;
-    sort(&mut hits);
+    dates::boost_dated_hits(&mut hits, &question.plain, ask.today);
+    standing::apply_standing(source, ask, &mut hits, OUTDATED_SCORE_FACTOR)?;
+    sort_hits(&mut hits);
     if !ask.corrections.is_empty() {
         for hit in &mut hits {
             // Headings are shown with the text, and may repeat a fact alone.
             let headings = hit.passage.headings.join("\n\n");
             let said = format!("{headings}\n\n{}", hit.passage.text);
-            let found = ask.corrections.check(&said);
+            let found = ask.corrections.check_text(&said);
             hit.corrections = found.into_iter().cloned().collect();
         }
-        sort(&mut hits);
+        sort_hits(&mut hits);
     }
     if ask.unique {
         let mut seen = HashSet::new();
         hits.retain(|h| seen.insert(h.passage.file));
     }
-    let corrections = pushed_out(&hits, ask.limit);
+    let corrections = corrections_beyond_limit(&hits, ask.limit);
     let found = if question.phrases.is_empty() {
         more_than_asked.max(hits.len())
     } else {
@@ -329,14 +338,14 @@ fn ask_in(
     };
     hits.truncate(ask.limit);
     for hit in &mut hits {
-        shown(hit);
-        hit.matches = snippet::matches(&hit.passage.text, &question);
+        redact_hit(hit);
+        hit.matches = snippet::find_matches(&hit.passage.text, &question);
         if ask.explain {
-            hit.terms = source.explain(&question.words(), hit.passage.chunk)?;
+            hit.terms = source.explain_passage(&question.query_words(), hit.passage.chunk)?;
         }
     }
-    let corrections = beside(corrections, &hits);
-    Ok(Answer {
+    let corrections = extra_corrections(corrections, &hits);
+    Ok(RecallAnswer {
         more: found.saturating_sub(hits.len()),
         hits,
         mode,
@@ -349,50 +358,53 @@ fn ask_in(
 
 /// Redacts a hit for every kind of output: removes credentials and writes
 /// hidden characters as escapes.
-pub(crate) fn shown(hit: &mut Hit) {
+pub(crate) fn redact_hit(hit: &mut RecallHit) {
     let passage = &mut hit.passage;
-    let order = quote::orders(&passage.text).into_iter().find(|it| it.grave);
+    let order = quote::find_orders(&passage.text)
+        .into_iter()
+        .find(|it| it.grave);
     hit.order = order.map(|it| Cow::Borrowed(it.about));
-    if let Cow::Owned(text) = quote::cleaned_part(&passage.text).text {
+    if let Cow::Owned(text) = quote::sanitize_part(&passage.text).text {
         passage.text = text;
     }
     for heading in passage.headings.iter_mut().chain([&mut passage.title]) {
-        if let Cow::Owned(text) = quote::clean(heading) {
+        if let Cow::Owned(text) = quote::sanitize_text(heading) {
             *heading = text;
         }
     }
 }
 
 /// The scope of archived text, which ranks last.
-const ARCHIVE: &str = "archive";
+const ARCHIVE_SCOPE: &str = "archive";
 
 /// Merges two answers, best first. Their scores are comparable, since each is
 /// relative to what its source could find.
-pub fn join(mut a: Answer, b: Answer, limit: usize) -> Answer {
+pub fn merge_answers(mut a: RecallAnswer, b: RecallAnswer, limit: usize) -> RecallAnswer {
     let found = a.more + b.more + a.hits.len() + b.hits.len();
     a.hits.extend(b.hits);
-    sort(&mut a.hits);
+    sort_hits(&mut a.hits);
     a.corrections.extend(b.corrections);
-    a.corrections.extend(pushed_out(&a.hits, limit));
+    a.corrections
+        .extend(corrections_beyond_limit(&a.hits, limit));
     a.hits.truncate(limit);
-    a.corrections = beside(a.corrections, &a.hits);
+    a.corrections = extra_corrections(a.corrections, &a.hits);
     a.more = found - a.hits.len();
     a
 }
 
 /// Appends hits of the second answer to the first, up to the limit.
-pub fn append(mut a: Answer, mut b: Answer, limit: usize) -> Answer {
+pub fn append_answer(mut a: RecallAnswer, mut b: RecallAnswer, limit: usize) -> RecallAnswer {
     let found = a.more + b.more + a.hits.len() + b.hits.len();
     b.hits.truncate(limit.saturating_sub(a.hits.len()));
     a.hits.append(&mut b.hits);
     a.corrections.append(&mut b.corrections);
-    a.corrections = beside(a.corrections, &a.hits);
+    a.corrections = extra_corrections(a.corrections, &a.hits);
     a.more = found - a.hits.len();
     a
 }
 
 /// Returns the corrections of hits beyond the limit whose scores are not.
-fn pushed_out(hits: &[Hit], limit: usize) -> Vec<Correction> {
+fn corrections_beyond_limit(hits: &[RecallHit], limit: usize) -> Vec<Correction> {
     let mut scores: Vec<f32> = hits.iter().map(|h| h.score).collect();
     scores.sort_by(|a, b| b.total_cmp(a));
     let Some(least) = limit.checked_sub(1).and_then(|at| scores.get(at)) else {
@@ -403,7 +415,7 @@ fn pushed_out(hits: &[Hit], limit: usize) -> Vec<Correction> {
 }
 
 /// Removes duplicates and corrections that a hit already carries.
-fn beside(all: Vec<Correction>, hits: &[Hit]) -> Vec<Correction> {
+fn extra_corrections(all: Vec<Correction>, hits: &[RecallHit]) -> Vec<Correction> {
     let mut out: Vec<Correction> = Vec::new();
     for one in all {
         let told = hits.iter().any(|h| h.corrections.contains(&one));
@@ -415,25 +427,31 @@ fn beside(all: Vec<Correction>, hits: &[Hit]) -> Vec<Correction> {
 }
 
 /// Returns how many hits must be read before they are reordered and truncated.
-fn head_size(ask: &Ask, question: &Question) -> usize {
+fn reorder_head_size(ask: &RecallQuery, question: &ParsedQuestion) -> usize {
     let spare = if question.phrases.is_empty() { 2 } else { 4 };
     (ask.limit * spare).max(50)
 }
 
-fn hit(passage: Passage, evidence: Evidence, near: f32, ideal: f32, question: &Question) -> Hit {
-    let exact = question.stands_in(&fold(&passage.text));
+fn build_hit(
+    passage: StoredPassage,
+    evidence: RankEvidence,
+    near: f32,
+    ideal: f32,
+    question: &ParsedQuestion,
+) -> RecallHit {
+    let exact = question.occurs_in(&fold_text(&passage.text));
     let coverage = if ideal > 0.0 {
         (evidence.bm25 / ideal).min(1.0)
     } else {
         0.0
     };
-    Hit {
-        score: evidence.score + if exact { fuse::EXACT } else { 0.0 },
+    RecallHit {
+        score: evidence.score + if exact { fuse::EXACT_MATCH_BOOST } else { 0.0 },
         relevance: coverage
             .max(near)
             .max(if exact { 1.0 } else { 0.0 })
             .clamp(0.0, 1.0),
-        evidence: Evidence { exact, ..evidence },
+        evidence: RankEvidence { exact, ..evidence },
         passage,
         replaced_by: None,
         corrections: Vec::new(),
@@ -446,10 +464,10 @@ fn hit(passage: Passage, evidence: Evidence, near: f32, ideal: f32, question: &Q
 /// Sorts hits: best first, archived text after that, passages that repeat a
 /// corrected fact last. Equal scores sort by path, so that an index that was
 /// built in another order gives the same answer.
-pub(crate) fn sort(hits: &mut [Hit]) {
+pub(crate) fn sort_hits(hits: &mut [RecallHit]) {
     hits.sort_by(|a, b| {
-        let archived = |h: &Hit| h.passage.scope == ARCHIVE;
-        let wrong = |h: &Hit| !h.corrections.is_empty();
+        let archived = |h: &RecallHit| h.passage.scope == ARCHIVE_SCOPE;
+        let wrong = |h: &RecallHit| !h.corrections.is_empty();
         (wrong(a), archived(a))
             .cmp(&(wrong(b), archived(b)))
             .then(b.score.total_cmp(&a.score))

@@ -12,9 +12,9 @@ use std::ops::Range;
 use jiff::Timestamp;
 use jiff::civil::Date;
 
-use crate::document::linked_items::entries;
-use crate::document::{self, BlockKind, Document, inert_line, linked_items};
-use crate::workspace::{self, Receipt, RelPath, Workspace};
+use crate::document::linked_items::find_linked_items;
+use crate::document::{self, BlockKind, Document, escape_markdown_line, linked_items};
+use crate::workspace::{self, ChangeReceipt, RelPath, Workspace};
 
 mod correct;
 mod corrections;
@@ -22,13 +22,16 @@ mod normal;
 #[cfg(test)]
 mod tests;
 
-pub use correct::{Corrected, Error, Lifted, New, correct, lift};
-pub use corrections::{Correction, Corrections, NONE, check};
+pub use correct::{
+    CorrectionError, CorrectionOutcome, NewCorrection, RemovedCorrections, correct_fact,
+    remove_corrections,
+};
+pub use corrections::{Correction, Corrections, NO_CORRECTIONS, check_corrections};
 
 /// Path of the list, relative to the root.
-pub const LIST: &str = "knowledge/_FORGOTTEN.md";
+pub const RETRACTION_LIST: &str = "knowledge/_FORGOTTEN.md";
 /// Title of the section with corrected facts, which stays the last one.
-pub const SECTION: &str = "Corrected facts";
+pub const FACTS_SECTION: &str = "Corrected facts";
 
 /// The heading of a list that begins with a document. A list that begins with a
 /// fact has its introduction inside the section.
@@ -38,7 +41,7 @@ pub(crate) const ABOUT_DOCUMENTS: &str = "Searches leave these documents out; th
 
 /// All retractions of a workspace.
 #[derive(Debug, Clone, Default)]
-pub struct Retractions {
+pub struct WorkspaceRetractions {
     pub documents: Vec<Tombstone>,
     pub facts: Corrections,
 }
@@ -56,46 +59,46 @@ pub struct Tombstone {
     pub line: usize,
 }
 
-impl Retractions {
+impl WorkspaceRetractions {
     /// Reads the list; it is empty if there is none. Fails if it exists and
     /// cannot be read: a search must not return what it might forbid.
-    pub fn read(workspace: &Workspace) -> Result<Retractions, workspace::Error> {
+    pub fn read(workspace: &Workspace) -> Result<WorkspaceRetractions, workspace::WorkspaceError> {
         let Some(list) = RetractionList::read(workspace)? else {
-            return Ok(Retractions::default());
+            return Ok(WorkspaceRetractions::default());
         };
-        Ok(Retractions {
-            documents: list.tombstones(workspace),
-            facts: Corrections::of(list.facts.into_iter().map(|it| it.correction).collect()),
+        Ok(WorkspaceRetractions {
+            documents: list.to_tombstones(workspace),
+            facts: Corrections::from_list(list.facts.into_iter().map(|it| it.correction).collect()),
         })
     }
 
     /// Returns the paths that searches leave out.
-    pub fn forgotten(&self) -> HashSet<String> {
+    pub fn forgotten_paths(&self) -> HashSet<String> {
         self.documents.iter().map(|it| it.path.clone()).collect()
     }
 }
 
 /// Reads the paths in the list, without looking at their files.
-pub fn read_forgotten(workspace: &Workspace) -> Result<HashSet<String>, workspace::Error> {
+pub fn read_forgotten(workspace: &Workspace) -> Result<HashSet<String>, workspace::WorkspaceError> {
     let list = RetractionList::read(workspace)?;
     let documents = list.map_or_else(Vec::new, |list| list.documents);
     Ok(documents.into_iter().map(|it| it.path).collect())
 }
 
 /// Reads the documents in the list, in its order.
-pub fn read_tombstones(workspace: &Workspace) -> Result<Vec<Tombstone>, workspace::Error> {
+pub fn read_tombstones(workspace: &Workspace) -> Result<Vec<Tombstone>, workspace::WorkspaceError> {
     let list = RetractionList::read(workspace)?;
-    Ok(list.map_or_else(Vec::new, |list| list.tombstones(workspace)))
+    Ok(list.map_or_else(Vec::new, |list| list.to_tombstones(workspace)))
 }
 
 /// Reads the corrected facts in the list, in its order. Hooks call this at
 /// every prompt: without a list it costs one lookup of the file, and a list
 /// that has only documents is not parsed.
-fn read_facts(workspace: &Workspace) -> Result<Vec<Correction>, workspace::Error> {
-    let Some(text) = workspace.text_if_there(&path())? else {
+fn read_facts(workspace: &Workspace) -> Result<Vec<Correction>, workspace::WorkspaceError> {
+    let Some(text) = workspace.read_text_if_present(&list_path())? else {
         return Ok(Vec::new());
     };
-    if !text.to_lowercase().contains(&SECTION.to_lowercase()) {
+    if !text.to_lowercase().contains(&FACTS_SECTION.to_lowercase()) {
         return Ok(Vec::new());
     }
     let facts = RetractionList::parse(text).facts.into_iter();
@@ -125,14 +128,14 @@ struct ListedFact {
 }
 
 impl RetractionList {
-    fn read(workspace: &Workspace) -> Result<Option<RetractionList>, workspace::Error> {
-        let text = workspace.text_if_there(&path())?;
+    fn read(workspace: &Workspace) -> Result<Option<RetractionList>, workspace::WorkspaceError> {
+        let text = workspace.read_text_if_present(&list_path())?;
         Ok(text.map(RetractionList::parse))
     }
 
     fn parse(text: String) -> RetractionList {
-        let document = document::parse(text);
-        let documents = entries(&document).map(|entry| ListedDocument {
+        let document = document::parse_document(text);
+        let documents = find_linked_items(&document).map(|entry| ListedDocument {
             path: full_path(entry.target),
             remark: entry.text.to_owned(),
             line: entry.line,
@@ -140,17 +143,17 @@ impl RetractionList {
         });
         RetractionList {
             documents: documents.collect(),
-            facts: facts(&document),
+            facts: parse_facts(&document),
             document,
         }
     }
 
-    fn tombstones(&self, workspace: &Workspace) -> Vec<Tombstone> {
+    fn to_tombstones(&self, workspace: &Workspace) -> Vec<Tombstone> {
         let tombstone = |one: &ListedDocument| {
             let (date, reason) = parse_remark(&one.remark);
             Tombstone {
                 exists: RelPath::new(&one.path)
-                    .is_ok_and(|path| workspace.absolute(&path).is_file()),
+                    .is_ok_and(|path| workspace.absolute_path(&path).is_file()),
                 path: one.path.clone(),
                 date,
                 reason,
@@ -163,53 +166,53 @@ impl RetractionList {
 
 /// Edits the list in one change. `opening` is the text of a new list; without
 /// it, a missing list is left missing.
-fn change_list<T: Default, E: From<workspace::Error>>(
+fn change_list<T: Default, E: From<workspace::WorkspaceError>>(
     workspace: &Workspace,
     what: &str,
     opening: Option<&str>,
     now: Timestamp,
     edit: impl FnOnce(&RetractionList) -> Result<(T, Option<String>), E>,
-) -> Result<(T, Receipt), E> {
+) -> Result<(T, ChangeReceipt), E> {
     workspace.change_with(what, now, |change| {
-        let text = change.read_text(&path())?;
+        let text = change.read_text(&list_path())?;
         let Some(text) = text.or_else(|| opening.map(str::to_owned)) else {
             return Ok(T::default());
         };
         let (value, after) = edit(&RetractionList::parse(text))?;
         if let Some(after) = after {
-            change.write(&path(), after);
+            change.write(&list_path(), after);
         }
         Ok(value)
     })
 }
 
 /// Removes the lines that `wanted` selects.
-fn take_off(
+fn remove_lines(
     workspace: &Workspace,
     what: &str,
     now: Timestamp,
     wanted: impl Fn(&RetractionList) -> Vec<Range<usize>>,
-) -> Result<Receipt, workspace::Error> {
+) -> Result<ChangeReceipt, workspace::WorkspaceError> {
     let ((), receipt) = change_list(workspace, what, None, now, |list| {
         let lines = wanted(list).into_iter();
-        let edits = lines.map(|span| list.document.take_out(span)).collect();
-        let after = document::apply(&list.document.text, edits)
-            .map_err(|e| workspace::Error::Refused(e.to_string()))?;
-        Ok::<_, workspace::Error>(((), Some(after)))
+        let edits = lines.map(|span| list.document.delete_lines(span)).collect();
+        let after = document::apply_edits(&list.document.text, edits)
+            .map_err(|e| workspace::WorkspaceError::Refused(e.to_string()))?;
+        Ok::<_, workspace::WorkspaceError>(((), Some(after)))
     })?;
     Ok(receipt)
 }
 
 /// An error of adding to the list.
 pub(crate) enum ListError {
-    Workspace(workspace::Error),
+    Workspace(workspace::WorkspaceError),
     /// A comment or code block in the list is never closed and would swallow
     /// the new lines; the user has to close it.
     OpenEnded,
 }
 
-impl From<workspace::Error> for ListError {
-    fn from(error: workspace::Error) -> ListError {
+impl From<workspace::WorkspaceError> for ListError {
+    fn from(error: workspace::WorkspaceError) -> ListError {
         ListError::Workspace(error)
     }
 }
@@ -220,10 +223,10 @@ pub(crate) fn add_documents(
     what: &str,
     documents: &[(&str, &str)],
     now: Timestamp,
-) -> Result<Receipt, ListError> {
+) -> Result<ChangeReceipt, ListError> {
     let opening = format!("{DOCUMENTS_OPENING}{ABOUT_DOCUMENTS}");
     let ((), receipt) = change_list(workspace, what, Some(&opening), now, |list| {
-        let after = with_documents(list, documents, now);
+        let after = append_documents(list, documents, now);
         let there = RetractionList::parse(after.clone()).documents;
         let is_there = |path: &str| there.iter().any(|it| it.path == path);
         if documents.iter().any(|(path, _)| !is_there(path)) {
@@ -240,19 +243,19 @@ pub(crate) fn remove_documents(
     what: &str,
     paths: &[String],
     now: Timestamp,
-) -> Result<Receipt, workspace::Error> {
-    take_off(workspace, what, now, |list| {
+) -> Result<ChangeReceipt, workspace::WorkspaceError> {
+    remove_lines(workspace, what, now, |list| {
         let documents = list.documents.iter();
         let wanted = documents.filter(|it| paths.contains(&it.path));
         wanted.map(|it| it.span.clone()).collect()
     })
 }
 
-fn with_documents(list: &RetractionList, added: &[(&str, &str)], now: Timestamp) -> String {
+fn append_documents(list: &RetractionList, added: &[(&str, &str)], now: Timestamp) -> String {
     let document = &list.document;
     let newline = document.newline();
     // The section of facts stays last, so documents go before it.
-    let section = document.find_section(SECTION);
+    let section = document.find_section(FACTS_SECTION);
     let end = section.map_or(document.text.len(), |at| {
         document.sections[at].heading.start
     });
@@ -268,8 +271,8 @@ fn with_documents(list: &RetractionList, added: &[(&str, &str)], now: Timestamp)
     let day = now.strftime("%Y-%m-%d");
     for (path, reason) in added {
         let target = path.strip_prefix("knowledge/").unwrap_or(path);
-        let link = linked_items::link(path, target);
-        let reason = inert_line(reason);
+        let link = linked_items::format_link(path, target);
+        let reason = escape_markdown_line(reason);
         text.push_str(&format!("- {link} — forgotten {day}: {reason}{newline}"));
     }
     if section.is_some() {
@@ -279,8 +282,8 @@ fn with_documents(list: &RetractionList, added: &[(&str, &str)], now: Timestamp)
     text
 }
 
-fn path() -> RelPath {
-    RelPath::new(LIST).expect("a constant that is a valid path")
+fn list_path() -> RelPath {
+    RelPath::new(RETRACTION_LIST).expect("a constant that is a valid path")
 }
 
 /// Converts a link target, which is relative to `knowledge/`, to a path
@@ -295,7 +298,7 @@ fn full_path(target: &str) -> String {
 
 /// Parses as much of `— forgotten 2026-11-15: reason` as is present.
 fn parse_remark(text: &str) -> (Option<Date>, Option<String>) {
-    let (date, rest) = dated(text, "forgotten");
+    let (date, rest) = split_dated(text, "forgotten");
     let reason = match date {
         Some(_) => rest.trim_start_matches([':', ' ', ',']),
         None => rest,
@@ -304,7 +307,7 @@ fn parse_remark(text: &str) -> (Option<Date>, Option<String>) {
 }
 
 /// Splits `— verb 2026-11-15 rest` into the day and the rest.
-fn dated<'a>(text: &'a str, verb: &str) -> (Option<Date>, &'a str) {
+fn split_dated<'a>(text: &'a str, verb: &str) -> (Option<Date>, &'a str) {
     let text = text.trim_start_matches(['—', '–', '-', ':', ' ']).trim();
     let rest = text.strip_prefix(verb).map_or(text, str::trim_start);
     let date: Option<Date> = rest.get(..10).and_then(|day| day.parse().ok());
@@ -313,8 +316,8 @@ fn dated<'a>(text: &'a str, verb: &str) -> (Option<Date>, &'a str) {
 
 /// Parses every list item of the section of facts; code and comments do not
 /// count.
-fn facts(document: &Document) -> Vec<ListedFact> {
-    let Some(section) = document.find_section(SECTION) else {
+fn parse_facts(document: &Document) -> Vec<ListedFact> {
+    let Some(section) = document.find_section(FACTS_SECTION) else {
         return Vec::new();
     };
     let own = document.sections[section].own.clone();
@@ -323,7 +326,7 @@ fn facts(document: &Document) -> Vec<ListedFact> {
     });
     let mut facts = Vec::new();
     for list in lists {
-        let (first, last) = document.lines_of(&list.span);
+        let (first, last) = document.line_range(&list.span);
         for line in first..=last {
             let start = document.line_starts[line - 1];
             let end = document.line_starts.get(line).copied();
@@ -350,7 +353,7 @@ fn parse_fact(text: &str, line: usize) -> Option<Correction> {
         Some(parts) => parts,
         None => text.split_once(" — corrected").unwrap_or((text, "")),
     };
-    let (date, rest) = dated(rest, "corrected");
+    let (date, rest) = split_dated(rest, "corrected");
     let rest = rest.trim_start_matches([',', ' ']);
     let instead = rest
         .strip_prefix("instead \"")
@@ -364,7 +367,7 @@ fn parse_fact(text: &str, line: usize) -> Option<Correction> {
     if is_long(fact) || instead.as_deref().is_some_and(is_long) {
         return None;
     }
-    let is_said = !normal::phrase(fact).trim().is_empty();
+    let is_said = !normal::normalize_phrase(fact).trim().is_empty();
     is_said.then(|| Correction {
         fact: fact.trim().to_owned(),
         instead: instead.filter(|it| !it.trim().is_empty()),

@@ -14,40 +14,40 @@ pub const CHECKPOINTS_FOLDER: &str = ".mind/checkpoints";
 
 /// The path of one state file in both layouts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StateSpelling {
+pub struct StateFileSpelling {
     pub mind: &'static str,
     pub manifest: &'static str,
 }
 
 /// The state of the work.
-pub const STATE: StateSpelling = StateSpelling {
+pub const STATE_FILE: StateFileSpelling = StateFileSpelling {
     mind: ".mind/STATE.md",
     manifest: "memory/status.md",
 };
 /// The tasks; with a manifest, a part of the status.
-pub const PROGRESS: StateSpelling = StateSpelling {
+pub const PROGRESS_FILE: StateFileSpelling = StateFileSpelling {
     mind: ".mind/PROGRESS.md",
-    manifest: STATE.manifest,
+    manifest: STATE_FILE.manifest,
 };
 /// The decisions.
-pub const DECISIONS: StateSpelling = StateSpelling {
+pub const DECISIONS_FILE: StateFileSpelling = StateFileSpelling {
     mind: ".mind/DECISIONS.md",
     manifest: "memory/decisions.md",
 };
 /// The session log.
-pub const SESSION_LOG: StateSpelling = StateSpelling {
+pub const SESSION_LOG_FILE: StateFileSpelling = StateFileSpelling {
     mind: ".mind/SESSION-LOG.md",
     manifest: "memory/session-log.md",
 };
 /// The archive. With a manifest, old decisions stay in their file.
-pub const ARCHIVE: StateSpelling = StateSpelling {
+pub const ARCHIVE_FILE: StateFileSpelling = StateFileSpelling {
     mind: ".mind/ARCHIVE.md",
     manifest: "memory/session-log-archive.md",
 };
 /// The inbox of ideas.
-pub const IDEAS: StateSpelling = StateSpelling {
+pub const IDEAS_FILE: StateFileSpelling = StateFileSpelling {
     mind: ".mind/IDEAS.md",
     manifest: "scratch/ideas.md",
 };
 /// The glossary of a workspace with a manifest; others have none.
-pub const GLOSSARY: &str = "memory/glossary.md";
+pub const GLOSSARY_FILE: &str = "memory/glossary.md";

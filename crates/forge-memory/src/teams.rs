@@ -20,7 +20,7 @@ mod weave;
 
 /// Files that can be merged by entry, by their content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum MergeKind {
     Sessions,
     Decisions,
     Progress,
@@ -32,20 +32,20 @@ pub enum Kind {
     State,
 }
 
-impl Kind {
+impl MergeKind {
     /// Determines the kind by the file name alone; none for files that git
     /// merges as usual.
-    pub fn of(path: &str) -> Option<Kind> {
+    pub fn from_path(path: &str) -> Option<MergeKind> {
         let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
         Some(match name.to_ascii_lowercase().as_str() {
-            "session-log.md" | "session-log-archive.md" => Kind::Sessions,
-            "decisions.md" => Kind::Decisions,
-            "progress.md" => Kind::Progress,
-            "archive.md" => Kind::Archive,
-            "memory.md" => Kind::Pointers,
-            "learnings.md" => Kind::Learnings,
-            "state.md" | "status.md" => Kind::State,
-            name if name.starts_with("memory-more") => Kind::Pointers,
+            "session-log.md" | "session-log-archive.md" => MergeKind::Sessions,
+            "decisions.md" => MergeKind::Decisions,
+            "progress.md" => MergeKind::Progress,
+            "archive.md" => MergeKind::Archive,
+            "memory.md" => MergeKind::Pointers,
+            "learnings.md" => MergeKind::Learnings,
+            "state.md" | "status.md" => MergeKind::State,
+            name if name.starts_with("memory-more") => MergeKind::Pointers,
             _ => return None,
         })
     }
@@ -53,19 +53,19 @@ impl Kind {
 
 /// Name prefix of the pages after a full `MEMORY.md`. The line that links to
 /// them contains a count, which the next writer recomputes.
-const OVERFLOW: &str = "MEMORY-more";
+const OVERFLOW_PAGE_PREFIX: &str = "MEMORY-more";
 
 /// Patterns for `.gitattributes` that select the files with entries.
-pub const PATTERNS: [&str; 12] = [
-    state_files::STATE.mind,
-    state_files::PROGRESS.mind,
-    state_files::DECISIONS.mind,
-    state_files::SESSION_LOG.mind,
-    state_files::ARCHIVE.mind,
-    state_files::STATE.manifest,
-    state_files::DECISIONS.manifest,
-    state_files::SESSION_LOG.manifest,
-    state_files::ARCHIVE.manifest,
+pub const MERGED_FILE_PATTERNS: [&str; 12] = [
+    state_files::STATE_FILE.mind,
+    state_files::PROGRESS_FILE.mind,
+    state_files::DECISIONS_FILE.mind,
+    state_files::SESSION_LOG_FILE.mind,
+    state_files::ARCHIVE_FILE.mind,
+    state_files::STATE_FILE.manifest,
+    state_files::DECISIONS_FILE.manifest,
+    state_files::SESSION_LOG_FILE.manifest,
+    state_files::ARCHIVE_FILE.manifest,
     "**/MEMORY.md",
     "**/MEMORY-more*.md",
     ".agents/memory/**/learnings.md",
@@ -73,7 +73,7 @@ pub const PATTERNS: [&str; 12] = [
 
 /// The result of a merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Merged {
+pub struct MergeOutcome {
     /// The merged text, with markers around each conflicting entry.
     pub text: String,
     pub conflicts: usize,
@@ -84,7 +84,7 @@ pub struct Merged {
 /// The reason why three texts cannot be merged by entry. Git's own merge still
 /// can.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NotMerged {
+pub enum MergeRefusal {
     /// A text already has conflict markers; the user has to resolve them first.
     Markers,
     /// A text has a lone carriage return, only some have a byte order mark, or
@@ -92,18 +92,23 @@ pub enum NotMerged {
     Unsafe,
 }
 
-impl fmt::Display for NotMerged {
+impl fmt::Display for MergeRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            NotMerged::Markers => "there are conflict markers in it already",
-            NotMerged::Unsafe => "its entries cannot be told apart safely",
+            MergeRefusal::Markers => "there are conflict markers in it already",
+            MergeRefusal::Unsafe => "its entries cannot be told apart safely",
         })
     }
 }
 
 /// Merges two versions with a common base.
-pub fn merge(kind: Kind, base: &str, ours: &str, theirs: &str) -> Result<Merged, NotMerged> {
-    let whole = |text: &str| Merged {
+pub fn merge_texts(
+    kind: MergeKind,
+    base: &str,
+    ours: &str,
+    theirs: &str,
+) -> Result<MergeOutcome, MergeRefusal> {
+    let whole = |text: &str| MergeOutcome {
         text: text.to_owned(),
         conflicts: 0,
         renamed: Vec::new(),
@@ -114,35 +119,46 @@ pub fn merge(kind: Kind, base: &str, ours: &str, theirs: &str) -> Result<Merged,
     if base == ours {
         return Ok(whole(theirs));
     }
-    if [base, ours, theirs].iter().any(|it| has_markers(it)) {
-        return Err(NotMerged::Markers);
+    if [base, ours, theirs]
+        .iter()
+        .any(|it| has_conflict_markers(it))
+    {
+        return Err(MergeRefusal::Markers);
     }
     // Git recognizes a marker only at the start of a line: not after a byte
     // order mark, and not after a carriage return that ends a line only for us.
-    const BOM: char = '\u{feff}';
-    if let (Some(ours), Some(theirs)) = (ours.strip_prefix(BOM), theirs.strip_prefix(BOM)) {
-        let mut merged = merge(kind, base.strip_prefix(BOM).unwrap_or(base), ours, theirs)?;
-        if has_markers(merged.text.lines().next().unwrap_or_default()) {
-            return Err(NotMerged::Unsafe);
+    const BYTE_ORDER_MARK: char = '\u{feff}';
+    if let (Some(ours), Some(theirs)) = (
+        ours.strip_prefix(BYTE_ORDER_MARK),
+        theirs.strip_prefix(BYTE_ORDER_MARK),
+    ) {
+        let mut merged = merge_texts(
+            kind,
+            base.strip_prefix(BYTE_ORDER_MARK).unwrap_or(base),
+            ours,
+            theirs,
+        )?;
+        if has_conflict_markers(merged.text.lines().next().unwrap_or_default()) {
+            return Err(MergeRefusal::Unsafe);
         }
-        merged.text.insert(0, BOM);
+        merged.text.insert(0, BYTE_ORDER_MARK);
         return Ok(merged);
     }
-    let odd = |it: &&str| it.starts_with(BOM) || has_lone_returns(it);
+    let odd = |it: &&str| it.starts_with(BYTE_ORDER_MARK) || has_lone_returns(it);
     if [base, ours, theirs].iter().any(odd) {
-        return Err(NotMerged::Unsafe);
+        return Err(MergeRefusal::Unsafe);
     }
-    let texts = [base, ours, theirs].map(document::parse);
+    let texts = [base, ours, theirs].map(document::parse_document);
     let [base, ours, theirs] = [&texts[0], &texts[1], &texts[2]];
-    let base = units::pieces(base, kind);
-    let mut ours = units::pieces(ours, kind);
-    let mut theirs = units::pieces(theirs, kind);
-    let follow = three::settle_names(&base, &mut ours, &mut theirs);
-    let three = three::three(kind, false, &base, &ours, &theirs, follow);
-    let order = weave::order(kind, &three);
-    let (text, expected) = weave::ours_only(&three, &order);
-    let read = document::parse(text);
-    let read = units::pieces(&read, kind).units;
+    let base = units::split_pieces(base, kind);
+    let mut ours = units::split_pieces(ours, kind);
+    let mut theirs = units::split_pieces(theirs, kind);
+    let follow = three::resolve_renamed_mentions(&base, &mut ours, &mut theirs);
+    let three = three::merge_three_ways(kind, false, &base, &ours, &theirs, follow);
+    let order = weave::order_nodes(kind, &three);
+    let (text, expected) = weave::render_ours(&three, &order);
+    let read = document::parse_document(text);
+    let read = units::split_pieces(&read, kind).units;
     // The result must parse back into exactly the intended pieces; otherwise an
     // entry could be lost or changed.
     if !read
@@ -150,40 +166,42 @@ pub fn merge(kind: Kind, base: &str, ours: &str, theirs: &str) -> Result<Merged,
         .map(|it| it.text)
         .eq(expected.iter().map(|it| &it[..]))
     {
-        return Err(NotMerged::Unsafe);
+        return Err(MergeRefusal::Unsafe);
     }
     let renames = three.renames.iter();
-    Ok(Merged {
-        text: weave::text(&three, &order),
-        conflicts: weave::conflicts(&three),
+    Ok(MergeOutcome {
+        text: weave::render_with_conflicts(&three, &order),
+        conflicts: weave::count_conflicts(&three),
         renamed: renames
-            .map(|((series, old), new)| (series.name(*old), series.name(*new)))
+            .map(|((series, old), new)| (series.format_name(*old), series.format_name(*new)))
             .collect(),
     })
 }
 
 /// Merges what is nested below an item, item by item; returns none on a
 /// conflict.
-fn woven_finely(kind: Kind, base: &str, ours: &str, theirs: &str) -> Option<String> {
-    let texts = [base, ours, theirs].map(document::parse);
+fn merge_nested_items(kind: MergeKind, base: &str, ours: &str, theirs: &str) -> Option<String> {
+    let texts = [base, ours, theirs].map(document::parse_document);
     let [base, ours, theirs] = [&texts[0], &texts[1], &texts[2]];
-    let base = units::fine_pieces(base, kind);
-    let ours = units::fine_pieces(ours, kind);
-    let theirs = units::fine_pieces(theirs, kind);
+    let base = units::split_fine_pieces(base, kind);
+    let ours = units::split_fine_pieces(ours, kind);
+    let theirs = units::split_fine_pieces(theirs, kind);
     let follow = Default::default();
-    let three = three::three(kind, true, &base, &ours, &theirs, follow);
-    let order = weave::order(kind, &three);
-    (weave::conflicts(&three) == 0).then(|| weave::text(&three, &order))
+    let three = three::merge_three_ways(kind, true, &base, &ours, &theirs, follow);
+    let order = weave::order_nodes(kind, &three);
+    (weave::count_conflicts(&three) == 0).then(|| weave::render_with_conflicts(&three, &order))
 }
 
 /// The attribute in `.gitattributes` that makes git call our merge driver.
-pub const ATTRIBUTE: &str = "merge=memory-forge";
+pub const MERGE_ATTRIBUTE: &str = "merge=memory-forge";
 
 /// Returns `true` if the workspace's `.gitattributes` names the driver.
-pub fn names_driver(workspace: &Workspace) -> bool {
+pub fn has_merge_driver(workspace: &Workspace) -> bool {
     let path = RelPath::new(".gitattributes");
-    let text = path.ok().and_then(|it| workspace.text_if_there(&it).ok()?);
-    let meant = |line: &str| !line.trim_start().starts_with('#') && line.contains(ATTRIBUTE);
+    let text = path
+        .ok()
+        .and_then(|it| workspace.read_text_if_present(&it).ok()?);
+    let meant = |line: &str| !line.trim_start().starts_with('#') && line.contains(MERGE_ATTRIBUTE);
     text.is_some_and(|text| text.lines().any(meant))
 }
 
@@ -192,7 +210,7 @@ fn has_lone_returns(text: &str) -> bool {
     memchr::memchr_iter(b'\r', bytes).any(|at| bytes.get(at + 1) != Some(&b'\n'))
 }
 
-fn has_markers(text: &str) -> bool {
+fn has_conflict_markers(text: &str) -> bool {
     let mark = |line: &str| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> ");
     text.lines().any(mark)
 }

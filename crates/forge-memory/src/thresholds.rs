@@ -16,7 +16,7 @@ pub const BLOCKER_STALE_ENTRIES: usize = 3;
 /// Number of days after which a blocker is stale.
 pub const BLOCKER_STALE_DAYS: i64 = 7;
 /// Time after the end of a session in which its last writes may still happen.
-pub const UNCLEAN_CLOSE: SignedDuration = SignedDuration::from_mins(5);
+pub const UNCLEAN_CLOSE_GRACE: SignedDuration = SignedDuration::from_mins(5);
 /// Number of days without consolidation after which the end of a session
 /// mentions it.
 pub const CONSOLIDATE_NAG_DAYS: i64 = 14;
@@ -24,7 +24,7 @@ pub const CONSOLIDATE_NAG_DAYS: i64 = 14;
 /// Maximum number of lines of a file of decisions.
 pub const MAX_DECISION_LINES: usize = 100;
 /// Number of lines from which a file of decisions is nearly full.
-pub const DECISIONS_NEARLY_FULL: usize = 95;
+pub const NEARLY_FULL_DECISION_LINES: usize = 95;
 /// Number of lines from which `consolidate --fix` gathers decisions.
 pub const MIN_LINES_TO_GATHER: usize = 60;
 

@@ -23,17 +23,17 @@ pub use graph::{
     GraphOperation, GraphPushReport, GraphScope, GraphStatus, PushedGraph, QueryTable,
 };
 pub use index::{
-    FindingSeverity, IndexOperation, IndexPushReport, IndexQuestion, IndexStatus, InitReport,
+    FindingSeverity, IndexOperation, IndexPushReport, IndexQuestion, InitReport,
     InstallationFinding, ListedMember, MemberAccess, MemberRemoval, PulledWorkspace, SharedAnswer,
-    SharedWorkspace, TeamMember, TenantSummary, UpgradeReport,
+    SharedIndexStatus, SharedWorkspace, TeamMember, TenantSummary, UpgradeReport,
 };
 
 /// The worker's name, without a system's suffix for programs.
-pub const WORKER: &str = "memory-forge-engines";
+pub const WORKER_PROGRAM: &str = "memory-forge-engines";
 
 /// Version of the requests and lines. It distinguishes programs that were built
 /// from different states of one version.
-pub const FORMAT: u32 = 1;
+pub const WIRE_FORMAT_VERSION: u32 = 1;
 
 /// Maximum size of a request, which is a query with its settings, never a
 /// document.
@@ -57,7 +57,7 @@ impl ProgramVersion {
     pub fn current() -> ProgramVersion {
         ProgramVersion {
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            format: FORMAT,
+            format: WIRE_FORMAT_VERSION,
         }
     }
 }
@@ -144,7 +144,7 @@ pub struct WorkerError {
 
 impl WorkerError {
     /// Converts an error of a library.
-    pub fn of(error: &dyn Diagnostic) -> WorkerError {
+    pub fn from_diagnostic(error: &dyn Diagnostic) -> WorkerError {
         WorkerError {
             code: error.code().to_owned(),
             message: error.to_string(),
@@ -164,13 +164,13 @@ impl WorkerError {
     }
 
     /// Adds a hint.
-    pub fn hint(mut self, hint: impl Into<String>) -> WorkerError {
+    pub fn with_hint(mut self, hint: impl Into<String>) -> WorkerError {
         self.hints.push(hint.into());
         self
     }
 
     /// Marks the error as one of invalid usage.
-    pub fn usage(mut self) -> WorkerError {
+    pub fn as_usage(mut self) -> WorkerError {
         self.is_usage = true;
         self
     }
@@ -225,7 +225,7 @@ mod tests {
                 shown: "db\n".to_owned(),
                 value: 7,
             }),
-            WorkerLine::Failed(WorkerError::failure("engine.failed", "No").hint("Yes")),
+            WorkerLine::Failed(WorkerError::failure("engine.failed", "No").with_hint("Yes")),
         ];
         for line in lines {
             let written = to_line(&line).expect("it is plain data");

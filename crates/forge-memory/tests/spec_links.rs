@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use forge_memory::graph;
-use forge_memory::links::{self, Trouble, Vault};
+use forge_memory::links::{self, LinkTrouble, NoteVault};
 use forge_store::workspace::{RelPath, Workspace};
 use testkit::TestWorkspace;
 use testkit::spec::{Case, cases};
@@ -44,16 +44,16 @@ fn with(case: &Case, f: impl Fn(&TestWorkspace, &Workspace) -> String) -> String
 }
 
 fn check(workspace: &Workspace) -> String {
-    let report = links::check(&Vault::read(workspace));
+    let report = links::check_links(&NoteVault::read(workspace));
     let mut out = String::new();
     for one in &report.troubles {
         let trouble = match &one.trouble {
-            Trouble::Missing { nearest: None } => "missing".to_owned(),
-            Trouble::Missing {
+            LinkTrouble::Missing { nearest: None } => "missing".to_owned(),
+            LinkTrouble::Missing {
                 nearest: Some(name),
             } => format!("missing, perhaps {name}"),
-            Trouble::NoSuchPlace => "no such place".to_owned(),
-            Trouble::Ambiguous(files) => {
+            LinkTrouble::NoSuchPlace => "no such place".to_owned(),
+            LinkTrouble::Ambiguous(files) => {
                 let files: Vec<&str> = files.iter().map(|it| it.as_str()).collect();
                 format!("ambiguous: {}", files.join(", "))
             }
@@ -68,23 +68,23 @@ fn check(workspace: &Workspace) -> String {
 }
 
 fn suggest(workspace: &Workspace) -> String {
-    let vault = Vault::read(workspace);
+    let vault = NoteVault::read(workspace);
     let mut out = String::new();
-    for one in links::suggest(workspace, &vault, &[]) {
+    for one in links::suggest_mentions(workspace, &vault, &[]) {
         let _ = writeln!(
             out,
             "{}:{} {} -> {}",
             one.path,
             one.line,
             one.text,
-            one.link()
+            one.render_link()
         );
     }
     out
 }
 
 fn apply(ws: &TestWorkspace, workspace: &Workspace, all: bool) -> String {
-    let applied = links::apply(workspace, &Vault::read(workspace), &[], all);
+    let applied = links::link_mentions(workspace, &NoteVault::read(workspace), &[], all);
     let files: Vec<RelPath> = applied
         .proposal
         .files
@@ -95,18 +95,18 @@ fn apply(ws: &TestWorkspace, workspace: &Workspace, all: bool) -> String {
         .proposal
         .apply(workspace, "Test", now())
         .expect("nothing is in the way");
-    let again = links::apply(workspace, &Vault::read(workspace), &[], all);
+    let again = links::link_mentions(workspace, &NoteVault::read(workspace), &[], all);
     assert!(again.proposal.is_empty(), "twice is not once: {again:?}");
     shown(ws, &files)
 }
 
 fn rename(ws: &TestWorkspace, workspace: &Workspace, old: &str, new: &str) -> String {
     let before = ws.tree_of_sources();
-    let vault = Vault::read(workspace);
+    let vault = NoteVault::read(workspace);
     // The words of a block's head are split at spaces.
     let old = RelPath::new(&old.replace("%20", " ")).expect("a path");
-    let to = links::destination(&vault, &old, new).expect("a path");
-    let renaming = links::rename(workspace, &vault, &old, &to).expect("it can be renamed");
+    let to = links::resolve_destination(&vault, &old, new).expect("a path");
+    let renaming = links::rename_file(workspace, &vault, &old, &to).expect("it can be renamed");
     assert_eq!(renaming.left_alone, []);
     let files: Vec<RelPath> = renaming
         .proposal
@@ -135,13 +135,13 @@ fn shown(ws: &TestWorkspace, files: &[RelPath]) -> String {
 }
 
 fn edges(workspace: &Workspace) -> String {
-    let graph = graph::build(&Vault::read(workspace));
+    let graph = graph::build_graph(&NoteVault::read(workspace));
     let mut out = String::new();
     for edge in &graph.edges {
         let (from, to) = (&graph.node(edge.from).name, &graph.node(edge.to).id);
         let _ = writeln!(out, "{from} {} -> {to}", edge.kind.name());
     }
-    for edge in graph.dangling() {
+    for edge in graph.dangling_edges() {
         let (from, to) = (&graph.node(edge.from).name, &graph.node(edge.to).name);
         let _ = writeln!(out, "dangling: {from} {} -> {to}", edge.kind.name());
     }

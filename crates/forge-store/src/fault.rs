@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 /// The kinds of operations. They are separate because a full disk still renames
 /// and removes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Op {
+pub enum DiskOperation {
     Lock,
     Read,
     CreateDir,
@@ -32,20 +32,22 @@ pub enum Op {
 /// A watcher of operations. It gets the operation, its file and, for a rename,
 /// the new name; an error that it returns becomes the error of the operation.
 #[cfg(debug_assertions)]
-pub type Watch = dyn Fn(Op, &Path, &Path) -> io::Result<()> + Send + Sync;
+pub type FaultWatcher = dyn Fn(DiskOperation, &Path, &Path) -> io::Result<()> + Send + Sync;
 
 #[cfg(debug_assertions)]
-static WATCH: OnceLock<Box<Watch>> = OnceLock::new();
+static WATCH: OnceLock<Box<FaultWatcher>> = OnceLock::new();
 
 /// Sets the watcher of this process, once.
 #[cfg(debug_assertions)]
-pub fn watch(watch: impl Fn(Op, &Path, &Path) -> io::Result<()> + Send + Sync + 'static) {
+pub fn set_watcher(
+    watch: impl Fn(DiskOperation, &Path, &Path) -> io::Result<()> + Send + Sync + 'static,
+) {
     let _ = WATCH.set(Box::new(watch));
 }
 
 /// Resolves a path that leads through a folder that is held open.
 #[cfg(debug_assertions)]
-fn named(path: &Path) -> PathBuf {
+fn resolve_held_path(path: &Path) -> PathBuf {
     let through = || {
         let rest = path.strip_prefix("/proc/self/fd").ok()?;
         let held = Path::new("/proc/self/fd").join(rest.components().next()?);
@@ -61,10 +63,10 @@ fn named(path: &Path) -> PathBuf {
 }
 
 /// Calls the watcher before an operation. In a release it does nothing.
-pub(crate) fn step(op: Op, path: &Path, to: &Path) -> io::Result<()> {
+pub(crate) fn announce_step(op: DiskOperation, path: &Path, to: &Path) -> io::Result<()> {
     #[cfg(debug_assertions)]
     if let Some(watch) = WATCH.get() {
-        return watch(op, &named(path), &named(to));
+        return watch(op, &resolve_held_path(path), &resolve_held_path(to));
     }
     let _ = (op, path, to);
     Ok(())

@@ -19,34 +19,34 @@ use std::path::PathBuf;
 use forge_text::diagnostic::Diagnostic;
 use serde::{Deserialize, Serialize};
 
-pub use chunk::{Chunk, Sizes};
-pub use postings::{B, Held, Holding, K1, bm25, idf};
-pub use query::{Passage, PrefixTerm, Slots, TermMatch, TextHits, Words};
-pub use reread::{MOST_READ, Shelf, explain as explain_reading, reread};
+pub use chunk::{DocumentPassage, PassageSizes};
+pub use postings::{BM25_B, BM25_K1, PassageTerms, TermCounts, bm25_score, idf};
+pub use query::{PassageSlots, PrefixTerm, StoredPassage, TermMatch, TextHits, TextQuery};
+pub use reread::{MAX_REREAD_HITS, PassageReader, explain_rerank as explain_reading, rerank_hits};
 #[cfg(debug_assertions)]
 pub use store::pretend_version;
-pub use store::{Counts, Index, Note, Opened, Passages, Usage};
-pub use sync::{Change, Put, embedding_text};
-pub use vectors::Packed;
+pub use store::{FileUsage, Index, IndexCounts, OpenNote, OpenedIndex, PassageCounts};
+pub use sync::{DocumentRecord, IndexChange, embedding_text};
+pub use vectors::PackedVector;
 
 /// A file in the catalogue, as far as it is known without opening it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
+pub struct CatalogueEntry {
     pub id: u32,
     pub path: String,
-    pub stamp: Stamp,
+    pub stamp: FileStamp,
     /// The search scope that finds it; a word that the caller defines.
     pub scope: String,
-    pub kind: Kind,
+    pub kind: DocumentKind,
     pub date: Option<String>,
-    pub standing: Standing,
+    pub standing: DocumentStanding,
     /// The reason why the file could not be indexed.
     pub problem: Option<String>,
 }
 
 /// A file's size and time as they were when it was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stamp {
+pub struct FileStamp {
     pub size: u64,
     /// When it last changed.
     pub mtime_ns: i64,
@@ -58,7 +58,7 @@ pub struct Stamp {
 /// within it, a change may leave size and time as they were.
 const RACY_NS: i64 = 50_000_000;
 
-impl Stamp {
+impl FileStamp {
     /// Returns `true` if a file that now has `size` and `mtime_ns` is surely
     /// the one that was read. If not, its content decides.
     pub fn proves_unchanged(&self, size: u64, mtime_ns: i64) -> bool {
@@ -72,36 +72,36 @@ impl Stamp {
 
 /// The kind of a document, by its front matter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Kind {
+pub enum DocumentKind {
     Knowledge,
     /// Has both `name` and `description`.
     Skill,
 }
 
-impl Kind {
+impl DocumentKind {
     /// All kinds, the more specific first.
-    pub const ALL: [Kind; 2] = [Kind::Skill, Kind::Knowledge];
+    pub const ALL: [DocumentKind; 2] = [DocumentKind::Skill, DocumentKind::Knowledge];
 
     /// Describes the documents of this kind in one line.
-    pub fn about(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
-            Kind::Skill => "Documents with a name and a description in their front matter",
-            Kind::Knowledge => "All others",
+            DocumentKind::Skill => "Documents with a name and a description in their front matter",
+            DocumentKind::Knowledge => "All others",
         }
     }
 
     /// Returns the name of the kind, as it is stored and printed.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Knowledge => "knowledge",
-            Kind::Skill => "skill",
+            DocumentKind::Knowledge => "knowledge",
+            DocumentKind::Skill => "skill",
         }
     }
 }
 
 /// The state of a document: current, or replaced.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub enum Standing {
+pub enum DocumentStanding {
     #[default]
     Current,
     Deprecated,
@@ -111,7 +111,7 @@ pub enum Standing {
 
 /// An error of the index. Except for `Remote`, the user did nothing wrong.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum IndexError {
     /// The file is not what this program wrote; rebuilding it helps.
     #[error("the index at `{}` is damaged: {why}", path.display())]
     Damaged { path: PathBuf, why: String },
@@ -146,36 +146,36 @@ pub struct RemoteError {
     pub is_usage: bool,
 }
 
-impl Error {
+impl IndexError {
     /// Returns `true` if rebuilding the index is the cure.
     pub fn is_damage(&self) -> bool {
-        matches!(self, Error::Damaged { .. })
+        matches!(self, IndexError::Damaged { .. })
     }
 }
 
-impl Diagnostic for Error {
+impl Diagnostic for IndexError {
     fn code(&self) -> &'static str {
         match self {
-            Error::Damaged { .. } => "index.damaged",
-            Error::Sqlite { .. } => "index.database",
-            Error::Io { .. } => "index.io",
-            Error::NoKey(error) => error.code(),
-            Error::Remote(_) => "index.server",
+            IndexError::Damaged { .. } => "index.damaged",
+            IndexError::Sqlite { .. } => "index.database",
+            IndexError::Io { .. } => "index.io",
+            IndexError::NoKey(error) => error.code(),
+            IndexError::Remote(_) => "index.server",
         }
     }
 
     fn hints(&self) -> Vec<String> {
         match self {
-            Error::Damaged { .. } => {
+            IndexError::Damaged { .. } => {
                 vec!["Delete `.memory-forge/`; it is rebuilt from the files".to_owned()]
             }
-            Error::Remote(error) => error.hint.iter().cloned().collect(),
-            Error::Sqlite { .. } | Error::Io { .. } | Error::NoKey(_) => Vec::new(),
+            IndexError::Remote(error) => error.hint.iter().cloned().collect(),
+            IndexError::Sqlite { .. } | IndexError::Io { .. } | IndexError::NoKey(_) => Vec::new(),
         }
     }
 
     fn is_usage(&self) -> bool {
-        matches!(self, Error::Remote(error) if error.is_usage)
+        matches!(self, IndexError::Remote(error) if error.is_usage)
     }
 }
 

@@ -6,33 +6,35 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use forge_text::document::{self, Document, Row, Table, cell_shown, short_name};
+use forge_text::document::{
+    self, Document, MarkdownRow, MarkdownTable, shorten_name, unescape_cell_text,
+};
 
-use crate::workspace::{Error, RelPath, Workspace, slug};
+use crate::workspace::{RelPath, Workspace, WorkspaceError, slugify_name};
 
 mod edit;
 mod listing;
 #[cfg(test)]
 mod tests;
 
-pub use edit::{New, link};
+pub use edit::{NewManifestEntry, format_wikilink};
 
 /// The name of the manifest.
-pub const FILE: &str = "_MANIFEST.md";
+pub const MANIFEST_FILE: &str = "_MANIFEST.md";
 
 /// The version of the format that is written.
-pub const VERSION: &str = "2.1.3";
+pub const MANIFEST_FORMAT_VERSION: &str = "2.1.3";
 /// The version of the summaries that are written.
-pub const SUMMARY_FORMAT: u32 = 2;
+pub const SUMMARY_FORMAT_VERSION: u32 = 2;
 
 /// The most folders in which a domain is searched that is not where the Hub Map
 /// names it.
-const MAX_PARENTS: usize = 32;
+const MAX_PARENT_FOLDERS: usize = 32;
 
 /// The marker of a manifest that a tool maintains. It is that of the tools
 /// before us, so that both recognize the same workspace.
-const MARKER: &str = "memex-managed";
-const FORMAT: &str = "summary-format-version";
+const MANAGED_MARKER: &str = "memex-managed";
+const SUMMARY_FORMAT_MARKER: &str = "summary-format-version";
 
 /// The most rows of the Hub Map that name a folder. Every file is compared with
 /// every domain, so a manifest must not have any number of them; `lint` reports
@@ -41,7 +43,7 @@ pub const MAX_HUBS: usize = 400;
 
 /// The part that a tool plays in a manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
+pub enum ManifestMode {
     /// There is a marker: everything is kept up to date.
     Full,
     /// Tiers and no marker: what is there is used, and nothing is required.
@@ -50,9 +52,9 @@ pub enum Mode {
     Absent,
 }
 
-/// The age of a marker's version, compared with [`VERSION`].
+/// The age of a marker's version, compared with [`MANIFEST_FORMAT_VERSION`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Age {
+pub enum VersionAge {
     Older,
     Current,
     Newer,
@@ -60,7 +62,7 @@ pub enum Age {
 
 /// A part of a manifest, by what its tables list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Part {
+pub enum ManifestPart {
     Tier1,
     Tier2,
     Tier3,
@@ -70,8 +72,8 @@ pub enum Part {
 
 /// An entry of the manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
-    pub part: Part,
+pub struct ManifestEntry {
+    pub part: ManifestPart,
     /// The domain that it belongs to, in Tier 2 and in the Hub Map; the key in
     /// the Config table.
     pub name: String,
@@ -89,10 +91,10 @@ pub struct Entry {
 #[derive(Debug, Clone)]
 pub struct Manifest {
     document: Document,
-    marker: Option<Marker>,
-    format: Option<Marker>,
-    sheets: Vec<Sheet>,
-    entries: Vec<Entry>,
+    marker: Option<ManifestMarker>,
+    format: Option<ManifestMarker>,
+    sheets: Vec<PartTable>,
+    entries: Vec<ManifestEntry>,
     /// The folder of each row of the Hub Map, in its order.
     folders: Vec<Option<RelPath>>,
     /// Whether it is a hub page, all of whose tables count.
@@ -101,43 +103,43 @@ pub struct Manifest {
 
 /// `<!-- name:value -->`
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Marker {
+struct ManifestMarker {
     value: Range<usize>,
 }
 
 /// A table with the meaning of its columns.
 #[derive(Debug, Clone)]
-struct Sheet {
-    part: Part,
+struct PartTable {
+    part: ManifestPart,
     domain: String,
-    table: Table,
-    columns: Columns,
+    table: MarkdownTable,
+    columns: ColumnRoles,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Columns {
+struct ColumnRoles {
     name: Option<usize>,
     target: Option<usize>,
     text: Option<usize>,
     note: Option<usize>,
 }
 
-impl Entry {
+impl ManifestEntry {
     /// Returns `true` if it is a row of a table, and not a line or an item.
-    pub fn is_row(&self) -> bool {
+    pub fn is_table_row(&self) -> bool {
         self.row.is_some()
     }
 
     /// Returns all fields of the entry, without its place.
-    pub fn words(&self) -> (Part, [&str; 4]) {
+    pub fn cell_values(&self) -> (ManifestPart, [&str; 4]) {
         let words = [&self.name, &self.target, &self.text, &self.note];
         (self.part, words.map(String::as_str))
     }
 
     /// Returns `true` if both have the same target, whatever else was changed.
     /// A marker may be in the cell too.
-    fn leads_as(&self, other: &Entry) -> bool {
-        let target = |it: &Entry| it.target.split("<!--").next().map(str::to_owned);
+    fn has_same_target(&self, other: &ManifestEntry) -> bool {
+        let target = |it: &ManifestEntry| it.target.split("<!--").next().map(str::to_owned);
         self.part == other.part && target(self) == target(other)
     }
 }
@@ -151,27 +153,27 @@ impl Manifest {
 
     /// Reads the manifest as [`Manifest::read`] for a caller that will change
     /// it: a file that cannot be read is an error.
-    pub fn load(workspace: &Workspace) -> Result<Option<Manifest>, Error> {
-        let text = workspace.text_if_there(&path())?;
-        Ok(text.map(|text| Manifest::parse(text).settled(workspace)))
+    pub fn load(workspace: &Workspace) -> Result<Option<Manifest>, WorkspaceError> {
+        let text = workspace.read_text_if_present(&manifest_path())?;
+        Ok(text.map(|text| Manifest::parse(text).with_real_folders(workspace)))
     }
 
     /// Parses a text. Folders are as the text names them.
     pub fn parse(text: impl Into<String>) -> Manifest {
-        let document = document::parse(text);
-        let parts = parts(&document);
+        let document = document::parse_document(text);
+        let parts = locate_parts(&document);
         let mut sheets = Vec::new();
         for (section, place) in document.sections.iter().zip(&parts) {
-            let Some(Place { part, inner }) = *place else {
+            let Some(ManifestPlace { part, inner }) = *place else {
                 continue;
             };
             let domain = match part {
-                Part::Tier2 if inner => short_name(&section.title),
+                ManifestPart::Tier2 if inner => shorten_name(&section.title),
                 _ => String::new(),
             };
             for table in document.tables(&section.own) {
-                sheets.push(Sheet {
-                    columns: columns(&document, part, &table.header),
+                sheets.push(PartTable {
+                    columns: detect_columns(&document, part, &table.header),
                     domain: domain.clone(),
                     part,
                     table,
@@ -181,13 +183,13 @@ impl Manifest {
         let mut entries = Vec::new();
         for (at, sheet) in sheets.iter().enumerate() {
             for (row, _) in sheet.table.rows.iter().enumerate() {
-                entries.push(sheet.entry(&document, at, row));
+                entries.push(sheet.read_entry(&document, at, row));
             }
         }
-        linked(&document, &parts, &sheets, &mut entries);
-        let format = marker(&document, FORMAT);
-        let marker =
-            marker(&document, MARKER).or_else(|| marker(&document, "memory-forge-managed"));
+        collect_linked_entries(&document, &parts, &sheets, &mut entries);
+        let format = find_marker(&document, SUMMARY_FORMAT_MARKER);
+        let marker = find_marker(&document, MANAGED_MARKER)
+            .or_else(|| find_marker(&document, "memory-forge-managed"));
         let mut manifest = Manifest {
             document,
             marker,
@@ -199,27 +201,27 @@ impl Manifest {
         };
         let hubs = manifest.hub_rows();
         let hubs = hubs.iter().take(MAX_HUBS);
-        manifest.folders = hubs.map(|hub| named_folder(hub)).collect();
+        manifest.folders = hubs.map(|hub| hub_folder(hub)).collect();
         manifest
     }
 
     /// Parses a hub page: each of its tables lists files.
     pub fn parse_page(text: impl Into<String>) -> Manifest {
-        let document = document::parse(text);
-        let sheets: Vec<Sheet> = document
+        let document = document::parse_document(text);
+        let sheets: Vec<PartTable> = document
             .tables(&document.body)
             .into_iter()
-            .map(|table| Sheet {
-                columns: columns(&document, Part::Tier2, &table.header),
+            .map(|table| PartTable {
+                columns: detect_columns(&document, ManifestPart::Tier2, &table.header),
                 domain: String::new(),
-                part: Part::Tier2,
+                part: ManifestPart::Tier2,
                 table,
             })
             .collect();
         let rows = sheets.iter().enumerate();
         let rows =
             rows.flat_map(|(at, sheet)| (0..sheet.table.rows.len()).map(move |row| (at, row)));
-        let entries = rows.map(|(at, row)| sheets[at].entry(&document, at, row));
+        let entries = rows.map(|(at, row)| sheets[at].read_entry(&document, at, row));
         Manifest {
             entries: entries.collect(),
             marker: None,
@@ -233,8 +235,8 @@ impl Manifest {
 
     /// Resolves the folders on disk: domains may be in a folder that the Hub
     /// Map does not name.
-    fn settled(mut self, workspace: &Workspace) -> Manifest {
-        let there = |path: &RelPath| workspace.absolute(path).is_dir();
+    fn with_real_folders(mut self, workspace: &Workspace) -> Manifest {
+        let there = |path: &RelPath| workspace.absolute_path(path).is_dir();
         let mut parents: Vec<RelPath> = self
             .folders
             .iter()
@@ -245,7 +247,7 @@ impl Manifest {
         parents.sort();
         parents.dedup();
         // Every missing folder is searched in each of these.
-        parents.truncate(MAX_PARENTS);
+        parents.truncate(MAX_PARENT_FOLDERS);
         let mut below_root: Option<Vec<RelPath>> = None;
         for folder in self.folders.iter_mut().flatten() {
             if there(folder) {
@@ -256,7 +258,7 @@ impl Manifest {
                 joined.into_iter().find(there)
             };
             let found = inside(&parents)
-                .or_else(|| inside(below_root.get_or_insert_with(|| folders_of_root(workspace))));
+                .or_else(|| inside(below_root.get_or_insert_with(|| list_root_folders(workspace))));
             if let Some(found) = found {
                 *folder = found;
             }
@@ -275,25 +277,30 @@ impl Manifest {
     }
 
     /// Returns how much a tool may do in this manifest.
-    pub fn mode(&self) -> Mode {
-        let tiers = [Part::Tier1, Part::Tier2, Part::Tier3, Part::HubMap];
-        let parts = parts(&self.document);
+    pub fn mode(&self) -> ManifestMode {
+        let tiers = [
+            ManifestPart::Tier1,
+            ManifestPart::Tier2,
+            ManifestPart::Tier3,
+            ManifestPart::HubMap,
+        ];
+        let parts = locate_parts(&self.document);
         let mut listed = parts.iter().flatten().map(|place| place.part);
         match self.marker {
-            Some(_) => Mode::Full,
-            None if listed.any(|part| tiers.contains(&part)) => Mode::Compatible,
-            None => Mode::Absent,
+            Some(_) => ManifestMode::Full,
+            None if listed.any(|part| tiers.contains(&part)) => ManifestMode::Compatible,
+            None => ManifestMode::Absent,
         }
     }
 
     /// Returns the marker's version; empty when it has none.
     pub fn version(&self) -> Option<&str> {
         let marker = self.marker.as_ref()?;
-        Some(self.document.str(&marker.value))
+        Some(self.document.span_text(&marker.value))
     }
 
     /// Returns the age of the marker's version; `None` without a marker.
-    pub fn age(&self) -> Option<Age> {
+    pub fn age(&self) -> Option<VersionAge> {
         let number = |text: &str| -> Vec<u64> {
             let parts = text.trim().split('.').map(|part| part.parse().unwrap_or(0));
             let mut parts: Vec<u64> = parts.collect();
@@ -303,33 +310,37 @@ impl Manifest {
             }
             parts
         };
-        Some(match number(self.version()?).cmp(&number(VERSION)) {
-            std::cmp::Ordering::Less => Age::Older,
-            std::cmp::Ordering::Equal => Age::Current,
-            std::cmp::Ordering::Greater => Age::Newer,
-        })
+        Some(
+            match number(self.version()?).cmp(&number(MANIFEST_FORMAT_VERSION)) {
+                std::cmp::Ordering::Less => VersionAge::Older,
+                std::cmp::Ordering::Equal => VersionAge::Current,
+                std::cmp::Ordering::Greater => VersionAge::Newer,
+            },
+        )
     }
 
     /// Returns the version of the summaries, if the manifest states one.
     pub fn summary_format(&self) -> Option<u32> {
         let marker = self.format.as_ref()?;
-        self.document.str(&marker.value).trim().parse().ok()
+        self.document.span_text(&marker.value).trim().parse().ok()
     }
 
     /// Returns all entries, in text order.
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[ManifestEntry] {
         &self.entries
     }
 
     /// Returns the entries of one part.
-    pub fn part(&self, part: Part) -> impl Iterator<Item = &Entry> {
+    pub fn entries_of(&self, part: ManifestPart) -> impl Iterator<Item = &ManifestEntry> {
         self.entries.iter().filter(move |entry| entry.part == part)
     }
 
     /// Returns the value of a key in the Config table; keys are in lower case
     /// with dashes.
-    pub fn config(&self, key: &str) -> Option<&str> {
-        let entry = self.part(Part::Config).find(|entry| entry.name == key)?;
+    pub fn config_value(&self, key: &str) -> Option<&str> {
+        let entry = self
+            .entries_of(ManifestPart::Config)
+            .find(|entry| entry.name == key)?;
         Some(&entry.target)
     }
 
@@ -340,7 +351,7 @@ impl Manifest {
 
     /// Returns the rows of the Hub Map with their folders. Without a Hub Map,
     /// the domains of Tier 2 take its place.
-    pub fn hub_map(&self) -> Vec<(&Entry, Option<&RelPath>)> {
+    pub fn hub_map(&self) -> Vec<(&ManifestEntry, Option<&RelPath>)> {
         let folders = self.folders.iter().map(Option::as_ref);
         self.hub_rows().into_iter().zip(folders).collect()
     }
@@ -365,21 +376,24 @@ impl Manifest {
     }
 
     /// Returns the files that Tier 3 lists.
-    pub fn retired(&self) -> Retired {
-        let targets = self.part(Part::Tier3).map(|entry| key(&entry.target));
-        Retired {
+    pub fn retired_files(&self) -> RetiredFiles {
+        let targets = self
+            .entries_of(ManifestPart::Tier3)
+            .map(|entry| comparison_key(&entry.target));
+        RetiredFiles {
             targets: targets.filter(|target| !target.is_empty()).collect(),
         }
     }
 
-    fn hub_rows(&self) -> Vec<&Entry> {
-        let rows: Vec<&Entry> = self.part(Part::HubMap).collect();
+    fn hub_rows(&self) -> Vec<&ManifestEntry> {
+        let rows: Vec<&ManifestEntry> = self.entries_of(ManifestPart::HubMap).collect();
         if !rows.is_empty() {
             return rows;
         }
-        let leads = |entry: &&Entry| entry.row.is_none() && is_hub_link(&entry.target);
+        let leads = |entry: &&ManifestEntry| entry.row.is_none() && is_hub_link(&entry.target);
         let mut seen: HashSet<&str> = HashSet::new();
-        let mut rows: Vec<&Entry> = self.part(Part::Tier2).filter(leads).collect();
+        let mut rows: Vec<&ManifestEntry> =
+            self.entries_of(ManifestPart::Tier2).filter(leads).collect();
         rows.retain(|entry| seen.insert(&entry.name));
         rows
     }
@@ -387,11 +401,11 @@ impl Manifest {
 
 /// Files that the manifest keeps for reference only.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Retired {
+pub struct RetiredFiles {
     targets: std::collections::HashSet<String>,
 }
 
-impl Retired {
+impl RetiredFiles {
     /// Returns `true` if no file is listed.
     pub fn is_empty(&self) -> bool {
         self.targets.is_empty()
@@ -399,11 +413,11 @@ impl Retired {
 
     /// Returns `true` if a row of Tier 3 names this file: by its whole path, or
     /// by the end of it.
-    pub fn holds(&self, path: &str) -> bool {
+    pub fn contains_path(&self, path: &str) -> bool {
         if self.targets.is_empty() {
             return false;
         }
-        let path = key(path);
+        let path = comparison_key(path);
         let ends = path.match_indices('/').map(|(at, _)| &path[at + 1..]);
         std::iter::once(path.as_str())
             .chain(ends)
@@ -412,35 +426,35 @@ impl Retired {
 }
 
 /// Returns the path of the manifest.
-pub fn path() -> RelPath {
-    RelPath::new(FILE).expect("a constant that is a valid path")
+pub fn manifest_path() -> RelPath {
+    RelPath::new(MANIFEST_FILE).expect("a constant that is a valid path")
 }
 
 /// Returns the name under which targets and paths are compared.
-fn key(target: &str) -> String {
+fn comparison_key(target: &str) -> String {
     let target = target.strip_suffix(".md").unwrap_or(target);
     target.trim_start_matches("./").to_lowercase()
 }
 
 /// The place of a section in a manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Place {
-    part: Part,
+struct ManifestPlace {
+    part: ManifestPart,
     /// Below the heading that names the part. A domain may be called anything,
     /// also after another part.
     inner: bool,
 }
 
-fn parts(document: &Document) -> Vec<Option<Place>> {
-    let mut parts: Vec<Option<Place>> = Vec::with_capacity(document.sections.len());
+fn locate_parts(document: &Document) -> Vec<Option<ManifestPlace>> {
+    let mut parts: Vec<Option<ManifestPlace>> = Vec::with_capacity(document.sections.len());
     for section in &document.sections {
-        let around: Option<Place> = section.parent.and_then(|parent| parts[parent]);
+        let around: Option<ManifestPlace> = section.parent.and_then(|parent| parts[parent]);
         let own = || {
-            let part = part_of(&section.title)?;
-            Some(Place { part, inner: false })
+            let part = parse_part_title(&section.title)?;
+            Some(ManifestPlace { part, inner: false })
         };
         let place = match around {
-            Some(Place { part, .. }) => Some(Place { part, inner: true }),
+            Some(ManifestPlace { part, .. }) => Some(ManifestPlace { part, inner: true }),
             None => own(),
         };
         parts.push(place);
@@ -448,7 +462,7 @@ fn parts(document: &Document) -> Vec<Option<Place>> {
     parts
 }
 
-fn part_of(title: &str) -> Option<Part> {
+fn parse_part_title(title: &str) -> Option<ManifestPart> {
     let title = title.to_lowercase().replace(['-', '_'], " ");
     // A sign may stand before the words.
     let title = title
@@ -459,15 +473,15 @@ fn part_of(title: &str) -> Option<Part> {
         (!rest.starts_with(|c: char| c.is_alphanumeric())).then_some(())
     };
     if tier("1").is_some() {
-        Some(Part::Tier1)
+        Some(ManifestPart::Tier1)
     } else if tier("2").is_some() {
-        Some(Part::Tier2)
+        Some(ManifestPart::Tier2)
     } else if tier("3").is_some() {
-        Some(Part::Tier3)
+        Some(ManifestPart::Tier3)
     } else if title == "hub map" || title.starts_with("hub map ") || title == "hubs" {
-        Some(Part::HubMap)
+        Some(ManifestPart::HubMap)
     } else if title == "config" || title == "configuration" {
-        Some(Part::Config)
+        Some(ManifestPart::Config)
     } else {
         None
     }
@@ -475,13 +489,13 @@ fn part_of(title: &str) -> Option<Part> {
 
 /// Detects the meaning of the columns. Older manifests use Purpose for Summary
 /// and Freshness for Volatility.
-fn columns(document: &Document, part: Part, header: &Row) -> Columns {
+fn detect_columns(document: &Document, part: ManifestPart, header: &MarkdownRow) -> ColumnRoles {
     let titles: Vec<String> = header
         .cells
         .iter()
         .map(|cell| {
             document
-                .str(&cell.text)
+                .span_text(&cell.text)
                 .trim_matches(['*', '`', ' '])
                 .to_lowercase()
         })
@@ -494,15 +508,15 @@ fn columns(document: &Document, part: Part, header: &Row) -> Columns {
             .map(|(at, _)| at)
     };
     let target = match part {
-        Part::Config => Some(1),
-        Part::HubMap => find(&["hub", "index", "closet", "file"], &[]).or(Some(1)),
+        ManifestPart::Config => Some(1),
+        ManifestPart::HubMap => find(&["hub", "index", "closet", "file"], &[]).or(Some(1)),
         _ => find(&["file", "path", "document", "note", "page"], &[]).or(Some(0)),
     };
-    if part == Part::Config {
-        return Columns {
+    if part == ManifestPart::Config {
+        return ColumnRoles {
             name: Some(0),
             target,
-            ..Columns::default()
+            ..ColumnRoles::default()
         };
     }
     // A column of places is not one to write a summary into, whatever else is
@@ -517,7 +531,7 @@ fn columns(document: &Document, part: Part, header: &Row) -> Columns {
     ];
     let note = ["volatil", "fresh", "date", "archived", "updated"];
     let text = find(&summary, &[target]);
-    Columns {
+    ColumnRoles {
         name: find(&["domain", "area"], &[]),
         target,
         text,
@@ -526,24 +540,24 @@ fn columns(document: &Document, part: Part, header: &Row) -> Columns {
     }
 }
 
-impl Sheet {
-    fn entry(&self, document: &Document, sheet: usize, row: usize) -> Entry {
+impl PartTable {
+    fn read_entry(&self, document: &Document, sheet: usize, row: usize) -> ManifestEntry {
         let cells = &self.table.rows[row].cells;
         let cell = |column: Option<usize>| {
             let cell = column.and_then(|column| cells.get(column));
-            cell.map_or("", |cell| document.str(&cell.text))
+            cell.map_or("", |cell| document.span_text(&cell.text))
         };
         let name = match (self.part, self.columns.name) {
-            (Part::Config, name) => config_key(cell(name)),
-            (_, Some(_)) => target_of(&cell_shown(cell(self.columns.name))),
+            (ManifestPart::Config, name) => config_key(cell(name)),
+            (_, Some(_)) => parse_target(&unescape_cell_text(cell(self.columns.name))),
             (_, None) => self.domain.clone(),
         };
-        Entry {
+        ManifestEntry {
             part: self.part,
             name,
-            target: target_of(&cell_shown(cell(self.columns.target))),
-            text: cell_shown(cell(self.columns.text)),
-            note: cell_shown(cell(self.columns.note)),
+            target: parse_target(&unescape_cell_text(cell(self.columns.target))),
+            text: unescape_cell_text(cell(self.columns.text)),
+            note: unescape_cell_text(cell(self.columns.note)),
             row: Some((sheet, row)),
         }
     }
@@ -551,16 +565,21 @@ impl Sheet {
 
 /// Links of tiers that stand outside of tables: `Closets: [[legal/_CLOSETS]]`,
 /// or a list of files.
-fn linked(
+fn collect_linked_entries(
     document: &Document,
-    parts: &[Option<Place>],
-    sheets: &[Sheet],
-    entries: &mut Vec<Entry>,
+    parts: &[Option<ManifestPlace>],
+    sheets: &[PartTable],
+    entries: &mut Vec<ManifestEntry>,
 ) {
-    let tiers = [Part::Tier1, Part::Tier2, Part::Tier3];
+    let tiers = [
+        ManifestPart::Tier1,
+        ManifestPart::Tier2,
+        ManifestPart::Tier3,
+    ];
     let mut links = document.links.iter().peekable();
     for (section, place) in document.sections.iter().zip(parts) {
-        let Some(Place { part, inner }) = place.filter(|it| tiers.contains(&it.part)) else {
+        let Some(ManifestPlace { part, inner }) = place.filter(|it| tiers.contains(&it.part))
+        else {
             continue;
         };
         while links
@@ -576,14 +595,14 @@ fn linked(
             if in_table || link.target.is_empty() || link.target.contains("://") {
                 continue;
             }
-            entries.push(Entry {
+            entries.push(ManifestEntry {
                 part,
                 name: if inner {
-                    short_name(&section.title)
+                    shorten_name(&section.title)
                 } else {
                     String::new()
                 },
-                target: target_of(&link.target),
+                target: parse_target(&link.target),
                 text: String::new(),
                 note: String::new(),
                 row: None,
@@ -594,7 +613,7 @@ fn linked(
 
 /// Parses the target of a cell: `[[a/b|alias]]`, `[text](a/b.md)`, `` `a/b` ``
 /// or plain text.
-fn target_of(cell: &str) -> String {
+fn parse_target(cell: &str) -> String {
     let cell = cell.trim();
     let wiki = cell
         .split_once("[[")
@@ -634,9 +653,9 @@ fn is_hub_link(target: &str) -> bool {
 }
 
 /// Returns the folder that a row of the Hub Map names.
-fn named_folder(hub: &Entry) -> Option<RelPath> {
+fn hub_folder(hub: &ManifestEntry) -> Option<RelPath> {
     let target = hub.target.as_str();
-    let by_name = || slug(&hub.name).ok();
+    let by_name = || slugify_name(&hub.name).ok();
     let folder = match target.rsplit_once('/') {
         Some((folder, name)) if is_hub_link(name) => Some(folder.to_owned()),
         _ if target == "_CLOSETS" || target.is_empty() => by_name(),
@@ -649,7 +668,7 @@ fn named_folder(hub: &Entry) -> Option<RelPath> {
 }
 
 /// Returns the folders right below the root in which domains may be.
-fn folders_of_root(workspace: &Workspace) -> Vec<RelPath> {
+fn list_root_folders(workspace: &Workspace) -> Vec<RelPath> {
     let Ok(entries) = std::fs::read_dir(workspace.root()) else {
         return Vec::new();
     };
@@ -666,7 +685,7 @@ fn folders_of_root(workspace: &Workspace) -> Vec<RelPath> {
 
 /// Finds a comment `<!-- name -->` or `<!-- name:value -->` on one line outside
 /// of code.
-fn marker(document: &Document, name: &str) -> Option<Marker> {
+fn find_marker(document: &Document, name: &str) -> Option<ManifestMarker> {
     let text = &document.text;
     let mut end = 0;
     for (at, _) in text.match_indices("<!--") {
@@ -686,7 +705,7 @@ fn marker(document: &Document, name: &str) -> Option<Marker> {
         };
         // A comment of several lines was not closed, and its end belongs to
         // another.
-        if document.in_code(at) || rest.contains(['\n', '\r']) {
+        if document.is_in_code(at) || rest.contains(['\n', '\r']) {
             continue;
         }
         let after = start + name.len();
@@ -697,10 +716,10 @@ fn marker(document: &Document, name: &str) -> Option<Marker> {
                 let ends = |c: char| c.is_whitespace() || c == '|';
                 let word = value.trim_start().split(ends).next().unwrap_or_default();
                 let value = from..(from + word.len());
-                return Some(Marker { value });
+                return Some(ManifestMarker { value });
             }
             None if rest.trim().is_empty() => {
-                return Some(Marker {
+                return Some(ManifestMarker {
                     value: after..after,
                 });
             }

@@ -15,14 +15,14 @@ use forge_text::diagnostic::Diagnostic;
 /// above it are followed either way; a caller for which they matter checks
 /// them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Links {
+pub enum LinkPolicy {
     Follow,
     Refuse,
 }
 
 /// The reason why a file was not read.
 #[derive(Debug, thiserror::Error)]
-pub enum Unreadable {
+pub enum FileReadError {
     /// The path is a symlink, and the caller refuses them.
     #[error("it is a symlink")]
     Link,
@@ -40,29 +40,29 @@ pub enum Unreadable {
     Io(#[from] io::Error),
 }
 
-impl Diagnostic for Unreadable {
+impl Diagnostic for FileReadError {
     fn code(&self) -> &'static str {
         match self {
-            Unreadable::Link => "file.symlink",
-            Unreadable::NotAFile => "file.not-a-file",
-            Unreadable::TooLarge { .. } => "file.too-large",
-            Unreadable::NotUtf8 { .. } => "file.not-utf8",
-            Unreadable::Io(_) => "file.io",
+            FileReadError::Link => "file.symlink",
+            FileReadError::NotAFile => "file.not-a-file",
+            FileReadError::TooLarge { .. } => "file.too-large",
+            FileReadError::NotUtf8 { .. } => "file.not-utf8",
+            FileReadError::Io(_) => "file.io",
         }
     }
 }
 
-impl Unreadable {
+impl FileReadError {
     /// Returns `true` if there is no file at that path.
     pub fn is_not_found(&self) -> bool {
-        matches!(self, Unreadable::Io(error) if error.kind() == io::ErrorKind::NotFound)
+        matches!(self, FileReadError::Io(error) if error.kind() == io::ErrorKind::NotFound)
     }
 }
 
-impl From<Unreadable> for io::Error {
-    fn from(error: Unreadable) -> io::Error {
+impl From<FileReadError> for io::Error {
+    fn from(error: FileReadError) -> io::Error {
         match error {
-            Unreadable::Io(error) => error,
+            FileReadError::Io(error) => error,
             other => io::Error::other(other.to_string()),
         }
     }
@@ -70,13 +70,13 @@ impl From<Unreadable> for io::Error {
 
 /// Opens a regular file for reading. No other file is ever waited for or read
 /// from, not even one that takes the file's place at this moment.
-pub fn open(path: &Path, links: Links) -> Result<File, Unreadable> {
+pub fn open_regular(path: &Path, links: LinkPolicy) -> Result<File, FileReadError> {
     // A look before opening: to open a device can have effects of its own.
     let named = match links {
-        Links::Follow => fs::metadata(path)?,
-        Links::Refuse => fs::symlink_metadata(path)?,
+        LinkPolicy::Follow => fs::metadata(path)?,
+        LinkPolicy::Refuse => fs::symlink_metadata(path)?,
     };
-    check(&named)?;
+    check_regular(&named)?;
     let mut options = File::options();
     options.read(true);
     #[cfg(unix)]
@@ -84,14 +84,14 @@ pub fn open(path: &Path, links: Links) -> Result<File, Unreadable> {
         use std::os::unix::fs::OpenOptionsExt;
         // Opening a pipe waits for a writer unless it is non-blocking.
         let refuse = match links {
-            Links::Follow => 0,
-            Links::Refuse => libc::O_NOFOLLOW,
+            LinkPolicy::Follow => 0,
+            LinkPolicy::Refuse => libc::O_NOFOLLOW,
         };
         options.custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY | refuse);
     }
-    let file = options.open(path).map_err(refused)?;
+    let file = options.open(path).map_err(classify_open_error)?;
     // Another file may have taken its place since the look.
-    check(&file.metadata()?)?;
+    check_regular(&file.metadata()?)?;
     Ok(file)
 }
 
@@ -110,69 +110,69 @@ pub fn has_other_names(_meta: &Metadata) -> bool {
 }
 
 /// Reads a regular file that has at most `limit` bytes.
-pub fn read(path: &Path, links: Links, limit: u64) -> Result<Vec<u8>, Unreadable> {
-    read_open(open(path, links)?, limit)
+pub fn read_regular(path: &Path, links: LinkPolicy, limit: u64) -> Result<Vec<u8>, FileReadError> {
+    read_open_file(open_regular(path, links)?, limit)
 }
 
 /// Reads a text of at most `limit` bytes from a path on the command line. That
 /// may be a pipe, as a shell makes one of `<(…)`.
-pub fn read_named(path: &Path, limit: u64) -> Result<String, Unreadable> {
-    text(read_open(File::open(path)?, limit)?)
+pub fn read_user_file(path: &Path, limit: u64) -> Result<String, FileReadError> {
+    decode_utf8(read_open_file(File::open(path)?, limit)?)
 }
 
 /// Reads an open file that has at most `limit` bytes.
-pub fn read_open(file: File, limit: u64) -> Result<Vec<u8>, Unreadable> {
+pub fn read_open_file(file: File, limit: u64) -> Result<Vec<u8>, FileReadError> {
     let size = file.metadata()?.len();
     if size > limit {
-        return Err(Unreadable::TooLarge { size, limit });
+        return Err(FileReadError::TooLarge { size, limit });
     }
     let mut bytes = Vec::with_capacity(size as usize);
     // It may grow after it was measured, and some files claim to have no bytes.
     file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     let size = bytes.len() as u64;
     if size > limit {
-        Err(Unreadable::TooLarge { size, limit })
+        Err(FileReadError::TooLarge { size, limit })
     } else {
         Ok(bytes)
     }
 }
 
 /// Reads a regular file of UTF-8 text, byte order mark and line ends included.
-pub fn read_text(path: &Path, links: Links, limit: u64) -> Result<String, Unreadable> {
-    text(read(path, links, limit)?)
+pub fn read_text(path: &Path, links: LinkPolicy, limit: u64) -> Result<String, FileReadError> {
+    decode_utf8(read_regular(path, links, limit)?)
 }
 
 /// Decodes bytes as UTF-8; the error names the line at which they are not.
-pub fn text(bytes: Vec<u8>) -> Result<String, Unreadable> {
+pub fn decode_utf8(bytes: Vec<u8>) -> Result<String, FileReadError> {
     String::from_utf8(bytes).map_err(|error| {
         let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        Unreadable::NotUtf8 {
+        FileReadError::NotUtf8 {
             line: 1 + memchr::memchr_iter(b'\n', good).count(),
         }
     })
 }
 
-fn check(meta: &Metadata) -> Result<(), Unreadable> {
+fn check_regular(meta: &Metadata) -> Result<(), FileReadError> {
     if meta.is_symlink() {
-        return Err(Unreadable::Link);
+        return Err(FileReadError::Link);
     }
     if meta.is_file() {
         Ok(())
     } else {
-        Err(Unreadable::NotAFile)
+        Err(FileReadError::NotAFile)
     }
 }
 
 /// Classifies an open error: a link may have taken the file's place.
-fn refused(error: io::Error) -> Unreadable {
+fn classify_open_error(error: io::Error) -> FileReadError {
     #[cfg(unix)]
     match error.raw_os_error() {
-        Some(libc::ELOOP) => return Unreadable::Link,
+        Some(libc::ELOOP) => return FileReadError::Link,
         // A socket, or a device without a driver.
-        Some(libc::ENXIO) => return Unreadable::NotAFile,
+        Some(libc::ENXIO) => return FileReadError::NotAFile,
         _ => {}
     }
-    Unreadable::Io(error)
+    FileReadError::Io(error)
 }
 
 #[cfg(test)]
@@ -190,22 +190,29 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         fs::write(&path, "12345").unwrap();
-        assert_eq!(read(&path, Links::Refuse, 5).unwrap(), b"12345");
-        let error = read(&path, Links::Refuse, 4).unwrap_err();
-        assert!(matches!(error, Unreadable::TooLarge { size: 5, limit: 4 }));
-        let missing = read(&folder.path().join("b"), Links::Refuse, 4).unwrap_err();
+        assert_eq!(
+            read_regular(&path, LinkPolicy::Refuse, 5).unwrap(),
+            b"12345"
+        );
+        let error = read_regular(&path, LinkPolicy::Refuse, 4).unwrap_err();
+        assert!(matches!(
+            error,
+            FileReadError::TooLarge { size: 5, limit: 4 }
+        ));
+        let missing = read_regular(&folder.path().join("b"), LinkPolicy::Refuse, 4).unwrap_err();
         assert!(missing.is_not_found());
         fs::write(&path, b"a\nb\n\xff").unwrap();
-        let error = read_text(&path, Links::Refuse, 9).unwrap_err();
-        assert!(matches!(error, Unreadable::NotUtf8 { line: 3 }));
+        let error = read_text(&path, LinkPolicy::Refuse, 9).unwrap_err();
+        assert!(matches!(error, FileReadError::NotUtf8 { line: 3 }));
     }
 
     /// Files of the kernel say that they are empty, and are not.
     #[cfg(target_os = "linux")]
     #[test]
     fn a_file_that_claims_no_size_is_held_to_the_limit() {
-        let error = read(Path::new("/proc/self/maps"), Links::Refuse, 100).unwrap_err();
-        assert!(matches!(error, Unreadable::TooLarge { limit: 100, .. }));
+        let error =
+            read_regular(Path::new("/proc/self/maps"), LinkPolicy::Refuse, 100).unwrap_err();
+        assert!(matches!(error, FileReadError::TooLarge { limit: 100, .. }));
     }
 
     #[cfg(unix)]
@@ -218,27 +225,27 @@ mod tests {
         let _socket = std::os::unix::net::UnixListener::bind(at("socket")).unwrap();
         fs::create_dir(at("folder")).unwrap();
         for name in ["pipe", "socket", "folder", "/dev/zero", "/dev/tty"] {
-            for links in [Links::Follow, Links::Refuse] {
-                let Err(error) = open(&folder.path().join(name), links) else {
+            for links in [LinkPolicy::Follow, LinkPolicy::Refuse] {
+                let Err(error) = open_regular(&folder.path().join(name), links) else {
                     panic!("{name} was opened");
                 };
                 // A terminal device exists only where a system has terminals.
-                let known = matches!(error, Unreadable::NotAFile) || error.is_not_found();
+                let known = matches!(error, FileReadError::NotAFile) || error.is_not_found();
                 assert!(known, "{name}: {error}");
             }
         }
         for target in ["pipe", "folder", "/dev/zero"] {
             let link = at(&format!("to-{}", target.trim_start_matches("/dev/")));
             symlink(target, &link).unwrap();
-            let followed = open(&link, Links::Follow).unwrap_err();
-            assert!(matches!(followed, Unreadable::NotAFile), "{target}");
-            let refused = open(&link, Links::Refuse).unwrap_err();
-            assert!(matches!(refused, Unreadable::Link), "{target}");
+            let followed = open_regular(&link, LinkPolicy::Follow).unwrap_err();
+            assert!(matches!(followed, FileReadError::NotAFile), "{target}");
+            let refused = open_regular(&link, LinkPolicy::Refuse).unwrap_err();
+            assert!(matches!(refused, FileReadError::Link), "{target}");
         }
         fs::write(at("file"), "a").unwrap();
         symlink("file", at("link")).unwrap();
-        assert!(open(&at("link"), Links::Follow).is_ok());
-        let refused = open(&at("link"), Links::Refuse).unwrap_err();
-        assert!(matches!(refused, Unreadable::Link));
+        assert!(open_regular(&at("link"), LinkPolicy::Follow).is_ok());
+        let refused = open_regular(&at("link"), LinkPolicy::Refuse).unwrap_err();
+        assert!(matches!(refused, FileReadError::Link));
     }
 }

@@ -6,27 +6,29 @@
 
 use std::path::Path;
 
-use crate::workspace::{Backup, Error, OutsideChange, OutsideFile, change_outside, lock_outside};
+use crate::workspace::{
+    BackupAction, OutsideChange, OutsideFile, WorkspaceError, change_outside, lock_outside,
+};
 
-const HEAD: &str = "\
+const FILE_HEADER: &str = "\
 # Servers that memory-forge may connect to when the settings of a project name
 # them, one a line. Take a line out to be asked again.
 ";
 
 /// The servers that one person agreed to.
 #[derive(Debug, Clone)]
-pub struct Servers {
+pub struct ApprovedServers {
     file: OutsideFile,
 }
 
-impl Servers {
+impl ApprovedServers {
     /// Opens the list below `config`, the folder of the person's settings such
     /// as `~/.config`.
-    pub fn of(config: &Path) -> Servers {
+    pub fn in_config_folder(config: &Path) -> ApprovedServers {
         // A fresh home has no `~/.config` yet: folders are made below the first
         // one that is there.
         let base = config.ancestors().find(|it| it.is_dir()).unwrap_or(config);
-        Servers {
+        ApprovedServers {
             file: OutsideFile {
                 base: base.to_owned(),
                 path: config.join("memory-forge").join("servers"),
@@ -41,21 +43,23 @@ impl Servers {
 
     /// Returns `true` if the person agreed to `address`, given as
     /// `scheme://host:port` without names and passwords.
-    pub fn has(&self, address: &str) -> Result<bool, Error> {
+    pub fn is_approved(&self, address: &str) -> Result<bool, WorkspaceError> {
         let text = self.file.read_text()?.unwrap_or_default();
-        Ok(lists(&text, address))
+        Ok(contains_address(&text, address))
     }
 
     /// Adds an address to the list. Idempotent.
-    pub fn add(&self, address: &str) -> Result<(), Error> {
+    pub fn add(&self, address: &str) -> Result<(), WorkspaceError> {
         if address.chars().any(|c| c.is_control() || c.is_whitespace()) || address.starts_with('#')
         {
-            return Err(Error::Refused(format!("`{address:?}` is no address")));
+            return Err(WorkspaceError::Refused(format!(
+                "`{address:?}` is no address"
+            )));
         }
         let _lock = lock_outside(&self.file, "The list of servers")?;
         let before = self.file.read_text()?;
-        let mut text = before.clone().unwrap_or_else(|| HEAD.to_owned());
-        if lists(&text, address) {
+        let mut text = before.clone().unwrap_or_else(|| FILE_HEADER.to_owned());
+        if contains_address(&text, address) {
             return Ok(());
         }
         if !text.is_empty() && !text.ends_with('\n') {
@@ -65,7 +69,7 @@ impl Servers {
         text.push('\n');
         let change = OutsideChange {
             file: self.file.clone(),
-            backup: Backup::Leave,
+            backup: BackupAction::Leave,
             before: before.map(String::into_bytes),
             after: Some(text.into_bytes()),
         };
@@ -73,7 +77,7 @@ impl Servers {
     }
 }
 
-fn lists(text: &str, address: &str) -> bool {
+fn contains_address(text: &str, address: &str) -> bool {
     text.lines().any(|line| line.trim() == address)
 }
 
@@ -84,43 +88,47 @@ mod tests {
     #[test]
     fn an_address_is_known_once_it_was_agreed_to() {
         let home = tempfile::tempdir().unwrap();
-        let servers = Servers::of(home.path());
+        let servers = ApprovedServers::in_config_folder(home.path());
         let address = "postgres://db.example.org:5432";
-        assert!(!servers.has(address).unwrap());
+        assert!(!servers.is_approved(address).unwrap());
         servers.add(address).unwrap();
         servers.add(address).unwrap();
-        assert!(servers.has(address).unwrap());
-        assert!(!servers.has("postgres://db.example.org:5433").unwrap());
-        assert!(!servers.has("postgres://db.example.org").unwrap());
+        assert!(servers.is_approved(address).unwrap());
+        assert!(
+            !servers
+                .is_approved("postgres://db.example.org:5433")
+                .unwrap()
+        );
+        assert!(!servers.is_approved("postgres://db.example.org").unwrap());
         let text = std::fs::read_to_string(servers.path()).unwrap();
-        assert_eq!(text, format!("{HEAD}{address}\n"));
+        assert_eq!(text, format!("{FILE_HEADER}{address}\n"));
     }
 
     #[test]
     fn a_home_without_a_folder_for_settings_gets_one() {
         let home = tempfile::tempdir().unwrap();
-        let servers = Servers::of(&home.path().join(".config"));
+        let servers = ApprovedServers::in_config_folder(&home.path().join(".config"));
         servers.add("bolt://a:1").unwrap();
-        assert!(servers.has("bolt://a:1").unwrap());
+        assert!(servers.is_approved("bolt://a:1").unwrap());
         assert!(home.path().join(".config/memory-forge/servers").is_file());
     }
 
     #[test]
     fn what_a_person_wrote_there_stays() {
         let home = tempfile::tempdir().unwrap();
-        let servers = Servers::of(home.path());
+        let servers = ApprovedServers::in_config_folder(home.path());
         std::fs::create_dir_all(servers.path().parent().unwrap()).unwrap();
         std::fs::write(servers.path(), "# mine\r\nbolt://a:1").unwrap();
         servers.add("bolt://b:2").unwrap();
         let text = std::fs::read_to_string(servers.path()).unwrap();
         assert_eq!(text, "# mine\r\nbolt://a:1\nbolt://b:2\n");
-        assert!(servers.has("bolt://a:1").unwrap());
+        assert!(servers.is_approved("bolt://a:1").unwrap());
     }
 
     #[test]
     fn a_name_cannot_bring_a_second_line() {
         let home = tempfile::tempdir().unwrap();
-        let servers = Servers::of(home.path());
+        let servers = ApprovedServers::in_config_folder(home.path());
         for address in ["bolt://a\nbolt://evil:1", "bolt://a b", "# bolt://a"] {
             assert!(servers.add(address).is_err(), "{address:?}");
         }

@@ -17,7 +17,7 @@ use std::sync::{Mutex, OnceLock, RwLock};
 
 use forge_text::diagnostic::Diagnostic;
 
-use crate::regular::{self, Links};
+use crate::regular::{self, LinkPolicy};
 
 const KEY_BYTES: usize = 32;
 const KEY_FILE: &str = "key";
@@ -29,18 +29,18 @@ static KEY_FOLDERS: RwLock<Vec<KeyFolder>> = RwLock::new(Vec::new());
 static NOTICES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// The prefix of the names of files that were moved aside.
-pub const FOREIGN: &str = "foreign-";
+pub const FOREIGN_PREFIX: &str = "foreign-";
 
 /// A folder of the user's that may hold the key, read once per process.
 struct KeyFolder {
     path: PathBuf,
     /// The path without links, as far as it exists.
     real: OnceLock<PathBuf>,
-    key: OnceLock<Key>,
+    key: OnceLock<TrustKey>,
 }
 
 #[derive(Clone, Copy)]
-struct Key([u8; KEY_BYTES]);
+struct TrustKey([u8; KEY_BYTES]);
 
 /// An error for a user none of whose folders can keep a key, so nothing can be
 /// marked. The environment is at fault: no home, or one that is read-only or
@@ -95,27 +95,27 @@ pub fn add_key_folders(folders: impl IntoIterator<Item = PathBuf>) {
 /// the time of birth. The device is left out because some file systems get a
 /// new number at every mount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Identity {
+pub struct FileIdentity {
     inode: u64,
     born_ns: u128,
 }
 
-impl Identity {
+impl FileIdentity {
     /// Reads the identity from the metadata of a file.
-    pub fn of(meta: &Metadata) -> Identity {
+    pub fn of(meta: &Metadata) -> FileIdentity {
         #[cfg(unix)]
         let inode = std::os::unix::fs::MetadataExt::ino(meta);
         #[cfg(not(unix))]
         let inode = 0;
         let born = meta.created().ok();
         let since = born.and_then(|it| it.duration_since(std::time::UNIX_EPOCH).ok());
-        Identity {
+        FileIdentity {
             inode,
             born_ns: since.map_or(0, |it| it.as_nanos()),
         }
     }
 
-    fn bytes(self) -> [u8; 24] {
+    fn to_bytes(self) -> [u8; 24] {
         let mut bytes = [0; 24];
         bytes[..8].copy_from_slice(&self.inode.to_le_bytes());
         bytes[8..].copy_from_slice(&self.born_ns.to_le_bytes());
@@ -125,26 +125,26 @@ impl Identity {
 
 /// The claim that a mark vouches for.
 #[derive(Debug, Clone, Copy)]
-pub struct Claim<'a> {
+pub struct TrustClaim<'a> {
     /// The workspace: a key inside of it is never used.
     pub root: &'a Path,
     /// The kind of file, so that a mark cannot serve for another kind.
     pub purpose: &'a str,
-    pub identity: Identity,
+    pub identity: FileIdentity,
     pub content: &'a [u8],
 }
 
-impl Claim<'_> {
+impl TrustClaim<'_> {
     /// Returns the mark under the preferred key, which is made where none
     /// exists yet.
-    pub fn mark(&self) -> Result<String, NoKey> {
+    pub fn make_mark(&self) -> Result<String, NoKey> {
         let key = preferred_key(self.root)?;
         Ok(self.mark_under(&key).to_hex().to_string())
     }
 
     /// Returns `true` if the mark was made for this claim under a key of this
     /// user.
-    pub fn is_marked(&self, mark: &str) -> bool {
+    pub fn matches_mark(&self, mark: &str) -> bool {
         // Hashes compare in constant time.
         let Ok(mark) = blake3::Hash::from_hex(mark.trim_ascii()) else {
             return false;
@@ -157,17 +157,17 @@ impl Claim<'_> {
         }
         folders
             .iter()
-            .filter(|folder| !folder.is_inside(self.root))
-            .filter_map(|folder| folder.key(Missing::Accept))
+            .filter(|folder| !folder.is_inside_workspace(self.root))
+            .filter_map(|folder| folder.load_key(MissingKeyPolicy::Accept))
             .any(|key| self.mark_under(&key) == mark)
     }
 
-    fn mark_under(&self, key: &Key) -> blake3::Hash {
+    fn mark_under(&self, key: &TrustKey) -> blake3::Hash {
         let mut hasher = blake3::Hasher::new_keyed(&key.0);
         // Lengths before the parts, so that no two claims hash the same bytes.
         for part in [
             self.purpose.as_bytes(),
-            &self.identity.bytes(),
+            &self.identity.to_bytes(),
             self.content,
         ] {
             hasher.update(&(part.len() as u64).to_le_bytes());
@@ -184,31 +184,33 @@ pub fn ensure_key(root: &Path) -> Result<(), NoKey> {
 
 /// Returns the first key that exists or can be made, in a folder outside of the
 /// workspace: a repository that is a person's home could bring its own.
-fn preferred_key(root: &Path) -> Result<Key, NoKey> {
+fn preferred_key(root: &Path) -> Result<TrustKey, NoKey> {
     let folders = KEY_FOLDERS.read().map_err(|_| NoKey)?;
     if folders.is_empty() {
         return process_key().copied();
     }
-    let mut usable = folders.iter().filter(|folder| !folder.is_inside(root));
+    let mut usable = folders
+        .iter()
+        .filter(|folder| !folder.is_inside_workspace(root));
     usable
-        .find_map(|folder| folder.key(Missing::Create))
+        .find_map(|folder| folder.load_key(MissingKeyPolicy::Create))
         .ok_or(NoKey)
 }
 
 /// Returns random bytes as hexadecimal digits, for values that must not be
 /// guessed.
 pub fn random_token() -> Result<String, NoKey> {
-    let Key(bytes) = random_key().ok_or(NoKey)?;
+    let TrustKey(bytes) = random_key().ok_or(NoKey)?;
     Ok(blake3::hash(&bytes).to_hex()[..32].to_owned())
 }
 
 /// Moves something out of the way of a file of ours, to a free name in the same
 /// folder. It was not made by this program, so it is kept.
-pub(crate) fn set_aside(path: &Path) -> io::Result<()> {
+pub(crate) fn set_aside_foreign(path: &Path) -> io::Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     // A random name, because a counted one could be taken on purpose.
     let token = random_token().map_err(io::Error::other)?;
-    let aside = format!("{FOREIGN}{}-{name}", &token[..8]);
+    let aside = format!("{FOREIGN_PREFIX}{}-{name}", &token[..8]);
     fs::rename(path, path.with_file_name(&aside))?;
     if let Ok(mut notices) = NOTICES.lock() {
         notices.push(format!(
@@ -240,14 +242,14 @@ fn shorten_notices(mut all: Vec<String>) -> Vec<String> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Missing {
+enum MissingKeyPolicy {
     Create,
     Accept,
 }
 
 impl KeyFolder {
     /// Returns `true` if an author of the workspace could write the key.
-    fn is_inside(&self, root: &Path) -> bool {
+    fn is_inside_workspace(&self, root: &Path) -> bool {
         let real = self.real.get_or_init(|| {
             // The folder may not exist yet: its nearest parent that does is
             // resolved.
@@ -262,12 +264,12 @@ impl KeyFolder {
         real.starts_with(root)
     }
 
-    fn key(&self, missing: Missing) -> Option<Key> {
+    fn load_key(&self, missing: MissingKeyPolicy) -> Option<TrustKey> {
         if let Some(key) = self.key.get() {
             return Some(*key);
         }
-        let mut found = read_key(&self.path);
-        if found.is_none() && missing == Missing::Create {
+        let mut found = read_key_file(&self.path);
+        if found.is_none() && missing == MissingKeyPolicy::Create {
             found = create_key(&self.path);
         }
         found.inspect(|key| {
@@ -277,34 +279,34 @@ impl KeyFolder {
 }
 
 /// Returns the key of a process without folders, such as a test of the library.
-fn process_key() -> Result<&'static Key, NoKey> {
-    static KEY: OnceLock<Option<Key>> = OnceLock::new();
+fn process_key() -> Result<&'static TrustKey, NoKey> {
+    static KEY: OnceLock<Option<TrustKey>> = OnceLock::new();
     KEY.get_or_init(random_key).as_ref().ok_or(NoKey)
 }
 
-fn random_key() -> Option<Key> {
+fn random_key() -> Option<TrustKey> {
     let mut bytes = [0; KEY_BYTES];
     getrandom::fill(&mut bytes).ok()?;
-    Some(Key(bytes))
+    Some(TrustKey(bytes))
 }
 
 /// Reads the key of a folder. One that others can read or change is not secret
 /// and is not used.
-fn read_key(folder: &Path) -> Option<Key> {
+fn read_key_file(folder: &Path) -> Option<TrustKey> {
     if !is_private(&folder.symlink_metadata().ok()?, 0o022) {
         return None;
     }
-    let file = regular::open(&folder.join(KEY_FILE), Links::Refuse).ok()?;
+    let file = regular::open_regular(&folder.join(KEY_FILE), LinkPolicy::Refuse).ok()?;
     if !is_private(&file.metadata().ok()?, 0o077) {
         return None;
     }
-    let bytes = regular::read_open(file, KEY_BYTES as u64).ok()?;
-    Some(Key(bytes.try_into().ok()?))
+    let bytes = regular::read_open_file(file, KEY_BYTES as u64).ok()?;
+    Some(TrustKey(bytes.try_into().ok()?))
 }
 
 /// Makes the key of a folder. Of several processes that try at once one wins,
 /// and all return its key.
-fn create_key(folder: &Path) -> Option<Key> {
+fn create_key(folder: &Path) -> Option<TrustKey> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -316,16 +318,16 @@ fn create_key(folder: &Path) -> Option<Key> {
     }
     let path = folder.join(KEY_FILE);
     // Of several processes, one puts its key there and the others read it.
-    if new_key_file(folder)?.persist_noclobber(&path).is_err() && read_key(folder).is_none() {
+    if new_key_file(folder)?.persist_noclobber(&path).is_err() && read_key_file(folder).is_none() {
         // A key that is damaged or that others could read is of no use.
         new_key_file(folder)?.persist(&path).ok()?;
     }
-    read_key(folder)
+    read_key_file(folder)
 }
 
 /// Writes a random key to a temporary file, which its owner alone can read.
 fn new_key_file(folder: &Path) -> Option<tempfile::NamedTempFile> {
-    let Key(bytes) = random_key()?;
+    let TrustKey(bytes) = random_key()?;
     let mut new = tempfile::Builder::new()
         .prefix(".key-")
         .tempfile_in(folder)

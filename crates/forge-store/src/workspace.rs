@@ -30,30 +30,32 @@ mod leftovers;
 mod undo;
 mod write;
 
-pub use crate::regular::{self, Links, Unreadable};
-pub use autoload::{Autoload, AutoloadFile, is_foreign, list_beyond, read_beyond};
+pub use crate::regular::{self, FileReadError, LinkPolicy};
+pub use autoload::{
+    AutoloadFile, AutoloadScan, is_foreign, list_beyond_workspace, read_beyond_workspace,
+};
 pub use config::{
-    AuditConfig, Config, ConfigProblem, EngineConfig, ForgetConfig, IndexConfig, KeyDoc,
-    MindConfig, SearchConfig, SearchMode, reference,
+    AuditConfig, ConfigProblem, EngineConfig, ForgetConfig, IndexConfig, KeyDoc, MindConfig,
+    SearchConfig, SearchMode, WorkspaceConfig, config_reference,
 };
 pub use disk::is_temp_name;
-pub use identity::{Identity, identity};
-pub use ignore::{IgnoreRule, ignoring};
-pub use lock::Lock;
+pub use identity::{WorkspaceIdentity, workspace_identity};
+pub use ignore::{IgnoreRule, propose_ignore_rules};
+pub use lock::ProcessLock;
 pub use outside::{
-    BACKUP_SUFFIX, Backup, MAX_OUTSIDE_BYTES, OutsideChange, OutsideFile, change_outside,
+    BACKUP_SUFFIX, BackupAction, MAX_OUTSIDE_BYTES, OutsideChange, OutsideFile, change_outside,
     lock_outside,
 };
-pub use path::{PRIVATE, PathError, RelPath, shell_word, slug};
-pub use proposal::{Move, Proposal, Proposed};
-pub use role::{Role, role_by_path, role_in};
-pub use root::{FoundBy, Root, RootHints, discover};
-pub use scan::{Found, Scan, ScanProblem, Tree};
-pub use undo::{Effect, JournalEntry, JournalFile, Undone, Unfinished};
-pub use write::{Change, FileChange, Receipt};
+pub use path::{PRIVATE_SUFFIX, PathError, RelPath, quote_shell_word, slugify_name};
+pub use proposal::{ChangeProposal, ProposedFile, ProposedMove};
+pub use role::{FileRole, role_by_path, role_with_domains};
+pub use root::{FoundBy, RootHints, WorkspaceRoot, discover_root};
+pub use scan::{ScanProblem, ScannedFile, WorkspaceScan, WorkspaceTree};
+pub use undo::{FileEffect, JournalEntry, JournalFile, UndoReport, UnfinishedEntry};
+pub use write::{ChangeReceipt, FileChange, WorkspaceChange};
 
 /// The folder for everything that can be rebuilt, directly below the root.
-pub const DERIVED: &str = ".memory-forge";
+pub const DERIVED_FOLDER: &str = ".memory-forge";
 
 /// The time that a write waits for another one before it gives up.
 pub const LOCK_WAIT: Duration = Duration::from_secs(5);
@@ -63,33 +65,33 @@ pub const LOCK_WAIT: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone)]
 pub struct Workspace {
     root: PathBuf,
-    config: Config,
+    config: WorkspaceConfig,
     problems: Vec<ConfigProblem>,
-    disk: disk::Disk,
+    disk: disk::WorkspaceDisk,
     lock_wait: Duration,
 }
 
 impl Workspace {
     /// Opens the workspace at `root`, which must be a folder. Settings that are
     /// wrong do not keep it from opening; they are in [`Workspace::problems`].
-    pub fn open(root: &Path) -> Result<Workspace, Error> {
-        let root = fs::canonicalize(root).map_err(|e| Error::io("open", root, e))?;
+    pub fn open(root: &Path) -> Result<Workspace, WorkspaceError> {
+        let root = fs::canonicalize(root).map_err(|e| WorkspaceError::from_io("open", root, e))?;
         if !root.is_dir() {
-            return Err(Error::NotADirectory { path: root });
+            return Err(WorkspaceError::NotADirectory { path: root });
         }
-        let (config, problems) = Config::load(&root);
+        let (config, problems) = WorkspaceConfig::load(&root);
         Ok(Workspace {
             root,
             config,
             problems,
-            disk: disk::Disk::default(),
+            disk: disk::WorkspaceDisk::default(),
             lock_wait: LOCK_WAIT,
         })
     }
 
     /// Sets how long a lock is waited for, instead of [`LOCK_WAIT`]: a hook has
     /// less time than that for everything.
-    pub fn waiting(mut self, for_a_lock: Duration) -> Workspace {
+    pub fn with_lock_wait(mut self, for_a_lock: Duration) -> Workspace {
         self.lock_wait = for_a_lock;
         self
     }
@@ -100,7 +102,7 @@ impl Workspace {
     }
 
     /// Returns the settings.
-    pub fn config(&self) -> &Config {
+    pub fn config(&self) -> &WorkspaceConfig {
         &self.config
     }
 
@@ -110,20 +112,20 @@ impl Workspace {
     }
 
     /// Returns the folder for everything that can be rebuilt.
-    pub fn derived(&self) -> PathBuf {
-        self.root.join(DERIVED)
+    pub fn derived_folder(&self) -> PathBuf {
+        self.root.join(DERIVED_FOLDER)
     }
 
     /// Returns the place of a path of this workspace on disk.
-    pub fn absolute(&self, path: &RelPath) -> PathBuf {
+    pub fn absolute_path(&self, path: &RelPath) -> PathBuf {
         self.root.join(path.as_str())
     }
 
     /// Returns the path of the file that reading `path` opens, after symlinks.
     /// `None` if there is no file, or one outside.
-    pub fn real_path(&self, path: &RelPath) -> Option<RelPath> {
-        let real = fs::canonicalize(self.absolute(path)).ok()?;
-        if !path::is_inside(&self.root, &real) {
+    pub fn resolve_real_path(&self, path: &RelPath) -> Option<RelPath> {
+        let real = fs::canonicalize(self.absolute_path(path)).ok()?;
+        if !path::is_inside_root(&self.root, &real) {
             return None;
         }
         RelPath::new(real.strip_prefix(&self.root).ok()?.to_str()?).ok()
@@ -132,40 +134,46 @@ impl Workspace {
     /// Returns `true` if a file is private by its name or by the name of the
     /// file that it links to. A path that cannot be resolved counts as private.
     pub fn is_private(&self, path: &RelPath) -> bool {
-        path.is_private() || self.real_path(path).is_none_or(|it| it.is_private())
+        path.is_private()
+            || self
+                .resolve_real_path(path)
+                .is_none_or(|it| it.is_private())
     }
 
     /// Reads the bytes of a file. A symlink is followed only if its target is
     /// inside the workspace and outside of `.git`.
-    pub fn read(&self, path: &RelPath) -> Result<Vec<u8>, Error> {
-        self.read_at_most(path, self.config.index.max_file_bytes)
+    pub fn read(&self, path: &RelPath) -> Result<Vec<u8>, WorkspaceError> {
+        self.read_up_to_limit(path, self.config.index.max_file_bytes)
     }
 
     /// Reads a file with the caller's limit, for files that are not documents.
-    pub fn read_at_most(&self, path: &RelPath, limit: u64) -> Result<Vec<u8>, Error> {
-        let absolute = self.absolute(path);
-        let real = fs::canonicalize(&absolute).map_err(|e| Error::io("read", &absolute, e))?;
-        if real != absolute && !path::is_inside(&self.root, &real) {
-            return Err(Error::Outside { path: absolute });
+    pub fn read_up_to_limit(&self, path: &RelPath, limit: u64) -> Result<Vec<u8>, WorkspaceError> {
+        let absolute = self.absolute_path(path);
+        let real = fs::canonicalize(&absolute)
+            .map_err(|e| WorkspaceError::from_io("read", &absolute, e))?;
+        if real != absolute && !path::is_inside_root(&self.root, &real) {
+            return Err(WorkspaceError::Outside { path: absolute });
         }
         // A link that took its place by now is not followed.
-        let file = regular::open(&real, Links::Refuse).map_err(|e| e.into_error(&absolute))?;
+        let file = regular::open_regular(&real, LinkPolicy::Refuse)
+            .map_err(|e| e.into_error(&absolute))?;
         // A folder may have become a link since the look above.
-        let elsewhere = |place: &PathBuf| *place != real && !path::is_inside(&self.root, place);
-        if held::place_of(&file).as_ref().is_some_and(elsewhere) {
-            return Err(Error::Outside { path: absolute });
+        let elsewhere =
+            |place: &PathBuf| *place != real && !path::is_inside_root(&self.root, place);
+        if held::current_path_of(&file).as_ref().is_some_and(elsewhere) {
+            return Err(WorkspaceError::Outside { path: absolute });
         }
-        regular::read_open(file, limit).map_err(|e| e.into_error(&absolute))
+        regular::read_open_file(file, limit).map_err(|e| e.into_error(&absolute))
     }
 
     /// Reads the text of a file exactly as it is: BOM and CRLF included.
-    pub fn read_text(&self, path: &RelPath) -> Result<String, Error> {
-        into_text(&self.absolute(path), self.read(path)?)
+    pub fn read_text(&self, path: &RelPath) -> Result<String, WorkspaceError> {
+        decode_text(&self.absolute_path(path), self.read(path)?)
     }
 
     /// Reads a text as [`Workspace::read_text`]; `None` if there is no such
     /// file.
-    pub fn text_if_there(&self, path: &RelPath) -> Result<Option<String>, Error> {
+    pub fn read_text_if_present(&self, path: &RelPath) -> Result<Option<String>, WorkspaceError> {
         match self.read_text(path) {
             Ok(text) => Ok(Some(text)),
             Err(error) if error.is_not_found() => Ok(None),
@@ -176,17 +184,17 @@ impl Workspace {
     /// Lists the Markdown files of the folders that hold memory, by stat alone.
     /// Only `manifest` may call it: it knows which `domains` there are, and a
     /// caller without them would get other files than the rest of the program.
-    pub(crate) fn scan_in(&self, domains: &[String]) -> Scan {
-        scan::scan(&self.root, domains)
+    pub(crate) fn scan_with_domains(&self, domains: &[String]) -> WorkspaceScan {
+        scan::scan_memory(&self.root, domains)
     }
 
-    /// Lists every file of the workspace, by stat alone. See [`Self::scan_in`].
-    pub(crate) fn tree_in(&self, domains: &[String]) -> Tree {
-        scan::tree(&self.root, domains)
+    /// Lists every file of the workspace, by stat alone. See [`Self::scan_with_domains`].
+    pub(crate) fn tree_with_domains(&self, domains: &[String]) -> WorkspaceTree {
+        scan::scan_tree(&self.root, domains)
     }
 
     /// Returns the Markdown files directly in a folder, sorted.
-    pub fn markdown_in(&self, folder: &str) -> Vec<RelPath> {
+    pub fn markdown_files_in(&self, folder: &str) -> Vec<RelPath> {
         let Ok(entries) = std::fs::read_dir(self.root.join(folder)) else {
             return Vec::new();
         };
@@ -202,33 +210,40 @@ impl Workspace {
     }
 
     /// Takes the lock that guards the index, or gives up after `wait`.
-    pub fn lock_index(&self, wait: Duration) -> Result<Lock, Error> {
-        self.take_derived("index.lock", "The index", wait)
+    pub fn lock_index(&self, wait: Duration) -> Result<ProcessLock, WorkspaceError> {
+        self.take_named_lock("index.lock", "The index", wait)
     }
 
     /// Takes the lock for computing vectors, if it is free. It is not the
     /// index's own: computing takes minutes, and searches must continue during
     /// it.
-    pub fn lock_vectors(&self) -> Result<Lock, Error> {
-        self.take_derived("vectors.lock", "The list of vectors", Duration::ZERO)
+    pub fn lock_vectors(&self) -> Result<ProcessLock, WorkspaceError> {
+        self.take_named_lock("vectors.lock", "The list of vectors", Duration::ZERO)
     }
 
-    fn take_derived(&self, name: &str, what: &str, wait: Duration) -> Result<Lock, Error> {
+    fn take_named_lock(
+        &self,
+        name: &str,
+        what: &str,
+        wait: Duration,
+    ) -> Result<ProcessLock, WorkspaceError> {
         self.prepare_derived()?;
         self.take_derived_lock(name, what, wait)
     }
 }
 
-impl Unreadable {
+impl FileReadError {
     /// Converts to the workspace's error about this path.
-    pub(crate) fn into_error(self, path: &Path) -> Error {
+    pub(crate) fn into_error(self, path: &Path) -> WorkspaceError {
         let path = path.to_path_buf();
         match self {
-            Unreadable::Link => Error::Symlink { path },
-            Unreadable::NotAFile => Error::NotAFile { path },
-            Unreadable::TooLarge { size, limit } => Error::TooLarge { path, size, limit },
-            Unreadable::NotUtf8 { line } => Error::NotUtf8 { path, line },
-            Unreadable::Io(source) => Error::io("read", &path, source),
+            FileReadError::Link => WorkspaceError::Symlink { path },
+            FileReadError::NotAFile => WorkspaceError::NotAFile { path },
+            FileReadError::TooLarge { size, limit } => {
+                WorkspaceError::TooLarge { path, size, limit }
+            }
+            FileReadError::NotUtf8 { line } => WorkspaceError::NotUtf8 { path, line },
+            FileReadError::Io(source) => WorkspaceError::from_io("read", &path, source),
         }
     }
 }
@@ -237,7 +252,7 @@ impl Unreadable {
 /// what to do about it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum WorkspaceError {
     /// The system failed at an operation; `source` has the reason.
     #[error("Could not {doing} `{}`: {source}", path.display())]
     Io {
@@ -305,17 +320,19 @@ pub enum Error {
     Refused(String),
 }
 
-impl Error {
-    pub(crate) fn io(doing: &'static str, path: &Path, source: io::Error) -> Error {
+impl WorkspaceError {
+    pub(crate) fn from_io(doing: &'static str, path: &Path, source: io::Error) -> WorkspaceError {
         let path = path.to_path_buf();
         match source.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Error::Full { path },
-            io::ErrorKind::ReadOnlyFilesystem => Error::ReadOnly { path },
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                WorkspaceError::Full { path }
+            }
+            io::ErrorKind::ReadOnlyFilesystem => WorkspaceError::ReadOnly { path },
             // A file that must not be read is not a read-only one.
             io::ErrorKind::PermissionDenied if doing != "read" && doing != "open" => {
-                Error::ReadOnly { path }
+                WorkspaceError::ReadOnly { path }
             }
-            _ => Error::Io {
+            _ => WorkspaceError::Io {
                 path,
                 doing,
                 source,
@@ -328,17 +345,17 @@ impl Error {
     /// is moved.
     pub fn reason(&self) -> String {
         let message = match self {
-            Error::Io { doing, source, .. } => format!("could not {doing} it: {source}"),
-            Error::NotUtf8 { line, .. } => format!("line {line} is not UTF-8"),
-            Error::TooLarge { size, limit, .. } => {
+            WorkspaceError::Io { doing, source, .. } => format!("could not {doing} it: {source}"),
+            WorkspaceError::NotUtf8 { line, .. } => format!("line {line} is not UTF-8"),
+            WorkspaceError::TooLarge { size, limit, .. } => {
                 format!(
                     "it has {size} bytes, more than the {limit} that `index.max_file_bytes` allows"
                 )
             }
-            Error::Outside { .. } => {
+            WorkspaceError::Outside { .. } => {
                 return "it leads out of the workspace; put the file itself here".to_owned();
             }
-            Error::NotAFile { .. } => "it is not a regular file".to_owned(),
+            WorkspaceError::NotAFile { .. } => "it is not a regular file".to_owned(),
             other => return other.describe(),
         };
         match self.advice() {
@@ -350,75 +367,80 @@ impl Error {
     /// Returns what to do, as the end of a sentence.
     fn advice(&self) -> Option<&'static str> {
         Some(match self {
-            Error::NotUtf8 { .. } => "convert the file to UTF-8 to have it used",
-            Error::TooLarge { .. } => "split the file or raise the limit",
-            Error::Outside { .. } => "use a path inside it",
-            Error::Symlink { .. } => "write to the file it points to, or replace the link",
-            Error::Reserved { .. } => "keep notes elsewhere",
-            Error::Locked { .. } => "nothing was written, try again when it is done",
-            Error::Exists { .. } => "choose another name or edit that file",
-            Error::ChangedSince { .. } => "nothing was changed, look at the file and try again",
-            Error::NotADirectory { .. } => "name an existing folder",
-            Error::NotAFile { .. } => "move it away",
-            Error::ReadOnly { .. } => "make it writable and try again",
-            Error::Full { .. } => "nothing was changed, free some space and try again",
-            Error::Journal { .. } => "move that folder away to go on without it",
-            Error::Io { .. }
-            | Error::NoSuchChange { .. }
-            | Error::NothingToUndo
-            | Error::Git { .. }
-            | Error::Path(_)
-            | Error::Refused(_) => return None,
+            WorkspaceError::NotUtf8 { .. } => "convert the file to UTF-8 to have it used",
+            WorkspaceError::TooLarge { .. } => "split the file or raise the limit",
+            WorkspaceError::Outside { .. } => "use a path inside it",
+            WorkspaceError::Symlink { .. } => "write to the file it points to, or replace the link",
+            WorkspaceError::Reserved { .. } => "keep notes elsewhere",
+            WorkspaceError::Locked { .. } => "nothing was written, try again when it is done",
+            WorkspaceError::Exists { .. } => "choose another name or edit that file",
+            WorkspaceError::ChangedSince { .. } => {
+                "nothing was changed, look at the file and try again"
+            }
+            WorkspaceError::NotADirectory { .. } => "name an existing folder",
+            WorkspaceError::NotAFile { .. } => "move it away",
+            WorkspaceError::ReadOnly { .. } => "make it writable and try again",
+            WorkspaceError::Full { .. } => "nothing was changed, free some space and try again",
+            WorkspaceError::Journal { .. } => "move that folder away to go on without it",
+            WorkspaceError::Io { .. }
+            | WorkspaceError::NoSuchChange { .. }
+            | WorkspaceError::NothingToUndo
+            | WorkspaceError::Git { .. }
+            | WorkspaceError::Path(_)
+            | WorkspaceError::Refused(_) => return None,
         })
     }
 
     /// Returns `true` if another process held the lock.
     pub fn is_locked(&self) -> bool {
-        matches!(self, Error::Locked { .. })
+        matches!(self, WorkspaceError::Locked { .. })
     }
 
     /// Returns `true` if the place cannot be written, now or for this user.
     pub fn is_read_only(&self) -> bool {
-        matches!(self, Error::ReadOnly { .. } | Error::Full { .. })
+        matches!(
+            self,
+            WorkspaceError::ReadOnly { .. } | WorkspaceError::Full { .. }
+        )
     }
 
     /// Returns `true` if the file is missing.
     pub fn is_not_found(&self) -> bool {
-        matches!(self, Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
+        matches!(self, WorkspaceError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
 }
 
-impl Diagnostic for Error {
+impl Diagnostic for WorkspaceError {
     fn code(&self) -> &'static str {
         match self {
-            Error::Io { .. } => "workspace.io",
-            Error::NotUtf8 { .. } => "workspace.not-utf8",
-            Error::TooLarge { .. } => "workspace.too-large",
-            Error::Outside { .. } => "workspace.outside",
-            Error::Symlink { .. } => "workspace.symlink",
-            Error::Reserved { .. } => "workspace.reserved",
-            Error::Locked { .. } => "workspace.locked",
-            Error::Exists { .. } => "workspace.exists",
-            Error::ChangedSince { .. } => "workspace.changed-since",
-            Error::NotADirectory { .. } => "workspace.not-a-folder",
-            Error::NotAFile { .. } => "workspace.not-a-file",
-            Error::ReadOnly { .. } => "workspace.read-only",
-            Error::Full { .. } => "workspace.disk-full",
-            Error::NoSuchChange { .. } => "undo.no-such-change",
-            Error::NothingToUndo => "undo.nothing",
-            Error::Journal { .. } => "undo.unreadable-entry",
-            Error::Git { .. } => "git.failed",
-            Error::Path(error) => error.code(),
-            Error::Refused(_) => "workspace.refused",
+            WorkspaceError::Io { .. } => "workspace.io",
+            WorkspaceError::NotUtf8 { .. } => "workspace.not-utf8",
+            WorkspaceError::TooLarge { .. } => "workspace.too-large",
+            WorkspaceError::Outside { .. } => "workspace.outside",
+            WorkspaceError::Symlink { .. } => "workspace.symlink",
+            WorkspaceError::Reserved { .. } => "workspace.reserved",
+            WorkspaceError::Locked { .. } => "workspace.locked",
+            WorkspaceError::Exists { .. } => "workspace.exists",
+            WorkspaceError::ChangedSince { .. } => "workspace.changed-since",
+            WorkspaceError::NotADirectory { .. } => "workspace.not-a-folder",
+            WorkspaceError::NotAFile { .. } => "workspace.not-a-file",
+            WorkspaceError::ReadOnly { .. } => "workspace.read-only",
+            WorkspaceError::Full { .. } => "workspace.disk-full",
+            WorkspaceError::NoSuchChange { .. } => "undo.no-such-change",
+            WorkspaceError::NothingToUndo => "undo.nothing",
+            WorkspaceError::Journal { .. } => "undo.unreadable-entry",
+            WorkspaceError::Git { .. } => "git.failed",
+            WorkspaceError::Path(error) => error.code(),
+            WorkspaceError::Refused(_) => "workspace.refused",
         }
     }
 
     fn hints(&self) -> Vec<String> {
-        self.advice().map(capitalize).into_iter().collect()
+        self.advice().map(capitalize_sentence).into_iter().collect()
     }
 }
 
-fn capitalize(sentence: &str) -> String {
+fn capitalize_sentence(sentence: &str) -> String {
     let mut chars = sentence.chars();
     chars
         .next()
@@ -426,8 +448,8 @@ fn capitalize(sentence: &str) -> String {
         .unwrap_or_default()
 }
 
-pub(crate) fn into_text(path: &Path, bytes: Vec<u8>) -> Result<String, Error> {
-    regular::text(bytes).map_err(|e| e.into_error(path))
+pub(crate) fn decode_text(path: &Path, bytes: Vec<u8>) -> Result<String, WorkspaceError> {
+    regular::decode_utf8(bytes).map_err(|e| e.into_error(path))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! One parser from text to [`Document`]; every feature is a view of it.
 //!
-//! Parsing never fails: what is wrong becomes a [`Problem`] with its place, and
+//! Parsing never fails: what is wrong becomes a [`ParseProblem`] with its place, and
 //! the rest of the text is still used. Nothing here touches a file.
 
 use std::ops::Range;
@@ -26,17 +26,17 @@ pub mod when;
 #[cfg(test)]
 mod tests;
 
-pub use dates::{DateMention, day_of, own_date};
-pub use edit::{Edit, EditError, apply};
-pub use front_matter::{FrontMatter, Value, YamlError, yaml};
-pub use inert::{inert_block, inert_line};
+pub use dates::{DateMention, day_of_timestamp, document_date};
+pub use edit::{EditError, TextEdit, apply_edits};
+pub use front_matter::{FrontMatter, YamlError, YamlValue, parse_yaml};
+pub use inert::{escape_markdown_block, escape_markdown_line};
 pub use lines::LineNumbers;
-pub use links::{Link, LinkKind, percent_decoded, percent_encoded};
-pub use normal::{content_hash, normalise};
-pub use retyped::{for_a_box, retyped, version};
-pub use tables::{Cell, Row, Table, cell_shown, cell_text};
-pub use turns::{Voice, turn};
-pub use unmerged::unmerged;
+pub use links::{DocumentLink, LinkKind, percent_decode, percent_encode};
+pub use normal::{content_hash, normalize_text};
+pub use retyped::{normalize_newlines_for_textarea, restore_line_endings, text_version};
+pub use tables::{MarkdownCell, MarkdownRow, MarkdownTable, escape_cell_text, unescape_cell_text};
+pub use turns::{TurnSpeaker, parse_turn};
+pub use unmerged::find_merge_marker;
 
 /// Bytes of a heading, a title or another name that is kept with each of many
 /// things: passages, tasks, pieces of a merge. Without a limit a long heading
@@ -44,30 +44,31 @@ pub use unmerged::unmerged;
 pub const MAX_NAME_BYTES: usize = 512;
 
 /// The mark at the end of a name that was cut.
-pub const NAME_CUT: &str = "…";
+pub const NAME_ELLIPSIS: &str = "…";
 
 /// Cuts a name to [`MAX_NAME_BYTES`], at a character and with a mark.
-pub fn short_name(text: &str) -> String {
+pub fn shorten_name(text: &str) -> String {
     if text.len() <= MAX_NAME_BYTES {
         return text.to_owned();
     }
     // Cut before it is copied: a heading may be as long as the document.
-    let end = text.floor_char_boundary(MAX_NAME_BYTES - NAME_CUT.len());
-    format!("{}{NAME_CUT}", &text[..end])
+    let end = text.floor_char_boundary(MAX_NAME_BYTES - NAME_ELLIPSIS.len());
+    format!("{}{NAME_ELLIPSIS}", &text[..end])
 }
 
 /// Parses a text into a [`Document`]. Never fails and never panics; time grows
 /// with the length of the text, also for texts that are meant to slow parsers
 /// down.
-pub fn parse(text: impl Into<String>) -> Document {
+pub fn parse_document(text: impl Into<String>) -> Document {
     let text = text.into();
-    let line_starts = lines::starts(&text);
+    let line_starts = lines::find_line_starts(&text);
     let mut problems = Vec::new();
     let source = lines::with_line_feeds(&text);
-    let (front_matter, body) = front_matter::read(&source, &line_starts, &mut problems);
-    let mut outline = walk::outline(&source, body.clone(), &line_starts, &mut problems);
-    let links = links::find(&source, &body, front_matter.as_ref(), &mut outline);
-    let dates = dates::find(&source, &body, &outline.code);
+    let (front_matter, body) =
+        front_matter::read_front_matter(&source, &line_starts, &mut problems);
+    let mut outline = walk::outline_body(&source, body.clone(), &line_starts, &mut problems);
+    let links = links::find_links(&source, &body, front_matter.as_ref(), &mut outline);
+    let dates = dates::find_dates(&source, &body, &outline.code);
     // It may borrow `text`, which moves into the document.
     drop(source);
     Document {
@@ -100,13 +101,13 @@ pub struct Document {
     pub front_matter: Option<FrontMatter>,
     /// Every heading with what belongs to it, in text order. The first entry is
     /// the preamble (level 0, no title), present also when empty.
-    pub sections: Vec<Section>,
+    pub sections: Vec<DocumentSection>,
     /// Top-level blocks of the body in text order, without gaps that hold text.
-    pub blocks: Vec<Block>,
-    pub links: Vec<Link>,
-    pub tasks: Vec<Task>,
+    pub blocks: Vec<DocumentBlock>,
+    pub links: Vec<DocumentLink>,
+    pub tasks: Vec<TaskItem>,
     /// Fenced and indented code, nested ones included.
-    pub code: Vec<Code>,
+    pub code: Vec<CodeBlock>,
     /// Code within a line, backticks included.
     pub inline_code: Vec<Range<usize>>,
     /// `^id` at the end of a block, Obsidian's way.
@@ -114,7 +115,7 @@ pub struct Document {
     /// HTML comments that stand as blocks of their own.
     pub comments: Vec<Range<usize>>,
     pub dates: Vec<DateMention>,
-    pub problems: Vec<Problem>,
+    pub problems: Vec<ParseProblem>,
     /// Byte offset at which each line starts.
     pub line_starts: Vec<usize>,
     /// See [`Document::newline`]: counted once, however many edits ask.
@@ -123,17 +124,17 @@ pub struct Document {
 
 impl Document {
     /// Returns the number of the line that holds `offset`, counted from 1.
-    pub fn line_of(&self, offset: usize) -> usize {
-        lines::line_of(&self.line_starts, offset)
+    pub fn line_number_at(&self, offset: usize) -> usize {
+        lines::line_number_of(&self.line_starts, offset)
     }
 
     /// Returns the first and the last line of a span, both included. The line
     /// end at the end of a span belongs to its last line; an empty span is on
     /// one line.
-    pub fn lines_of(&self, span: &Range<usize>) -> (usize, usize) {
-        let first = self.line_of(span.start);
+    pub fn line_range(&self, span: &Range<usize>) -> (usize, usize) {
+        let first = self.line_number_at(span.start);
         let last = if span.end > span.start {
-            self.line_of(span.end - 1)
+            self.line_number_at(span.end - 1)
         } else {
             first
         };
@@ -141,7 +142,7 @@ impl Document {
     }
 
     /// Returns the text of a span of this document.
-    pub fn str(&self, span: &Range<usize>) -> &str {
+    pub fn span_text(&self, span: &Range<usize>) -> &str {
         &self.text[span.clone()]
     }
 
@@ -180,7 +181,7 @@ impl Document {
     }
 
     /// Returns the section whose heading begins at `offset`.
-    pub fn section_at(&self, offset: usize) -> Option<&Section> {
+    pub fn section_at(&self, offset: usize) -> Option<&DocumentSection> {
         // Behind the preamble, headings stand in the order of the text.
         let headings = self.sections.get(1..)?;
         let found = headings.binary_search_by_key(&offset, |section| section.heading.start);
@@ -188,7 +189,7 @@ impl Document {
     }
 
     /// Returns `true` if `offset` is in a code block or in inline code.
-    pub fn in_code(&self, offset: usize) -> bool {
+    pub fn is_in_code(&self, offset: usize) -> bool {
         // Code blocks can contain no other code, so both lists are sorted and
         // disjoint, and the last one that starts before `offset` decides.
         let block = self.code.partition_point(|code| code.span.start <= offset);
@@ -204,8 +205,10 @@ impl Document {
     fn front_matter_title(&self) -> Option<&str> {
         let front_matter = self.front_matter.as_ref()?;
         match front_matter.get("title")? {
-            Value::Text(title) => Some(title.trim()).filter(|title| !title.is_empty()),
-            Value::Int(_) | Value::Float(_) => front_matter.plain_source(&self.text, "title"),
+            YamlValue::Text(title) => Some(title.trim()).filter(|title| !title.is_empty()),
+            YamlValue::Int(_) | YamlValue::Float(_) => {
+                front_matter.scalar_source(&self.text, "title")
+            }
             _ => None,
         }
     }
@@ -213,7 +216,7 @@ impl Document {
 
 /// A heading and the text up to the next heading of any level.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Section {
+pub struct DocumentSection {
     /// 1 to 6; 0 for the text before the first heading.
     pub level: u8,
     /// The heading as plain text, markup removed.
@@ -233,7 +236,7 @@ pub struct Section {
 /// A top-level block, as whole lines; blank lines between blocks belong to
 /// none.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Block {
+pub struct DocumentBlock {
     pub kind: BlockKind,
     pub span: Range<usize>,
 }
@@ -255,7 +258,7 @@ pub enum BlockKind {
 
 /// A task list item (`- [ ] text`).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Task {
+pub struct TaskItem {
     pub done: bool,
     /// The item's text without the marker, first line only.
     pub text: String,
@@ -267,7 +270,7 @@ pub struct Task {
 
 /// A fenced or indented code block.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Code {
+pub struct CodeBlock {
     /// First word of the info string; empty for indented code.
     pub language: String,
     pub fenced: bool,
@@ -284,7 +287,7 @@ pub struct BlockId {
 
 /// A problem in the text, with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct ParseProblem {
     pub span: Range<usize>,
     pub line: usize,
     pub message: String,

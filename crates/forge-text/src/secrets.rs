@@ -25,11 +25,11 @@ pub use disguise::is_unseen;
 /// filled again when it differs. A version number would one day not be raised,
 /// and what a new rule finds would stay in every index; the price is that a
 /// changed comment also fills indexes again.
-pub const RULES: u64 = {
+pub const RULES_HASH: u64 = {
     let mut hash = FNV_BASIS;
     let mut nth = 0;
-    while nth < SOURCES.len() {
-        let (source, mut at) = (SOURCES[nth].1, 0);
+    while nth < RULE_SOURCES.len() {
+        let (source, mut at) = (RULE_SOURCES[nth].1, 0);
         while at < source.len() {
             hash = (hash ^ source[at] as u64).wrapping_mul(FNV_PRIME);
             at += 1;
@@ -43,7 +43,7 @@ const FNV_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 const FNV_PRIME: u64 = 0x0100_0000_01b3;
 
 /// Every file that decides what is redacted; a test holds it to the folder.
-const SOURCES: [(&str, &[u8]); 7] = [
+const RULE_SOURCES: [(&str, &[u8]); 7] = [
     ("assigned.rs", include_bytes!("secrets/assigned.rs")),
     ("checks.rs", include_bytes!("secrets/checks.rs")),
     ("disguise.rs", include_bytes!("secrets/disguise.rs")),
@@ -55,7 +55,7 @@ const SOURCES: [(&str, &[u8]); 7] = [
 
 /// A secret in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Secret {
+pub struct SecretSpan {
     /// The name of the rule, such as `github-token`.
     pub rule: &'static str,
     /// The secret alone, without the name or the quotes around it.
@@ -64,47 +64,50 @@ pub struct Secret {
 
 /// Finds every secret, also one that is disguised by invisible characters or
 /// escapes; in the order of the text, never overlapping.
-pub fn find(text: &str) -> Vec<Secret> {
-    found(text, rules::matches)
+pub fn find_secrets(text: &str) -> Vec<SecretSpan> {
+    find_with_disguise(text, rules::match_rules)
 }
 
-/// Finds secrets as [`find`], in a piece of a longer text: lines that may
+/// Finds secrets as [`find_secrets`], in a piece of a longer text: lines that may
 /// belong to a key whose first or last line is missing count as well.
-pub fn find_in_part(text: &str) -> Vec<Secret> {
-    found(text, |text| {
-        let mut found = rules::matches(text);
-        let pieces = keys::pieces(text).into_iter();
-        found.extend(pieces.map(|span| (span, 0, keys::RULE)));
+pub fn find_secrets_in_part(text: &str) -> Vec<SecretSpan> {
+    find_with_disguise(text, |text| {
+        let mut found = rules::match_rules(text);
+        let pieces = keys::find_key_pieces(text).into_iter();
+        found.extend(pieces.map(|span| (span, 0, keys::PRIVATE_KEY_RULE)));
         found
     })
 }
 
-fn found(text: &str, find: impl Fn(&str) -> Vec<rules::Found>) -> Vec<Secret> {
+fn find_with_disguise(
+    text: &str,
+    find: impl Fn(&str) -> Vec<rules::RankedMatch>,
+) -> Vec<SecretSpan> {
     let mut all = find(text);
-    if let Some(plain) = disguise::lifted(text) {
+    if let Some(plain) = disguise::remove_disguise(text) {
         let more = find(&plain.text).into_iter();
-        all.extend(more.map(|(span, rank, rule)| (plain.original(&span), rank, rule)));
+        all.extend(more.map(|(span, rank, rule)| (plain.original_span(&span), rank, rule)));
     }
-    merged(all)
+    merge_overlaps(all)
 }
 
 /// Returns the prefixes of all tokens. Measurements repeat each of them,
 /// because the number of prefixes decides how much a scanner works.
-pub fn beginnings() -> impl Iterator<Item = &'static str> {
-    tokens::prefixes()
+pub fn token_prefixes() -> impl Iterator<Item = &'static str> {
+    tokens::all_prefixes()
 }
 
 /// Returns the words and marks that start a search for a secret; see
-/// [`beginnings`].
-pub fn telling_words() -> impl Iterator<Item = &'static str> {
-    rules::hints()
+/// [`token_prefixes`].
+pub fn hint_words() -> impl Iterator<Item = &'static str> {
+    rules::all_hints()
 }
 
 /// Merges overlapping matches and names each by its most specific rule.
-fn merged(mut found: Vec<rules::Found>) -> Vec<Secret> {
+fn merge_overlaps(mut found: Vec<rules::RankedMatch>) -> Vec<SecretSpan> {
     // Of matches that begin together, the most specific rule comes first.
     found.sort_by_key(|(span, rank, _)| (span.start, *rank));
-    let mut merged: Vec<rules::Found> = Vec::new();
+    let mut merged: Vec<rules::RankedMatch> = Vec::new();
     for (span, rank, rule) in found {
         match merged.last_mut() {
             // A token inside a longer value: all of it goes.
@@ -117,32 +120,32 @@ fn merged(mut found: Vec<rules::Found>) -> Vec<Secret> {
             _ => merged.push((span, rank, rule)),
         }
     }
-    let secret = |(span, _, rule)| Secret { rule, span };
+    let secret = |(span, _, rule)| SecretSpan { rule, span };
     merged.into_iter().map(secret).collect()
 }
 
 /// Redacts each secret as `‹redacted: rule›`; all other bytes stay. Idempotent.
-pub fn redact(text: &str) -> Cow<'_, str> {
-    let secrets = find(text);
+pub fn redact_secrets(text: &str) -> Cow<'_, str> {
+    let secrets = find_secrets(text);
     if secrets.is_empty() {
         Cow::Borrowed(text)
     } else {
-        Cow::Owned(replaced(text, &secrets))
+        Cow::Owned(replace_secrets(text, &secrets))
     }
 }
 
-/// Redacts as [`redact`] and keeps the number of lines, so that line numbers
+/// Redacts as [`redact_secrets`] and keeps the number of lines, so that line numbers
 /// stay valid.
-pub fn redact_in_place(text: &str) -> Cow<'_, str> {
-    let secrets = find(text);
+pub fn redact_keeping_lines(text: &str) -> Cow<'_, str> {
+    let secrets = find_secrets(text);
     if secrets.is_empty() {
         return Cow::Borrowed(text);
     }
     let mut clean = String::with_capacity(text.len());
     let mut kept = 0;
-    for Secret { rule, span } in &secrets {
+    for SecretSpan { rule, span } in &secrets {
         clean.push_str(&text[kept..span.start]);
-        clean.push_str(&format!("{}{rule}›", rules::PLACEHOLDER));
+        clean.push_str(&format!("{}{rule}›", rules::PLACEHOLDER_PREFIX));
         let ends = text[span.clone()].matches('\n').count();
         clean.extend(std::iter::repeat_n('\n', ends));
         kept = span.end;
@@ -152,12 +155,12 @@ pub fn redact_in_place(text: &str) -> Cow<'_, str> {
 }
 
 /// Replaces the given secrets, which are in text order, by placeholders.
-pub(crate) fn replaced(text: &str, secrets: &[Secret]) -> String {
+pub(crate) fn replace_secrets(text: &str, secrets: &[SecretSpan]) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut kept = 0;
-    for Secret { rule, span } in secrets {
+    for SecretSpan { rule, span } in secrets {
         clean.push_str(&text[kept..span.start]);
-        clean.push_str(rules::PLACEHOLDER);
+        clean.push_str(rules::PLACEHOLDER_PREFIX);
         clean.push_str(rule);
         clean.push('›');
         kept = span.end;

@@ -89,28 +89,28 @@ impl FromStr for Tokenizer {
 /// Estimates the tokens of a text as `o200k` counts them, in one pass over the
 /// characters and without a vocabulary: a few per cent off on English prose and
 /// Markdown, more on other scripts and on dense data.
-pub fn estimate(text: &str) -> usize {
+pub fn estimate_tokens(text: &str) -> usize {
     if text.is_empty() {
         return 0;
     }
     let (mut words, mut digits, mut punctuation, mut newlines) = (0u64, 0u64, 0u64, 0u64);
-    let mut before = Kind::Space;
+    let mut before = CharClass::Space;
     let mut digits_in_run = 0u64;
     for c in text.chars() {
-        let kind = Kind::of(c);
-        digits_in_run = if kind == Kind::Digit {
+        let kind = CharClass::of_char(c);
+        digits_in_run = if kind == CharClass::Digit {
             digits_in_run + 1
         } else {
             0
         };
         match kind {
-            Kind::Letter => words += u64::from(before != Kind::Letter),
-            Kind::Ideograph => words += 1,
+            CharClass::Letter => words += u64::from(before != CharClass::Letter),
+            CharClass::Ideograph => words += 1,
             // The vocabulary knows numbers of up to three digits.
-            Kind::Digit => digits += u64::from(digits_in_run % 3 == 1),
-            Kind::Punctuation => punctuation += 1,
-            Kind::Newline => newlines += 1,
-            Kind::Space => {}
+            CharClass::Digit => digits += u64::from(digits_in_run % 3 == 1),
+            CharClass::Punctuation => punctuation += 1,
+            CharClass::Newline => newlines += 1,
+            CharClass::Space => {}
         }
         before = kind;
     }
@@ -120,7 +120,7 @@ pub fn estimate(text: &str) -> usize {
 }
 
 /// Formats `1284` as `1,284`.
-pub fn thousands(n: usize) -> String {
+pub fn format_thousands(n: usize) -> String {
     let digits = n.to_string();
     let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
     for (i, digit) in digits.chars().enumerate() {
@@ -133,7 +133,7 @@ pub fn thousands(n: usize) -> String {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum CharClass {
     Letter,
     /// Scripts without spaces between words: every character is a word.
     Ideograph,
@@ -143,21 +143,21 @@ enum Kind {
     Space,
 }
 
-impl Kind {
-    fn of(c: char) -> Kind {
+impl CharClass {
+    fn of_char(c: char) -> CharClass {
         match c {
-            'a'..='z' | 'A'..='Z' => Kind::Letter,
-            '0'..='9' => Kind::Digit,
-            '\n' => Kind::Newline,
-            ' ' | '\t' | '\r' => Kind::Space,
-            '\0'..='\x7f' => Kind::Punctuation,
+            'a'..='z' | 'A'..='Z' => CharClass::Letter,
+            '0'..='9' => CharClass::Digit,
+            '\n' => CharClass::Newline,
+            ' ' | '\t' | '\r' => CharClass::Space,
+            '\0'..='\x7f' => CharClass::Punctuation,
             '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' => {
-                Kind::Ideograph
+                CharClass::Ideograph
             }
-            _ if c.is_alphabetic() => Kind::Letter,
-            _ if c.is_numeric() => Kind::Digit,
-            _ if c.is_whitespace() => Kind::Space,
-            _ => Kind::Punctuation,
+            _ if c.is_alphabetic() => CharClass::Letter,
+            _ if c.is_numeric() => CharClass::Digit,
+            _ if c.is_whitespace() => CharClass::Space,
+            _ => CharClass::Punctuation,
         }
     }
 }
@@ -184,7 +184,7 @@ mod tests {
     fn estimate_grows_with_the_text() {
         let mut last = 0;
         for n in 1..200 {
-            let now = estimate(&"word 12345, 日本\n".repeat(n));
+            let now = estimate_tokens(&"word 12345, 日本\n".repeat(n));
             assert!(now > last);
             last = now;
         }
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn thousands_groups_by_three() {
         fn check(n: usize, expect: &str) {
-            assert_eq!(thousands(n), expect);
+            assert_eq!(format_thousands(n), expect);
         }
         check(0, "0");
         check(999, "999");

@@ -13,7 +13,7 @@ thread_local! {
 /// Records that so many bytes or places were looked at. Costs nothing in the
 /// program.
 #[inline(always)]
-pub(crate) fn looked_at(count: usize) {
+pub(crate) fn record_work(count: usize) {
     #[cfg(test)]
     LOOKED_AT.with(|sum| sum.set(sum.get() + count));
     #[cfg(not(test))]

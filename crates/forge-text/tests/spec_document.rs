@@ -14,7 +14,7 @@ fn spec_document() {
         for (info, text) in &case.blocks {
             let mut words = info.split_whitespace();
             match words.next() {
-                Some("markdown") => document = Some(document::parse(input(text, words))),
+                Some("markdown") => document = Some(document::parse_document(input(text, words))),
                 Some("expect") => {
                     let document = document
                         .as_ref()
@@ -43,7 +43,7 @@ fn input<'a>(text: &str, words: impl Iterator<Item = &'a str>) -> String {
 }
 
 fn outline(document: &Document, kind: &str) -> String {
-    let lines = |span: &std::ops::Range<usize>| match document.lines_of(span) {
+    let lines = |span: &std::ops::Range<usize>| match document.line_range(span) {
         (first, last) if first == last => first.to_string(),
         (first, last) => format!("{first}-{last}"),
     };
@@ -51,7 +51,9 @@ fn outline(document: &Document, kind: &str) -> String {
         "sections" => document
             .sections
             .iter()
-            .filter(|section| section.level > 0 || !document.str(&section.own).trim().is_empty())
+            .filter(|section| {
+                section.level > 0 || !document.span_text(&section.own).trim().is_empty()
+            })
             .map(|section| match section.level {
                 0 => format!("preamble ({})", lines(&section.span)),
                 level => {

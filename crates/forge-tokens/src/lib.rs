@@ -17,25 +17,25 @@ pub fn count_tokens(tokenizer: Tokenizer, text: &str) -> usize {
     match tokenizer {
         // An empty text must not pay for a vocabulary.
         _ if text.is_empty() => 0,
-        Tokenizer::O200k => vocabulary("o200k_base").count(text),
-        Tokenizer::Cl100k => vocabulary("cl100k_base").count(text),
-        Tokenizer::Claude => utf16_units(text).div_ceil(3),
-        Tokenizer::Chars4 => utf16_units(text).div_ceil(4),
+        Tokenizer::O200k => load_vocabulary("o200k_base").count(text),
+        Tokenizer::Cl100k => load_vocabulary("cl100k_base").count(text),
+        Tokenizer::Claude => count_utf16_units(text).div_ceil(3),
+        Tokenizer::Chars4 => count_utf16_units(text).div_ceil(4),
     }
 }
 
-fn vocabulary(encoding: &str) -> &'static tiktoken::CoreBpe {
+fn load_vocabulary(encoding: &str) -> &'static tiktoken::CoreBpe {
     tiktoken::get_encoding(encoding)
         .expect("both vocabularies are named in this crate's feature list for `tiktoken`")
 }
 
-fn utf16_units(text: &str) -> usize {
+fn count_utf16_units(text: &str) -> usize {
     text.chars().map(char::len_utf16).sum()
 }
 
 #[cfg(test)]
 mod tests {
-    use forge_text::tokens::estimate;
+    use forge_text::tokens::estimate_tokens;
 
     use super::*;
 
@@ -96,10 +96,10 @@ mod tests {
     fn estimate_is_near_the_exact_count() {
         fn check(text: &str, tolerance: f64) {
             let exact = count_tokens(Tokenizer::O200k, text) as f64;
-            let off = (estimate(text) as f64 / exact - 1.0) * 100.0;
+            let off = (estimate_tokens(text) as f64 / exact - 1.0) * 100.0;
             assert!(off.abs() <= tolerance, "{off:.1} % off on {text:?}");
         }
-        assert_eq!(estimate(""), 0);
+        assert_eq!(estimate_tokens(""), 0);
         check(PROSE, 15.0);
         check(MARKDOWN, 15.0);
         check(&[PROSE, MARKDOWN, CODE].join("\n\n"), 15.0);

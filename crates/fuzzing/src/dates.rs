@@ -2,7 +2,7 @@
 //! are read again.
 
 use forge_app::document::when;
-use forge_app::document::{own_date, parse};
+use forge_app::document::{document_date, parse_document};
 use jiff::civil::date;
 
 pub(crate) fn run(data: &[u8]) {
@@ -10,7 +10,7 @@ pub(crate) fn run(data: &[u8]) {
     let mut at = 0;
     for anchor in [None, Some(date(2026, 11, 15)), Some(date(9999, 12, 31))] {
         at *= 0;
-        for found in when::find(&text, anchor) {
+        for found in when::find_date_ranges(&text, anchor) {
             assert!(
                 found.span.start >= at && !found.span.is_empty(),
                 "{found:?}"
@@ -20,17 +20,17 @@ pub(crate) fn run(data: &[u8]) {
             assert!(found.from <= found.to, "{found:?}");
             assert!(anchor.is_some() || !found.relative, "{found:?}");
             assert!(found.overlaps(found.from, found.to));
-            let written = found.written();
+            let written = found.to_compact_text();
             if (1000..=9999).contains(&found.from.year()) {
-                let read = when::read(&written);
+                let read = when::parse_date_range(&written);
                 assert_eq!(read, Some((found.from, found.to)), "{written}");
             }
         }
     }
-    if let Some((from, to)) = when::read(&text) {
+    if let Some((from, to)) = when::parse_date_range(&text) {
         let _ = from <= to;
     }
-    let document = parse(text.as_ref());
-    let _ = own_date(&document, &text);
+    let document = parse_document(text.as_ref());
+    let _ = document_date(&document, &text);
     assert!(document.dates.is_sorted_by_key(|it| it.span.start));
 }

@@ -1,19 +1,19 @@
 //! Markdown: what is read can be cut out of the text again, and an edit changes
 //! what it names and nothing else.
 
-use forge_app::document::{Document, Edit, apply, inert_block, parse};
+use forge_app::document::{Document, TextEdit, apply_edits, escape_markdown_block, parse_document};
 
 use crate::input::{choice, texts};
 
 /// `pick ␞ text ␞ body ␞ title`.
 pub(crate) fn run(data: &[u8]) {
     let [pick, text, body, title] = texts(data);
-    let before = parse(text.as_str());
+    let before = parse_document(text.as_str());
     assert_eq!(before.text, text);
     holds(&before);
     for task in 0..before.tasks.len() {
         for done in [true, false] {
-            let after = edited(&before, before.set_task(task, done));
+            let after = edited(&before, before.set_task_done(task, done));
             assert_eq!(after.text.len(), text.len());
             if !leans_on_a_definition(&before) {
                 assert_eq!(after.tasks.len(), before.tasks.len());
@@ -35,7 +35,7 @@ pub(crate) fn run(data: &[u8]) {
     ] {
         holds(&edited(&before, edit));
     }
-    let inert = inert_block(&body);
+    let inert = escape_markdown_block(&body);
     let after = edited(&before, before.replace_section(section, &inert));
     holds(&after);
     assert_eq!(outline(&after), outline(&before), "{:?}", after.text);
@@ -43,9 +43,9 @@ pub(crate) fn run(data: &[u8]) {
         let expect = if index == section {
             inert.clone()
         } else {
-            plain(before.str(&old.own))
+            plain(before.span_text(&old.own))
         };
-        assert_eq!(plain(after.str(&new.own)), expect, "{:?}", after.text);
+        assert_eq!(plain(after.span_text(&new.own)), expect, "{:?}", after.text);
     }
     let again = edited(&after, after.replace_section(section, &inert));
     assert_eq!(again.text, after.text);
@@ -53,8 +53,8 @@ pub(crate) fn run(data: &[u8]) {
     let after = edited(&before, before.append_to_section(section, &inert));
     holds(&after);
     assert_eq!(outline(&after), outline(&before), "{:?}", after.text);
-    let own = plain(after.str(&after.sections[section].own));
-    assert!(own.starts_with(&plain(before.str(&before.sections[section].own))));
+    let own = plain(after.span_text(&after.sections[section].own));
+    assert!(own.starts_with(&plain(before.span_text(&before.sections[section].own))));
     assert!(own.ends_with(&inert));
 
     let after = edited(&before, before.append_section(2, &title, &inert));
@@ -62,7 +62,7 @@ pub(crate) fn run(data: &[u8]) {
     assert!(after.text.starts_with(&text));
     let (last, others) = after.sections.split_last().expect("there is the new one");
     assert_eq!(others.len(), before.sections.len(), "{:?}", after.text);
-    assert_eq!(plain(after.str(&last.own)), inert, "{:?}", after.text);
+    assert_eq!(plain(after.span_text(&last.own)), inert, "{:?}", after.text);
 }
 
 /// Every span lies in the text, sections tile the body, and nothing but blank
@@ -82,7 +82,7 @@ pub(crate) fn holds(document: &Document) {
         .chain(&document.comments);
     for span in spans {
         assert!(text.get(span.clone()).is_some(), "{span:?} of {text:?}");
-        let (first, last) = document.lines_of(span);
+        let (first, last) = document.line_range(span);
         assert!(1 <= first && first <= last && last <= document.line_starts.len());
     }
     let mut at = document.body.start;
@@ -95,8 +95,8 @@ pub(crate) fn holds(document: &Document) {
         assert!(
             parent.is_none_or(|it| it.level < section.level && it.span.end >= section.span.end)
         );
-        rebuilt += document.str(&section.heading);
-        rebuilt += document.str(&section.own);
+        rebuilt += document.span_text(&section.heading);
+        rebuilt += document.span_text(&section.own);
         at = section.own.end;
     }
     assert_eq!(rebuilt, text);
@@ -109,13 +109,13 @@ pub(crate) fn holds(document: &Document) {
     assert!(text[at..].trim_ascii().is_empty());
     for table in document.tables(&document.body) {
         for cell in table.rows.iter().flat_map(|row| &row.cells) {
-            assert!(!document.str(&cell.text).contains(['\n', '\r']));
+            assert!(!document.span_text(&cell.text).contains(['\n', '\r']));
         }
     }
 }
 
-fn edited(document: &Document, edit: Edit) -> Document {
-    parse(apply(&document.text, vec![edit]).expect("edits of a document fit it"))
+fn edited(document: &Document, edit: TextEdit) -> Document {
+    parse_document(apply_edits(&document.text, vec![edit]).expect("edits of a document fit it"))
 }
 
 /// Without titles that have brackets: what is read in `[a][r]` hangs on a
@@ -123,7 +123,7 @@ fn edited(document: &Document, edit: Edit) -> Document {
 fn outline(document: &Document) -> Vec<(u8, &str, Option<usize>)> {
     (document.sections.iter())
         .map(|it| {
-            let title = if document.str(&it.heading).contains('[') {
+            let title = if document.span_text(&it.heading).contains('[') {
                 ""
             } else {
                 it.title.as_str()
@@ -137,7 +137,7 @@ fn outline(document: &Document) -> Vec<(u8, &str, Option<usize>)> {
 /// link definition stands right above it.
 fn leans_on_a_definition(document: &Document) -> bool {
     let indented = |heading: &str| heading.starts_with("    ") || heading.starts_with('\t');
-    (document.sections.iter()).any(|it| indented(document.str(&it.heading)))
+    (document.sections.iter()).any(|it| indented(document.span_text(&it.heading)))
 }
 
 fn plain(text: &str) -> String {

@@ -2,11 +2,11 @@
 //! bits each time. Its kernels are the only code of ours that is not safe Rust
 //! and reads what people wrote.
 
-use forge_app::embed::builtin;
+use forge_app::embed::builtin_embedder;
 
 pub(crate) fn run(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
-    let model = builtin();
+    let model = builtin_embedder();
     for vector in [model.embed(&text), model.embed_query(&text)] {
         assert_eq!(vector.len(), model.dimensions());
         assert!(vector.iter().all(|it| it.is_finite()), "{text:?}");

@@ -10,7 +10,7 @@ mod framing;
 #[path = "../../serve/src/scan.rs"]
 mod scan;
 
-use framing::{Frame, Framer, Framing};
+use framing::{FrameReader, MessageFrame, MessageFraming};
 use rmcp::model::RequestId;
 use scan::IdScan;
 
@@ -29,7 +29,7 @@ pub(crate) fn run(data: &[u8]) {
     assert_eq!(whole, framed(limit, bytes, size));
     assert!(whole.len() <= bytes.len() + 1);
     for frame in whole {
-        let Frame::Message { text, framing } = frame else {
+        let MessageFrame::Message { text, framing } = frame else {
             continue;
         };
         // A message among headers may be as long as they.
@@ -39,22 +39,22 @@ pub(crate) fn run(data: &[u8]) {
         }
         assert_eq!(
             text.contains(&b'\n'),
-            framing == Framing::Headers && text.contains(&b'\n')
+            framing == MessageFraming::Headers && text.contains(&b'\n')
         );
-        let mut again = Framing::Headers.wrap(text.clone());
-        again.extend(Framing::Lines.wrap(b"{}".to_vec()));
+        let mut again = MessageFraming::Headers.wrap(text.clone());
+        again.extend(MessageFraming::Lines.wrap(b"{}".to_vec()));
         let again = framed(limit, &again, size);
         assert_eq!(again.len(), 2, "{again:?}");
-        assert!(matches!(&again[0], Frame::Message { text: same, .. } if *same == text));
+        assert!(matches!(&again[0], MessageFrame::Message { text: same, .. } if *same == text));
     }
     id(bytes);
 }
 
-fn framed(limit: usize, bytes: &[u8], size: usize) -> Vec<Frame> {
-    let mut framer = Framer::new(limit);
+fn framed(limit: usize, bytes: &[u8], size: usize) -> Vec<MessageFrame> {
+    let mut framer = FrameReader::new(limit);
     let mut frames = Vec::new();
     for piece in bytes.chunks(size) {
-        framer.feed(piece, &mut frames);
+        framer.feed_bytes(piece, &mut frames);
     }
     framer.finish(&mut frames);
     frames
@@ -63,8 +63,8 @@ fn framed(limit: usize, bytes: &[u8], size: usize) -> Vec<Frame> {
 /// The id of a message that is not kept is the one that a parser would find.
 fn id(bytes: &[u8]) {
     let mut scan = IdScan::default();
-    bytes.chunks(3).for_each(|piece| scan.feed(piece));
-    let found = scan.id();
+    bytes.chunks(3).for_each(|piece| scan.feed_bytes(piece));
+    let found = scan.found_id();
     let Ok(message) = serde_json::from_slice::<serde_json::Value>(bytes) else {
         return;
     };

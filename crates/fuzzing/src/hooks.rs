@@ -1,10 +1,10 @@
 //! What clients send to hooks: read whatever it is, and answered with one JSON
 //! object that carries the text as it was.
 
-use forge_clients::client::Client;
-use forge_clients::hooks::client::{detect_client, write_reply};
-use forge_clients::hooks::event::Event;
-use forge_clients::hooks::payload::Payload;
+use forge_clients::client::AgentClient;
+use forge_clients::hooks::client::{detect_client, render_reply};
+use forge_clients::hooks::event::SessionEvent;
+use forge_clients::hooks::payload::HookPayload;
 use serde_json::Value;
 
 const FIELDS: [&str; 6] = [
@@ -17,13 +17,18 @@ const FIELDS: [&str; 6] = [
 ];
 
 pub(crate) fn run(data: &[u8]) {
-    let payload = Payload::parse(data);
-    let event = payload.event();
+    let payload = HookPayload::parse(data);
+    let event = payload.named_event();
     let client = detect_client(&payload, true, false);
     let context = String::from_utf8_lossy(data);
-    let event = event.unwrap_or(Event::SessionStart);
-    for client in [client, None, Some(Client::Copilot), Some(Client::Claude)] {
-        let reply = write_reply(client, event, &payload, Some(&context));
+    let event = event.unwrap_or(SessionEvent::SessionStart);
+    for client in [
+        client,
+        None,
+        Some(AgentClient::Copilot),
+        Some(AgentClient::Claude),
+    ] {
+        let reply = render_reply(client, event, &payload, Some(&context));
         assert!(!reply.contains('\n'));
         let reply: Value = serde_json::from_str(&reply).expect("a reply is JSON");
         let fields = reply.as_object().expect("a reply is an object");
@@ -31,9 +36,9 @@ pub(crate) fn run(data: &[u8]) {
         let text = specific.get("additionalContext");
         let text = text.or(specific.get("additional_context"));
         // As it came, but for characters that a reader would not see.
-        let shown = forge_app::quote::hidden::shown(&context);
+        let shown = forge_app::quote::hidden::escape_for_terminal(&context);
         assert!(text.is_none_or(|text| *text == *shown));
-        assert_eq!(write_reply(client, event, &payload, None), "{}");
+        assert_eq!(render_reply(client, event, &payload, None), "{}");
     }
     let Ok(Value::Object(_)) = serde_json::from_slice(data) else {
         return;
@@ -41,9 +46,9 @@ pub(crate) fn run(data: &[u8]) {
     // Cut off anywhere, it says nothing that the whole does not say.
     let step = data.len() / 16 + 1;
     for cut in (0..data.len()).step_by(step) {
-        let part = Payload::parse(&data[..cut]);
+        let part = HookPayload::parse(&data[..cut]);
         for name in FIELDS {
-            let value = part.text(&[name]);
+            let value = part.text_field(&[name]);
             let said = || values(&context, name);
             assert!(
                 value.is_none_or(|value| said().iter().any(|it| it == value)),

@@ -3,9 +3,10 @@
 
 use std::sync::LazyLock;
 
-use forge_app::document::parse;
+use forge_app::document::parse_document;
 use forge_app::index::{
-    Change, Error, Index, Kind, Packed, PrefixTerm, Put, Sizes, Stamp, Standing, Words, chunk,
+    DocumentKind, DocumentRecord, DocumentStanding, FileStamp, Index, IndexChange, IndexError,
+    PackedVector, PassageSizes, PrefixTerm, TextQuery, chunk,
 };
 
 use crate::scratch;
@@ -15,7 +16,7 @@ static SOUND: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let folder = scratch::folder();
     let mut index = Index::open(folder.path()).expect("a new index").index;
     fill(&mut index).expect("a new index takes documents");
-    index.settle();
+    index.checkpoint_log();
     drop(index);
     std::fs::read(folder.path().join("index.db")).expect("the index is there")
 });
@@ -76,81 +77,81 @@ pub(crate) fn run(data: &[u8]) {
     assert_eq!(found(&index), 2);
 }
 
-fn fill(index: &mut Index) -> Result<(), Error> {
+fn fill(index: &mut Index) -> Result<(), IndexError> {
     let texts = [
         "# Tides\n\nHigh water at noon.\n",
         "# Moon\n\nIt pulls the tides.\n",
     ];
     let put = |(number, text): (usize, &str)| {
-        let document = parse(text);
-        Change::Put(Box::new(Put {
+        let document = parse_document(text);
+        IndexChange::Put(Box::new(DocumentRecord {
             path: format!("knowledge/{number}.md"),
-            stamp: Stamp {
+            stamp: FileStamp {
                 size: 1,
                 mtime_ns: 1,
                 recorded_ns: 2,
             },
             hash: format!("{number}"),
             scope: "knowledge".to_owned(),
-            kind: Kind::Knowledge,
+            kind: DocumentKind::Knowledge,
             title: "Tides".to_owned(),
             names: "sea".to_owned(),
             date: None,
             importance: 5,
-            standing: Standing::Current,
+            standing: DocumentStanding::Current,
             supersedes: Vec::new(),
-            chunks: chunk::chunks(&document, Sizes::up_to(500)),
+            chunks: chunk::split_into_passages(&document, PassageSizes::with_limit(500)),
             traits: 0,
             problem: None,
         }))
     };
-    index.apply(texts.into_iter().enumerate().map(put).collect())?;
-    index.use_model("test", 8)?;
-    let waiting = index.to_embed(10)?;
+    index.apply_changes(texts.into_iter().enumerate().map(put).collect())?;
+    index.switch_to_model("test", 8)?;
+    let waiting = index.passages_to_embed(10)?;
     let vectors: Vec<_> = waiting
         .into_iter()
-        .map(|(chunk, _)| (chunk, Packed::from(&[0.5; 8])))
+        .map(|(chunk, _)| (chunk, PackedVector::from_floats(&[0.5; 8])))
         .collect();
     index.store_vectors(&vectors)
 }
 
 /// Everything that can be asked; the first refusal ends it.
-fn ask(index: &Index) -> Result<(), Error> {
+fn ask(index: &Index) -> Result<(), IndexError> {
     index.counts()?;
     index.catalogue()?;
-    index.hashes()?;
+    index.content_hashes()?;
     index.usage()?;
     index.replacements()?;
-    index.note("model")?;
-    let slots = index.slots()?;
+    index.stored_value("model")?;
+    let slots = index.load_slots()?;
     let terms = ["tide".to_owned(), "noon".to_owned()];
     let prefixes = [PrefixTerm("ti".to_owned())];
-    let words = Words {
+    let words = TextQuery {
         terms: &terms,
         pairs: &[(0, 1)],
         prefixes: &prefixes,
-        ..Words::default()
+        ..TextQuery::default()
     };
-    let hits = index.text_hits(&slots, &words, &|_| true, 10)?;
+    let hits = index.find_text_hits(&slots, &words, &|_| true, 10)?;
     let chunks: Vec<u32> = hits.hits.iter().map(|hit| hit.0).collect();
     index.passages(&chunks)?;
     if let Some(chunk) = chunks.first() {
-        index.explain(&slots, &words, *chunk)?;
+        index.explain_score(&slots, &words, *chunk)?;
     }
-    let query = Packed::from(&[0.5; 8]);
-    index.vector_hits(&slots, &query, &|_| true, 10)?;
-    index.passages_of("knowledge/0.md")?;
+    let query = PackedVector::from_floats(&[0.5; 8]);
+    index.find_vector_hits(&slots, &query, &|_| true, 10)?;
+    index.passages_of_file("knowledge/0.md")?;
     index.verify()?;
     Ok(())
 }
 
 fn found(index: &Index) -> usize {
-    let slots = index.slots().expect("a new index answers");
+    let slots = index.load_slots().expect("a new index answers");
     let terms = ["tide".to_owned()];
-    let words = Words {
+    let words = TextQuery {
         terms: &terms,
-        ..Words::default()
+        ..TextQuery::default()
     };
-    let hits = index.text_hits(&slots, &words, &|_| true, 10);
+    let hits = index.find_text_hits(&slots, &words, &|_| true, 10);
     hits.expect("a new index answers").hits.len()
 }

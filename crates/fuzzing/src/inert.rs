@@ -1,14 +1,16 @@
 //! Text from outside: made inert it is text wherever it is put.
 
-use forge_app::document::{BlockKind, LinkKind, inert_block, inert_line, parse};
+use forge_app::document::{
+    BlockKind, LinkKind, escape_markdown_block, escape_markdown_line, parse_document,
+};
 
 pub(crate) fn run(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
-    let line = inert_line(&text);
+    let line = escape_markdown_line(&text);
     assert!(!line.contains(char::is_control), "{line:?}");
-    assert_eq!(inert_line(&line), line);
-    let block = inert_block(&text);
-    assert_eq!(inert_block(&block), block);
+    assert_eq!(escape_markdown_line(&line), line);
+    let block = escape_markdown_block(&text);
+    assert_eq!(escape_markdown_block(&block), block);
     let places = [
         line.clone(),
         block,
@@ -16,7 +18,7 @@ pub(crate) fn run(data: &[u8]) {
         format!("para\n{line}"),
     ];
     for place in places {
-        let document = parse(place);
+        let document = parse_document(place);
         let shown = &document.text;
         assert!(document.front_matter.is_none(), "{shown:?}");
         assert_eq!(document.sections.len(), 1, "{shown:?}");
@@ -35,7 +37,7 @@ pub(crate) fn run(data: &[u8]) {
         assert_eq!(link, None, "{shown:?}");
     }
     let table = format!("| {line} | end |\n|---|---|\n| {line} | end |\n");
-    let document = parse(table.as_str());
+    let document = parse_document(table.as_str());
     let tables = document.tables(&document.body);
     assert_eq!(tables.len(), 1, "{table:?}");
     assert_eq!(tables[0].rows.len(), 1, "{table:?}");

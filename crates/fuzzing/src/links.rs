@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use forge_app::links::{Resolution, Vault, destination, rename};
+use forge_app::links::{LinkResolution, NoteVault, rename_file, resolve_destination};
 use forge_app::workspace::{RelPath, Workspace};
 
 use crate::input::{choice, every};
@@ -34,12 +34,12 @@ pub(crate) fn run(data: &[u8]) {
         scratch::write(folder.path(), path, text);
     }
     let workspace = Workspace::open(folder.path()).expect("a folder can be opened");
-    let before = Vault::read(&workspace);
+    let before = NoteVault::read(&workspace);
     let from = RelPath::new(PATHS[choice(pick, count)]).expect("a path");
-    let Ok(to) = destination(&before, &from, new) else {
+    let Ok(to) = resolve_destination(&before, &from, new) else {
         return;
     };
-    let Ok(renaming) = rename(&workspace, &before, &from, &to) else {
+    let Ok(renaming) = rename_file(&workspace, &before, &from, &to) else {
         return;
     };
     let now = jiff::Timestamp::UNIX_EPOCH;
@@ -49,7 +49,7 @@ pub(crate) fn run(data: &[u8]) {
     let Ok(receipt) = renaming.proposal.apply(&workspace, "rename", now) else {
         return;
     };
-    let after = Vault::read(&workspace);
+    let after = NoteVault::read(&workspace);
     let moved = |path: &str| {
         if path == from.as_str() {
             to.to_string()
@@ -69,7 +69,7 @@ pub(crate) fn run(data: &[u8]) {
         .collect();
     let found: Vec<Vec<Place>> = places(&after).into_values().collect();
     // Where no note is looked for, as in hidden folders, it is none any more.
-    if renaming.left_alone.is_empty() && after.position(&to).is_some() {
+    if renaming.left_alone.is_empty() && after.position_of(&to).is_some() {
         let shown = format!("{from} to {to}: {:?}", renaming.proposal);
         assert_eq!(found.len(), expect.len(), "{shown}");
         for (found, expect) in found.iter().zip(&expect) {
@@ -85,19 +85,19 @@ pub(crate) fn run(data: &[u8]) {
     workspace
         .undo(receipt.id.as_deref(), now)
         .expect("a rename can be undone");
-    assert_eq!(all(&workspace, &Vault::read(&workspace)), bytes);
+    assert_eq!(all(&workspace, &NoteVault::read(&workspace)), bytes);
 }
 
 /// The one file that a link leads to.
 type Place = Option<String>;
 
 /// Each note with where its links lead.
-fn places(vault: &Vault) -> BTreeMap<String, Vec<Place>> {
+fn places(vault: &NoteVault) -> BTreeMap<String, Vec<Place>> {
     vault
         .notes()
         .map(|(index, file, note)| {
             let lead = |link| match vault.resolve(index, link) {
-                Resolution::File(file) => Some(vault.file(file).path.to_string()),
+                LinkResolution::File(file) => Some(vault.file(file).path.to_string()),
                 _ => None,
             };
             let links = note.links.iter().map(lead).collect();
@@ -106,11 +106,11 @@ fn places(vault: &Vault) -> BTreeMap<String, Vec<Place>> {
         .collect()
 }
 
-fn all(workspace: &Workspace, vault: &Vault) -> Vec<(String, Vec<u8>)> {
+fn all(workspace: &Workspace, vault: &NoteVault) -> Vec<(String, Vec<u8>)> {
     vault
         .notes()
         .map(|(_, file, _)| {
-            let bytes = std::fs::read(workspace.absolute(&file.path)).expect("it is there");
+            let bytes = std::fs::read(workspace.absolute_path(&file.path)).expect("it is there");
             (file.path.to_string(), bytes)
         })
         .collect()

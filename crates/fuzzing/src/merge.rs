@@ -1,18 +1,18 @@
 //! Two branches of one file: one side alone is the result, no line that a side
 //! added is lost, and merging again changes nothing.
 
-use forge_app::teams::{Kind, merge};
+use forge_app::teams::{MergeKind, merge_texts};
 
 use crate::input::{choice, texts};
 
-const KINDS: [Kind; 7] = [
-    Kind::Sessions,
-    Kind::Decisions,
-    Kind::Progress,
-    Kind::Archive,
-    Kind::Pointers,
-    Kind::Learnings,
-    Kind::State,
+const KINDS: [MergeKind; 7] = [
+    MergeKind::Sessions,
+    MergeKind::Decisions,
+    MergeKind::Progress,
+    MergeKind::Archive,
+    MergeKind::Pointers,
+    MergeKind::Learnings,
+    MergeKind::State,
 ];
 
 /// `pick ␞ base ␞ ours ␞ theirs`.
@@ -20,13 +20,16 @@ pub(crate) fn run(data: &[u8]) {
     let [pick, base, ours, theirs] = texts(data);
     let kind = KINDS[choice(&pick, KINDS.len())];
     for (left, right) in [(&ours, &ours), (&base, &ours), (&ours, &base)] {
-        let merged = merge(kind, &base, left, right).expect("one side is the result");
+        let merged = merge_texts(kind, &base, left, right).expect("one side is the result");
         assert_eq!(merged.text, ours);
     }
-    let Ok(merged) = merge(kind, &base, &ours, &theirs) else {
+    let Ok(merged) = merge_texts(kind, &base, &ours, &theirs) else {
         return;
     };
-    assert_eq!(merge(kind, &base, &ours, &theirs).as_ref(), Ok(&merged));
+    assert_eq!(
+        merge_texts(kind, &base, &ours, &theirs).as_ref(),
+        Ok(&merged)
+    );
     // Every line that is new on a side is there, conflict or not, but for names
     // and boxes, which follow rules of their own.
     let plain = |line: &&str| {
@@ -51,7 +54,7 @@ pub(crate) fn run(data: &[u8]) {
     }
     for parent in [&ours, &theirs] {
         for (left, right) in [(&merged.text, parent), (parent, &merged.text)] {
-            let again = merge(kind, parent, left, right).expect("one side is the result");
+            let again = merge_texts(kind, parent, left, right).expect("one side is the result");
             assert_eq!(again.text, merged.text);
         }
     }

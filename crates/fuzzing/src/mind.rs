@@ -2,9 +2,10 @@
 //! entry adds one, and compressing loses no line and is done once.
 
 use forge_app::brief::{
-    BriefInput, MAX_BYTES, SESSION_BUDGET, StartReason, brief_helper, brief_prompt, brief_start,
+    BriefInput, MAX_BRIEF_BYTES, SESSION_BUDGET, SessionStartReason, brief_helper, brief_prompt,
+    brief_start,
 };
-use forge_app::mind::{Mind, NewDecision};
+use forge_app::mind::{MindStore, NewDecision};
 use forge_app::workspace::Workspace;
 
 use crate::input::texts;
@@ -20,10 +21,10 @@ pub(crate) fn run(data: &[u8]) {
         scratch::write(folder.path(), &format!(".mind/{name}.md"), text);
     }
     let workspace = Workspace::open(folder.path()).expect("a folder can be opened");
-    let mind = Mind::open(&workspace);
+    let mind = MindStore::open(&workspace);
     let now: jiff::Timestamp = "2026-11-15T12:00:00Z".parse().expect("a moment");
     let input = BriefInput {
-        reason: StartReason::Startup,
+        reason: SessionStartReason::Startup,
         budget: SESSION_BUDGET,
         nonce: "n0nce",
         now,
@@ -32,27 +33,34 @@ pub(crate) fn run(data: &[u8]) {
         pointers: None,
     };
     let briefing = brief_start(&mind, &input);
-    assert!(briefing.text.len() < MAX_BYTES, "{}", briefing.text.len());
+    assert!(
+        briefing.text.len() < MAX_BRIEF_BYTES,
+        "{}",
+        briefing.text.len()
+    );
     let _ = (
         brief_prompt(&mind, now),
-        mind.health(now),
+        mind.check_health(now),
         brief_helper(&mind, &input),
     );
-    let _ = (mind.state(), mind.progress());
+    let _ = (mind.read_state(), mind.read_progress());
 
     let read = |name: &str| {
         let path = folder.path().join(format!(".mind/{name}.md"));
         std::fs::read_to_string(path).unwrap_or_default()
     };
-    let decisions = mind.decisions().expect("it can be read").len();
-    if mind.decide(&NewDecision::said(&new), now).is_ok() {
+    let decisions = mind.read_decisions().expect("it can be read").len();
+    if mind
+        .add_decision(&NewDecision::from_statement(&new), now)
+        .is_ok()
+    {
         keeps(&files[2], &read("DECISIONS"));
         assert_eq!(
-            mind.decisions().expect("it can be read").len(),
+            mind.read_decisions().expect("it can be read").len(),
             decisions + 1
         );
     }
-    if mind.task_add(&new, "In Progress", now).is_ok() {
+    if mind.add_task(&new, "In Progress", now).is_ok() {
         keeps(&files[1], &read("PROGRESS"));
     }
     let all = |names: &[&str]| {
@@ -62,7 +70,7 @@ pub(crate) fn run(data: &[u8]) {
             .collect::<String>()
     };
     let before = all(&FILES);
-    if mind.compress(false, now).is_err() {
+    if mind.compress_state(false, now).is_err() {
         return;
     }
     let everything = all(&["STATE", "PROGRESS", "DECISIONS", "SESSION-LOG", "ARCHIVE"]);
@@ -74,7 +82,8 @@ pub(crate) fn run(data: &[u8]) {
             "{line:?} is gone from {everything:?}"
         );
     }
-    mind.compress(false, now).expect("it went well before");
+    mind.compress_state(false, now)
+        .expect("it went well before");
     let again = all(&["STATE", "PROGRESS", "DECISIONS", "SESSION-LOG", "ARCHIVE"]);
     assert_eq!(again, everything);
 }

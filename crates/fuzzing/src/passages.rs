@@ -1,16 +1,16 @@
 //! Passages: within their size, in order, with every word of the text in one.
 
-use forge_app::document::parse;
-use forge_app::index::{Sizes, chunk::chunks};
+use forge_app::document::parse_document;
+use forge_app::index::{PassageSizes, chunk::split_into_passages};
 
 pub(crate) fn run(data: &[u8]) {
     let Some((&first, rest)) = data.split_first() else {
         return;
     };
     let text = String::from_utf8_lossy(rest);
-    let sizes = Sizes::up_to(20 + usize::from(first));
-    let document = parse(text.as_ref());
-    let passages = chunks(&document, sizes);
+    let sizes = PassageSizes::with_limit(20 + usize::from(first));
+    let document = parse_document(text.as_ref());
+    let passages = split_into_passages(&document, sizes);
     let mut together = String::new();
     let mut line = 1;
     for passage in &passages {

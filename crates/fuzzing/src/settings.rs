@@ -1,9 +1,9 @@
 //! Files of clients: what is put into them comes out again, and the file is
 //! then what it was before, to the byte.
 
-use forge_clients::client::Client;
-use forge_clients::setup::hooks::{HookSet, Program};
-use forge_clients::setup::json::Item;
+use forge_clients::client::AgentClient;
+use forge_clients::setup::hooks::{HookSet, ProgramPath};
+use forge_clients::setup::json::JsonItem;
 use forge_clients::setup::{entries, git, hooks, json, stub, toml};
 use serde_json::Value;
 
@@ -12,37 +12,37 @@ use crate::input::{choice, texts};
 /// `pick ␞ program ␞ text`.
 pub(crate) fn json(data: &[u8]) {
     let [pick, program, text] = texts(data);
-    let client = Client::ALL[choice(&pick, Client::ALL.len())];
+    let client = AgentClient::ALL[choice(&pick, AgentClient::ALL.len())];
     let program = if program.is_empty() {
-        Program::OnPath
+        ProgramPath::OnPath
     } else {
-        Program::At(format!("{program}/memory-forge"))
+        ProgramPath::At(format!("{program}/memory-forge"))
     };
-    let seeds = hooks::seeds(client);
-    let mut wanted = hooks::items(client, HookSet::All, &program);
-    wanted.push(Item {
+    let seeds = hooks::hook_seeds(client);
+    let mut wanted = hooks::hook_items(client, HookSet::All, &program);
+    wanted.push(JsonItem {
         path: vec!["mcpServers".to_owned()],
-        name: Some(entries::SERVER.to_owned()),
-        value: serde_json::json!({"command": program.word(), "args": ["mcp"]}),
+        name: Some(entries::SERVER_NAME.to_owned()),
+        value: serde_json::json!({"command": program.as_word(), "args": ["mcp"]}),
     });
-    let (Ok(before), Ok(ours)) = (json::read(&text), entries::ours(&text)) else {
+    let (Ok(before), Ok(ours)) = (json::read_value(&text), entries::our_entries(&text)) else {
         return;
     };
-    if !ours.is_empty() || entries::foreign_server(&text) != Ok(false) {
+    if !ours.is_empty() || entries::has_foreign_server(&text) != Ok(false) {
         // Taking them out is no promise about bytes, but one about the rest.
-        if let Ok(base) = entries::without(Some(&text), None, &seeds) {
+        if let Ok(base) = entries::without_entries(Some(&text), None, &seeds) {
             let left = base.text.unwrap_or_default();
-            assert_eq!(entries::ours(&left), Ok(Vec::new()), "{left:?}");
+            assert_eq!(entries::our_entries(&left), Ok(Vec::new()), "{left:?}");
         }
         return;
     }
-    let Ok(installed) = entries::with(Some(&text), None, &seeds, &wanted) else {
+    let Ok(installed) = entries::with_entries(Some(&text), None, &seeds, &wanted) else {
         return;
     };
     let installed = installed.expect("there is something to install");
-    let again = entries::with(Some(&installed), None, &seeds, &wanted);
+    let again = entries::with_entries(Some(&installed), None, &seeds, &wanted);
     assert_eq!(again.as_ref(), Ok(&Some(installed.clone())));
-    let there = entries::ours(&installed).expect("what was written can be read");
+    let there = entries::our_entries(&installed).expect("what was written can be read");
     assert_eq!(there.len(), wanted.len(), "{installed}");
     assert!(
         wanted.iter().all(|item| there.contains(item)),
@@ -50,7 +50,7 @@ pub(crate) fn json(data: &[u8]) {
     );
 
     let record = Some(Some(text.as_str()));
-    let base = entries::without(Some(&installed), record, &seeds);
+    let base = entries::without_entries(Some(&installed), record, &seeds);
     let base = base.expect("what was written can be read");
     assert_eq!(
         (base.text.as_deref(), base.exact),
@@ -58,13 +58,13 @@ pub(crate) fn json(data: &[u8]) {
     );
 
     // Nobody remembers the file from before: still, nothing of it is lost.
-    let base = entries::without(Some(&installed), None, &seeds);
+    let base = entries::without_entries(Some(&installed), None, &seeds);
     let Some(left) = base.expect("what was written can be read").text else {
         // As if the file had been made for it.
         assert_eq!(before, serde_json::json!({}));
         return;
     };
-    let left = json::read(&left).expect("what is left can be read");
+    let left = json::read_value(&left).expect("what is left can be read");
     let mut before = before;
     for seed in &seeds {
         let name = seed.name.as_deref().expect("seeds are properties");
@@ -102,38 +102,46 @@ fn pruned(value: Value) -> Value {
 pub(crate) fn toml(data: &[u8]) {
     let [program, text] = texts(data);
     let program = format!("{program}/memory-forge");
-    if toml::server(&text) != Ok(toml::Server::Absent) {
-        let _ = toml::without(&text).map(|left| {
+    if toml::server_table(&text) != Ok(toml::ServerTable::Absent) {
+        let _ = toml::without_server(&text).map(|left| {
             let left = left.unwrap_or_default();
-            assert_ne!(toml::server(&left), Ok(toml::Server::Ours), "{left:?}");
+            assert_ne!(
+                toml::server_table(&left),
+                Ok(toml::ServerTable::Ours),
+                "{left:?}"
+            );
         });
         return;
     }
-    let Ok(with) = toml::with(Some(&text), &program) else {
+    let Ok(with) = toml::with_server(Some(&text), &program) else {
         return;
     };
-    assert_eq!(toml::server(&with), Ok(toml::Server::Ours), "{with:?}");
-    assert_eq!(toml::with(Some(&with), &program).as_ref(), Ok(&with));
-    assert_eq!(toml::without(&with), Ok(Some(text)), "{with:?}");
+    assert_eq!(
+        toml::server_table(&with),
+        Ok(toml::ServerTable::Ours),
+        "{with:?}"
+    );
+    assert_eq!(toml::with_server(Some(&with), &program).as_ref(), Ok(&with));
+    assert_eq!(toml::without_server(&with), Ok(Some(text)), "{with:?}");
 }
 
 /// Lines of ours in `AGENTS.md` and in `.gitattributes`.
 pub(crate) fn lines(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
-    if !stub::is_in(&text)
-        && let Ok(with) = stub::with(Some(&text), stub::Lines::Usual)
+    if !stub::has_stub(&text)
+        && let Ok(with) = stub::with_stub(Some(&text), stub::StubLines::Usual)
     {
-        assert!(stub::is_in(&with), "{with:?}");
+        assert!(stub::has_stub(&with), "{with:?}");
         assert_eq!(
-            stub::with(Some(&with), stub::Lines::Usual).as_ref(),
+            stub::with_stub(Some(&with), stub::StubLines::Usual).as_ref(),
             Ok(&with)
         );
-        assert_eq!(stub::without(&with), Ok(Some(text.to_string())));
+        assert_eq!(stub::without_stub(&with), Ok(Some(text.to_string())));
     }
-    if !git::is_in(&text) {
-        let with = git::with(Some(&text));
-        assert!(git::is_in(&with), "{with:?}");
-        assert_eq!(git::with(Some(&with)), with);
-        assert_eq!(git::without(&with), Some(text.to_string()));
+    if !git::has_driver_lines(&text) {
+        let with = git::with_driver_lines(Some(&text));
+        assert!(git::has_driver_lines(&with), "{with:?}");
+        assert_eq!(git::with_driver_lines(Some(&with)), with);
+        assert_eq!(git::without_driver_lines(&with), Some(text.to_string()));
     }
 }

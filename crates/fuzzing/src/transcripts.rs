@@ -2,9 +2,9 @@
 //! links into the workspace or secrets, under the folder for sessions, and twice
 //! is once.
 
-use forge_app::document::{LinkKind, parse};
-use forge_app::import::transcripts::{self, Homes};
-use forge_app::import::{Options, Outcome};
+use forge_app::document::{LinkKind, parse_document};
+use forge_app::import::transcripts::{self, ClientHomes};
+use forge_app::import::{ImportOptions, ImportOutcome};
 use forge_app::secrets;
 use forge_app::workspace::Workspace;
 
@@ -17,7 +17,7 @@ pub(crate) fn run(data: &[u8]) {
     let path = folder.path().join("session.jsonl");
     std::fs::write(&path, data).expect("a file can be written");
     let workspace = Workspace::open(&root).expect("a folder can be opened");
-    let options = Options {
+    let options = ImportOptions {
         now: jiff::Timestamp::UNIX_EPOCH,
         dry_run: false,
         force: false,
@@ -26,24 +26,29 @@ pub(crate) fn run(data: &[u8]) {
     };
     let import = || {
         let paths = [path.clone()];
-        transcripts::run(&workspace, &paths, &Homes::default(), &options).expect("it can be read")
+        transcripts::import_transcripts(&workspace, &paths, &ClientHomes::default(), &options)
+            .expect("it can be read")
     };
     let report = import();
     for file in &report.files {
-        assert_eq!(file.outcome, Outcome::New);
+        assert_eq!(file.outcome, ImportOutcome::New);
         assert!(file.path.starts_with("knowledge/sessions"), "{}", file.path);
-        let text = std::fs::read_to_string(workspace.absolute(&file.path)).expect("a page");
-        let page = parse(text.as_str());
-        assert_eq!(forge_app::import::entries(&page), file.entries, "{text}");
+        let text = std::fs::read_to_string(workspace.absolute_path(&file.path)).expect("a page");
+        let page = parse_document(text.as_str());
+        assert_eq!(
+            forge_app::import::count_entries(&page),
+            file.entries,
+            "{text}"
+        );
         assert_eq!(page.problems, [], "{text}");
         // An address that was written stays one; it leads nowhere in here.
         let local = page.links.iter().find(|it| it.kind != LinkKind::Auto);
         assert_eq!(local, None, "{text}");
-        assert_eq!(secrets::find(&text), [], "{text}");
+        assert_eq!(secrets::find_secrets(&text), [], "{text}");
         let again = import();
         let outcomes: Vec<_> = again.files.iter().map(|it| it.outcome).collect();
-        assert_eq!(outcomes, [Outcome::Unchanged]);
-        let same = std::fs::read_to_string(workspace.absolute(&file.path)).expect("a page");
+        assert_eq!(outcomes, [ImportOutcome::Unchanged]);
+        let same = std::fs::read_to_string(workspace.absolute_path(&file.path)).expect("a page");
         assert_eq!(same, text);
     }
     assert!(!report.files.is_empty() || !report.skipped.is_empty());

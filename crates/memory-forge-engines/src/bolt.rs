@@ -19,19 +19,19 @@ mod push;
 mod source;
 mod values;
 
-pub use cypher::writing_clause;
-pub use push::digest;
+pub use cypher::find_writing_clause;
+pub use push::compute_digest;
 
 /// Time limits of the login and of every answer after it.
-const HELLO: Duration = Duration::from_secs(5);
-const PATIENCE: Duration = Duration::from_secs(120);
+const LOGIN_TIMEOUT: Duration = Duration::from_secs(5);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 /// Time limit of all operations together, if the caller sets none.
-const TOTAL: Duration = Duration::from_secs(30 * 60);
+const DEFAULT_TOTAL_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
 /// Address of a server, with the user who connects. The password comes from the
 /// caller, who read it from the environment.
 #[derive(Clone)]
-pub struct Address {
+pub struct GraphAddress {
     /// `bolt://`, `bolt+s://`, `neo4j://` or `neo4j+s://`.
     pub url: String,
     pub user: String,
@@ -43,7 +43,7 @@ pub struct Address {
 
 /// Tenant and workspace whose nodes are meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Scope {
+pub struct NodeScope {
     tenant: String,
     workspace: String,
 }
@@ -51,7 +51,7 @@ pub struct Scope {
 /// Errors of a graph server.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum BoltError {
     /// The settings contain an invalid tenant or workspace name.
     #[error("`{0}` cannot name a tenant or a workspace: use letters, digits, `.`, `_` and `-`")]
     Name(String),
@@ -84,47 +84,50 @@ pub enum Error {
     Writes(String),
 }
 
-impl Diagnostic for Error {
+impl Diagnostic for BoltError {
     fn code(&self) -> &'static str {
         match self {
-            Error::Name(_) => "graph.invalid-name",
-            Error::Address(_) => "graph.invalid-address",
-            Error::Connect { .. } => "graph.unreachable",
-            Error::Server(_) => "graph.refused",
-            Error::Silent(_) => "graph.silent",
-            Error::Login { .. } => "graph.login",
-            Error::NoDatabase(_) => "graph.no-database",
-            Error::Newer { .. } => "graph.newer-format",
-            Error::Overtaken => "graph.overtaken",
-            Error::Writes(_) => "graph.query-writes",
+            BoltError::Name(_) => "graph.invalid-name",
+            BoltError::Address(_) => "graph.invalid-address",
+            BoltError::Connect { .. } => "graph.unreachable",
+            BoltError::Server(_) => "graph.refused",
+            BoltError::Silent(_) => "graph.silent",
+            BoltError::Login { .. } => "graph.login",
+            BoltError::NoDatabase(_) => "graph.no-database",
+            BoltError::Newer { .. } => "graph.newer-format",
+            BoltError::Overtaken => "graph.overtaken",
+            BoltError::Writes(_) => "graph.query-writes",
         }
     }
 
     fn is_usage(&self) -> bool {
-        matches!(self, Error::Name(_) | Error::Address(_) | Error::Writes(_))
+        matches!(
+            self,
+            BoltError::Name(_) | BoltError::Address(_) | BoltError::Writes(_)
+        )
     }
 
     fn hints(&self) -> Vec<String> {
         let hint = match self {
-            Error::Name(_) => {
+            BoltError::Name(_) => {
                 "`tenant` and `workspace` stand below `[graph]` in `memory-forge.toml`"
             }
-            Error::Address(_) => {
+            BoltError::Address(_) => {
                 "Set `MEMORY_FORGE_GRAPH_URL`, `_USER` and `_PASSWORD`; `_AUTHORITY` names a PEM file"
             }
-            Error::Connect { .. } => {
+            BoltError::Connect { .. } => {
                 "Check that the server runs, and `MEMORY_FORGE_GRAPH_URL`, `_USER` and `_PASSWORD`"
             }
-            Error::Newer { .. } => "A newer memory-forge wrote it: update this one",
-            Error::Overtaken => "Run `memory-forge graph push` once more",
-            Error::Writes(_) => "`--write` lets it, after asking",
-            Error::Login { .. } => {
+            BoltError::Newer { .. } => "A newer memory-forge wrote it: update this one",
+            BoltError::Overtaken => "Run `memory-forge graph push` once more",
+            BoltError::Writes(_) => "`--write` lets it, after asking",
+            BoltError::Login { .. } => {
                 "Set `MEMORY_FORGE_GRAPH_USER` and `MEMORY_FORGE_GRAPH_PASSWORD`; a first password has to be changed on the server"
             }
-            Error::NoDatabase(_) => {
+            BoltError::NoDatabase(_) => {
                 "Set `MEMORY_FORGE_GRAPH_DATABASE`, or `database` below `[graph]` in `memory-forge.toml`; empty is the server's own default"
             }
-            Error::Silent(_) | Error::Server(_) => {
+            BoltError::Silent(_) | BoltError::Server(_) => {
                 "`memory-forge graph push` repairs a push that was cut off"
             }
         };
@@ -132,18 +135,18 @@ impl Diagnostic for Error {
     }
 }
 
-impl Scope {
+impl NodeScope {
     /// Returns the scope of these names. Fails for names with other characters
     /// than letters, digits, `.`, `_` and `-`.
-    pub fn new(tenant: &str, workspace: &str) -> Result<Scope, Error> {
+    pub fn new(tenant: &str, workspace: &str) -> Result<NodeScope, BoltError> {
         for name in [tenant, workspace] {
             let plain = |it: u8| it.is_ascii_alphanumeric() || b"._-".contains(&it);
             // No slash, since that separates the parts of a node's key.
             if name.is_empty() || name.len() > 100 || !name.bytes().all(plain) {
-                return Err(Error::Name(name.to_owned()));
+                return Err(BoltError::Name(name.to_owned()));
             }
         }
-        Ok(Scope {
+        Ok(NodeScope {
             tenant: tenant.to_owned(),
             workspace: workspace.to_owned(),
         })
@@ -162,7 +165,7 @@ impl Scope {
     /// Returns the key of a node, unique in the whole database: names of
     /// tenants and workspaces contain no slash. A very long id would not fit an
     /// index, so its hash replaces it.
-    fn key(&self, id: &str) -> String {
+    fn node_key(&self, id: &str) -> String {
         let (tenant, workspace) = (&self.tenant, &self.workspace);
         match id.len() {
             0..=1000 => format!("{tenant}/{workspace}/{id}"),
@@ -171,10 +174,10 @@ impl Scope {
     }
 }
 
-impl Address {
+impl GraphAddress {
     /// Checks the address before anything is sent.
-    pub fn check(&self) -> Result<(), Error> {
-        let refuse = |why: &str| Err(Error::Address(why.to_owned()));
+    pub fn validate_url(&self) -> Result<(), BoltError> {
+        let refuse = |why: &str| Err(BoltError::Address(why.to_owned()));
         let Some((scheme, rest)) = self.url.split_once("://") else {
             return refuse("it has no `bolt://` or `bolt+s://` in front");
         };
@@ -192,14 +195,14 @@ impl Address {
     }
 
     /// Returns scheme, host and port, without a path.
-    pub fn place(&self) -> String {
+    pub fn server_origin(&self) -> String {
         let (scheme, rest) = self.url.split_once("://").unwrap_or(("bolt", &self.url));
         let host = rest.split(['/', '?', '#']).next().unwrap_or("");
         format!("{scheme}://{host}")
     }
 
     /// Returns `true` if the server is on this machine.
-    pub fn is_near(&self) -> bool {
+    pub fn is_local(&self) -> bool {
         let rest = self.url.split_once("://").map_or("", |it| it.1);
         let host = rest.split(['/', '?']).next().unwrap_or("");
         let host = match host.strip_prefix('[') {
@@ -211,18 +214,18 @@ impl Address {
 
     /// Returns `true` if a password would travel unencrypted to another
     /// machine.
-    pub fn is_in_the_clear(&self) -> bool {
+    pub fn is_password_exposed(&self) -> bool {
         let scheme = self.url.split_once("://").map_or("", |it| it.0);
-        !scheme.ends_with("+s") && !self.is_near() && !self.password.is_empty()
+        !scheme.ends_with("+s") && !self.is_local() && !self.password.is_empty()
     }
 }
 
 /// A connection, and the scope of its nodes.
-pub struct Server {
+pub struct BoltGraph {
     /// `None` only while it is dropped.
     runtime: Option<tokio::runtime::Runtime>,
     graph: neo4rs::Graph,
-    scope: Scope,
+    scope: NodeScope,
     user: String,
     database: String,
     limit: Duration,
@@ -231,7 +234,7 @@ pub struct Server {
     is_lost: AtomicBool,
 }
 
-impl Drop for Server {
+impl Drop for BoltGraph {
     fn drop(&mut self) {
         // In the background, because a name is resolved on a thread that cannot
         // be interrupted, and an ordinary shutdown would wait for it.
@@ -241,10 +244,10 @@ impl Drop for Server {
     }
 }
 
-impl Server {
+impl BoltGraph {
     /// Connects, and verifies the connection at once.
-    pub fn connect(address: &Address, scope: Scope) -> Result<Server, Error> {
-        address.check()?;
+    pub fn connect(address: &GraphAddress, scope: NodeScope) -> Result<BoltGraph, BoltError> {
+        address.validate_url()?;
         // Another crate may have added a second provider, and then neither is
         // the default. An error means that one is installed already, which is
         // as good.
@@ -252,14 +255,14 @@ impl Server {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
-            .map_err(|error| Error::Address(error.to_string()))?;
+            .map_err(|error| BoltError::Address(error.to_string()))?;
         let mut config = ConfigBuilder::default()
             .uri(&address.url)
             .user(&address.user)
             .password(&address.password)
             .max_connections(2)
             .fetch_size(1000)
-            .connection_timeout(PATIENCE);
+            .connection_timeout(ANSWER_TIMEOUT);
         if let Some(database) = &address.database {
             config = config.db(database.as_str());
         }
@@ -267,7 +270,7 @@ impl Server {
             config = config.with_client_certificate(authority);
         }
         let database = address.database.clone().unwrap_or_default();
-        let unreachable = |why: String| Error::Connect {
+        let unreachable = |why: String| BoltError::Connect {
             url: address.url.clone(),
             why,
         };
@@ -277,43 +280,43 @@ impl Server {
             // A transaction, because the driver would retry a query again and
             // again if no server listens.
             let hello = async { graph.start_txn().await?.rollback().await };
-            let hello = tokio::time::timeout(HELLO, hello).await;
+            let hello = tokio::time::timeout(LOGIN_TIMEOUT, hello).await;
             hello.map_err(|_| neo4rs::Error::ConnectionTimedOut)??;
             Ok::<_, neo4rs::Error>(graph)
         });
         match graph {
-            Ok(graph) => Ok(Server {
+            Ok(graph) => Ok(BoltGraph {
                 graph,
                 runtime: Some(runtime),
                 scope,
                 user: address.user.clone(),
                 database,
-                limit: TOTAL,
-                deadline: Instant::now() + TOTAL,
+                limit: DEFAULT_TOTAL_TIMEOUT,
+                deadline: Instant::now() + DEFAULT_TOTAL_TIMEOUT,
                 is_lost: AtomicBool::new(false),
             }),
             Err(error) => {
                 runtime.shutdown_background();
-                let known = refusal(&error, &address.user, &database);
-                Err(known.unwrap_or_else(|| unreachable(told(error))))
+                let known = classify_refusal(&error, &address.user, &database);
+                Err(known.unwrap_or_else(|| unreachable(describe_driver_error(error))))
             }
         }
     }
 
     /// Sets the time limit of everything from now on.
-    pub fn within(mut self, limit: Duration) -> Server {
+    pub fn with_limit(mut self, limit: Duration) -> BoltGraph {
         self.limit = limit;
         self.deadline = Instant::now() + limit;
         self
     }
 
     /// Returns the scope of the connection.
-    pub fn scope(&self) -> &Scope {
+    pub fn scope(&self) -> &NodeScope {
         &self.scope
     }
 
     /// Returns a query with the two parameters that all of ours have.
-    fn query(&self, text: &str) -> Query {
+    fn scoped_query(&self, text: &str) -> Query {
         neo4rs::query(text)
             .param("tenant", self.scope.tenant.as_str())
             .param("workspace", self.scope.workspace.as_str())
@@ -321,8 +324,8 @@ impl Server {
 
     /// Runs a query that writes. The driver retries it after a temporary error,
     /// so every such query must be idempotent.
-    fn write(&self, query: Query) -> Result<Vec<Row>, Error> {
-        self.wait(async {
+    fn write_rows(&self, query: Query) -> Result<Vec<Row>, BoltError> {
+        self.wait_for(async {
             let mut stream = self.graph.execute(query).await?;
             let mut rows = Vec::new();
             while let Some(row) = stream.next().await? {
@@ -333,8 +336,8 @@ impl Server {
     }
 
     /// Runs a query that reads, and returns its rows.
-    fn read(&self, query: Query) -> Result<Vec<Row>, Error> {
-        self.wait(async {
+    fn read_rows(&self, query: Query) -> Result<Vec<Row>, BoltError> {
+        self.wait_for(async {
             let mut stream = self.graph.execute_read(query).await?;
             let mut rows = Vec::new();
             while let Some(row) = stream.next().await? {
@@ -345,10 +348,13 @@ impl Server {
     }
 
     /// Waits for an answer within the limit.
-    fn wait<T>(&self, work: impl Future<Output = Result<T, neo4rs::Error>>) -> Result<T, Error> {
+    fn wait_for<T>(
+        &self,
+        work: impl Future<Output = Result<T, neo4rs::Error>>,
+    ) -> Result<T, BoltError> {
         let left = self.deadline.saturating_duration_since(Instant::now());
-        let limit = left.min(PATIENCE);
-        let silent = || Error::Silent(self.limit.min(PATIENCE));
+        let limit = left.min(ANSWER_TIMEOUT);
+        let silent = || BoltError::Silent(self.limit.min(ANSWER_TIMEOUT));
         let runtime = self.runtime.as_ref().ok_or_else(silent)?;
         // An interrupted exchange leaves the connection in the middle of an
         // answer, so it is never used again.
@@ -361,22 +367,22 @@ impl Server {
             silent()
         })?;
         outcome.map_err(|error| {
-            let known = refusal(&error, &self.user, &self.database);
-            known.unwrap_or_else(|| Error::Server(told(error)))
+            let known = classify_refusal(&error, &self.user, &self.database);
+            known.unwrap_or_else(|| BoltError::Server(describe_driver_error(error)))
         })
     }
 }
 
 /// Converts refusals that the user can resolve to errors of their own.
-fn refusal(error: &neo4rs::Error, user: &str, database: &str) -> Option<Error> {
-    let login = |why: &str| Error::Login {
+fn classify_refusal(error: &neo4rs::Error, user: &str, database: &str) -> Option<BoltError> {
+    let login = |why: &str| BoltError::Login {
         user: user.to_owned(),
         why: why.to_owned(),
     };
     match error {
         neo4rs::Error::AuthenticationError(why) => Some(login(why)),
         neo4rs::Error::Neo4j(error) if error.code().contains(".Database.DatabaseNotFound") => {
-            Some(Error::NoDatabase(database.to_owned()))
+            Some(BoltError::NoDatabase(database.to_owned()))
         }
         neo4rs::Error::Neo4j(error)
             if error.code().contains(".Security.Unauthorized")
@@ -389,19 +395,19 @@ fn refusal(error: &neo4rs::Error, user: &str, database: &str) -> Option<Error> {
 }
 
 /// Describes an error of the driver for a person.
-fn told(error: neo4rs::Error) -> String {
+fn describe_driver_error(error: neo4rs::Error) -> String {
     match error {
         neo4rs::Error::Neo4j(error) => format!("{} ({})", error.message(), error.code()),
         neo4rs::Error::IOError { detail } => detail.to_string(),
         neo4rs::Error::ConnectionTimedOut => {
-            format!("it did not answer in {} s", HELLO.as_secs())
+            format!("it did not answer in {} s", LOGIN_TIMEOUT.as_secs())
         }
         error => error.to_string(),
     }
 }
 
 /// Builds a map of parameters.
-fn map<const N: usize>(entries: [(&str, BoltType); N]) -> BoltType {
+fn bolt_map<const N: usize>(entries: [(&str, BoltType); N]) -> BoltType {
     let entries = entries
         .into_iter()
         .map(|(key, value)| (BoltString::from(key), value));
@@ -409,25 +415,25 @@ fn map<const N: usize>(entries: [(&str, BoltType); N]) -> BoltType {
 }
 
 /// Builds a list of parameters.
-fn list(values: Vec<BoltType>) -> BoltType {
+fn bolt_list(values: Vec<BoltType>) -> BoltType {
     BoltType::List(BoltList::from(values))
 }
 
 /// Reads a column. Fails if it is missing, since this program wrote it.
-fn column<T>(row: &Row, name: &str) -> Result<T, Error>
+fn read_column<T>(row: &Row, name: &str) -> Result<T, BoltError>
 where
     T: for<'de> serde::Deserialize<'de>,
 {
     row.get(name)
-        .map_err(|error| Error::Server(format!("its answer has no `{name}`: {error}")))
+        .map_err(|error| BoltError::Server(format!("its answer has no `{name}`: {error}")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn address(url: &str) -> Address {
-        Address {
+    fn address(url: &str) -> GraphAddress {
+        GraphAddress {
             url: url.to_owned(),
             user: "u".to_owned(),
             password: "p".to_owned(),
@@ -444,7 +450,7 @@ mod tests {
             "neo4j://h/x",
             "neo4j+s://[::1]:7687",
         ] {
-            assert!(address(good).check().is_ok(), "{good}");
+            assert!(address(good).validate_url().is_ok(), "{good}");
         }
         for bad in [
             "h:7687",
@@ -452,17 +458,17 @@ mod tests {
             "bolt+ssc://h",
             "bolt://me:secret@h:7687",
         ] {
-            assert!(address(bad).check().is_err(), "{bad}");
+            assert!(address(bad).validate_url().is_err(), "{bad}");
         }
         let error = address("bolt://me:secret@h")
-            .check()
+            .validate_url()
             .expect_err("it holds a password");
         assert!(!error.to_string().contains("secret"), "{error}");
     }
 
     #[test]
     fn only_this_machine_may_hear_a_password_in_the_clear() {
-        let clear = |url| address(url).is_in_the_clear();
+        let clear = |url| address(url).is_password_exposed();
         assert!(clear("bolt://graph.example:7687") && clear("bolt://127.0.0.1.evil.example"));
         assert!(!clear("bolt+s://graph.example"));
         assert!(!clear("bolt://localhost:7687") && !clear("bolt://[::1]:7687/x"));
@@ -471,10 +477,12 @@ mod tests {
     #[test]
     fn keys_of_two_workspaces_are_never_the_same() {
         let key = |tenant, workspace, id: &str| {
-            Scope::new(tenant, workspace).expect("plain names").key(id)
+            NodeScope::new(tenant, workspace)
+                .expect("plain names")
+                .node_key(id)
         };
         assert_ne!(key("a", "b", "c"), key("a", "b.c", ""));
-        assert!(Scope::new("a/b", "c").is_err() && Scope::new("", "c").is_err());
+        assert!(NodeScope::new("a/b", "c").is_err() && NodeScope::new("", "c").is_err());
         let long = "x".repeat(2000);
         assert!(key("a", "b", &long).len() < 200);
         assert_ne!(key("a", "b", &long), key("a", "b", &format!("{long}y")));

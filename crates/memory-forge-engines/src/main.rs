@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use memory_forge_engines::worker;
 
-const ABOUT: &str = "\
+const ABOUT_TEXT: &str = "\
 memory-forge-engines is started by memory-forge, for `engine`, `search --scope org`
 and graph servers. It reads one request from standard input; there is nothing to
 run by hand.
@@ -26,17 +26,17 @@ fn main() -> ExitCode {
     // be. The current directory stays the user's, because paths of certificates
     // are relative to it.
     let [root] = &arguments[..] else {
-        return about();
+        return print_about();
     };
     if std::io::stdin().is_terminal() {
-        return about();
+        return print_about();
     }
-    forge_store::trust::add_key_folders(surroundings::key_folders());
-    worker::serve(Path::new(root), &surroundings::observe())
+    forge_store::trust::add_key_folders(surroundings::list_key_folders());
+    worker::serve_request(Path::new(root), &surroundings::observe_environment())
 }
 
 /// Prints what the program is for, to a person who starts it.
-fn about() -> ExitCode {
-    let _ = std::io::stderr().write_all(ABOUT.as_bytes());
+fn print_about() -> ExitCode {
+    let _ = std::io::stderr().write_all(ABOUT_TEXT.as_bytes());
     ExitCode::from(2)
 }

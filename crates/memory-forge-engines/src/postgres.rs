@@ -9,7 +9,7 @@ use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use forge_memory::wire::{IndexStatus, SharedWorkspace};
+use forge_memory::wire::{SharedIndexStatus, SharedWorkspace};
 use forge_text::diagnostic::Diagnostic;
 use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::Client;
@@ -26,18 +26,18 @@ mod schema;
 mod search;
 mod wait;
 
-pub use admin::read_member;
-pub use connect::{Environment, Target};
-pub use pull::Pulled;
-pub use push::{Push, Unread};
-pub use search::{Search, Within};
+pub use admin::parse_member;
+pub use connect::{ServerEnvironment, ServerTarget};
+pub use pull::WorkspaceSnapshot;
+pub use push::{DocumentReadError, IndexPush};
+pub use search::{SharedSearch, WorkspaceSelection};
 pub use wait::WaitPolicy;
 
-use wait::{human, timed};
+use wait::{format_duration, run_timed};
 
 /// An error of the shared index, with advice.
 #[derive(Debug)]
-pub struct Error {
+pub struct PostgresError {
     what: String,
     hint: Option<String>,
     /// Whether the caller's request is at fault, rather than the server.
@@ -60,10 +60,10 @@ enum ErrorCause {
     NotAllowed,
 }
 
-impl Error {
+impl PostgresError {
     /// Returns an error of the caller's request.
-    fn usage(what: impl Into<String>, hint: impl Into<String>) -> Error {
-        Error {
+    fn usage(what: impl Into<String>, hint: impl Into<String>) -> PostgresError {
+        PostgresError {
             what: what.into(),
             hint: Some(hint.into()),
             usage: true,
@@ -72,19 +72,19 @@ impl Error {
     }
 
     /// Returns an error of the server or of the index.
-    fn failure(what: impl Into<String>, hint: impl Into<String>) -> Error {
-        Error {
+    fn failure(what: impl Into<String>, hint: impl Into<String>) -> PostgresError {
+        PostgresError {
             usage: false,
-            ..Error::usage(what, hint)
+            ..PostgresError::usage(what, hint)
         }
     }
 
     /// Returns the error of a server that did not answer in time.
-    fn silent(shown: &str, waited: Duration) -> Error {
-        Error {
+    fn no_answer(shown: &str, waited: Duration) -> PostgresError {
+        PostgresError {
             cause: ErrorCause::Silent,
-            ..Error::failure(
-                format!("`{shown}` did not answer in {}", human(waited)),
+            ..PostgresError::failure(
+                format!("`{shown}` did not answer in {}", format_duration(waited)),
                 "The server may be overloaded, frozen or out of reach; `engine.timeout_ms` sets how long a search waits",
             )
         }
@@ -92,8 +92,12 @@ impl Error {
 
     /// Returns the error of a failed connection. `unused` is why the user's
     /// password file was not used.
-    fn connect(shown: &str, error: tokio_postgres::Error, unused: Option<&str>) -> Error {
-        let mut told = message(&error);
+    fn connect_failure(
+        shown: &str,
+        error: tokio_postgres::Error,
+        unused: Option<&str>,
+    ) -> PostgresError {
+        let mut told = error_message(&error);
         let cause = if is_short_of_connections(&error) {
             ErrorCause::NoConnection
         } else {
@@ -122,14 +126,14 @@ impl Error {
         } else {
             "Is the server running, and may this machine reach it?".to_owned()
         };
-        Error {
+        PostgresError {
             cause,
-            ..Error::failure(what, hint)
+            ..PostgresError::failure(what, hint)
         }
     }
 }
 
-impl Diagnostic for Error {
+impl Diagnostic for PostgresError {
     fn code(&self) -> &'static str {
         match self.cause {
             ErrorCause::Other => "engine.failed",
@@ -149,16 +153,16 @@ impl Diagnostic for Error {
     }
 }
 
-impl fmt::Display for Error {
+impl fmt::Display for PostgresError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.what)
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for PostgresError {}
 
-impl From<tokio_postgres::Error> for Error {
-    fn from(error: tokio_postgres::Error) -> Error {
+impl From<tokio_postgres::Error> for PostgresError {
+    fn from(error: tokio_postgres::Error) -> PostgresError {
         let code = error.code();
         let hint = if error.is_closed() {
             Some(
@@ -179,8 +183,8 @@ impl From<tokio_postgres::Error> for Error {
         } else {
             None
         };
-        Error {
-            what: format!("The shared index answered: {}", message(&error)),
+        PostgresError {
+            what: format!("The shared index answered: {}", error_message(&error)),
             hint: hint.map(str::to_owned),
             usage: false,
             cause: if code == Some(&SqlState::LOCK_NOT_AVAILABLE) {
@@ -204,7 +208,7 @@ fn is_short_of_connections(error: &tokio_postgres::Error) -> bool {
 }
 
 /// Returns the server's message, or why there is none.
-fn message(error: &tokio_postgres::Error) -> String {
+fn error_message(error: &tokio_postgres::Error) -> String {
     match error.as_db_error() {
         Some(said) => said.message().to_owned(),
         None => match std::error::Error::source(error) {
@@ -215,7 +219,7 @@ fn message(error: &tokio_postgres::Error) -> String {
 }
 
 /// A connection, on behalf of one tenant.
-pub struct Engine {
+pub struct PostgresEngine {
     /// `None` only while it is dropped.
     runtime: Option<Runtime>,
     client: Client,
@@ -226,7 +230,7 @@ pub struct Engine {
     pub shown: String,
 }
 
-impl Drop for Engine {
+impl Drop for PostgresEngine {
     fn drop(&mut self) {
         // In the background, because a name is resolved on a thread that cannot
         // be interrupted, and an ordinary shutdown would wait for it.
@@ -245,24 +249,25 @@ pub enum HostRole {
     Primary,
 }
 
-impl Engine {
+impl PostgresEngine {
     /// Connects with the time limits of an ordinary command.
-    pub fn open(target: &Target, tenant: &str) -> Result<Engine, Error> {
-        Engine::open_with(target, tenant, HostRole::Any, WaitPolicy::default())
+    pub fn open(target: &ServerTarget, tenant: &str) -> Result<PostgresEngine, PostgresError> {
+        PostgresEngine::open_with(target, tenant, HostRole::Any, WaitPolicy::default())
     }
 
     /// Connects to a host of this role, with these time limits.
     pub fn open_with(
-        target: &Target,
+        target: &ServerTarget,
         tenant: &str,
         need: HostRole,
         patience: WaitPolicy,
-    ) -> Result<Engine, Error> {
+    ) -> Result<PostgresEngine, PostgresError> {
         let runtime = Builder::new_current_thread().enable_all().build();
-        let runtime = runtime
-            .map_err(|error| Error::failure(format!("Cannot start: {error}"), "Try it again"))?;
+        let runtime = runtime.map_err(|error| {
+            PostgresError::failure(format!("Cannot start: {error}"), "Try it again")
+        })?;
         match runtime.block_on(target.connect(need, &patience)) {
-            Ok((client, shown)) => Ok(Engine {
+            Ok((client, shown)) => Ok(PostgresEngine {
                 runtime: Some(runtime),
                 client,
                 tenant: tenant.to_owned(),
@@ -280,21 +285,30 @@ impl Engine {
     /// Runs an operation within the time limit. After a timeout the connection
     /// is never used again, not even for a rollback, which would not be
     /// answered either.
-    fn run<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-        let left = self.patience.left();
-        self.unlimited(async {
+    fn run_limited<T>(
+        &self,
+        work: impl Future<Output = Result<T, PostgresError>>,
+    ) -> Result<T, PostgresError> {
+        let left = self.patience.time_left();
+        self.run_unlimited(async {
             match tokio::time::timeout(left, work).await {
                 Ok(outcome) => outcome,
-                Err(_) => Err(self.silent()),
+                Err(_) => Err(self.no_answer_error()),
             }
         })
     }
 
     /// Runs an operation that limits its own steps.
-    fn unlimited<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-        let runtime = self.runtime.as_ref().ok_or_else(|| self.silent())?;
+    fn run_unlimited<T>(
+        &self,
+        work: impl Future<Output = Result<T, PostgresError>>,
+    ) -> Result<T, PostgresError> {
+        let runtime = self
+            .runtime
+            .as_ref()
+            .ok_or_else(|| self.no_answer_error())?;
         if self.is_lost.load(Ordering::Relaxed) {
-            return Err(self.silent());
+            return Err(self.no_answer_error());
         }
         let outcome = runtime.block_on(work);
         if let Err(error) = &outcome
@@ -306,55 +320,59 @@ impl Engine {
     }
 
     /// Returns the error of a timeout on this connection.
-    fn silent(&self) -> Error {
-        Error::silent(&self.shown, self.patience.total())
+    fn no_answer_error(&self) -> PostgresError {
+        PostgresError::no_answer(&self.shown, self.patience.total_limit())
     }
 
     /// Begins a transaction. Names in it resolve to the server's own objects: a
     /// login that may create objects in `public` cannot substitute an operator
     /// or a function.
-    async fn begin(&self, how: &str, lock: Option<Duration>) -> Result<(), Error> {
+    async fn begin_transaction(
+        &self,
+        how: &str,
+        lock: Option<Duration>,
+    ) -> Result<(), PostgresError> {
         let begin = format!(
             "begin {how}; set local search_path = pg_catalog, pg_temp; {}",
-            self.patience.settings(lock)
+            self.patience.transaction_settings(lock)
         );
-        let left = self.patience.left();
-        timed(left, &self.shown, self.client.batch_execute(&begin)).await
+        let left = self.patience.time_left();
+        run_timed(left, &self.shown, self.client.batch_execute(&begin)).await
     }
 
     /// Ends a transaction with this command.
-    async fn end(&self, how: &str) -> Result<(), Error> {
-        let left = self.patience.left();
-        timed(left, &self.shown, self.client.batch_execute(how)).await
+    async fn end_transaction(&self, how: &str) -> Result<(), PostgresError> {
+        let left = self.patience.time_left();
+        run_timed(left, &self.shown, self.client.batch_execute(how)).await
     }
 
     /// Runs an operation in a transaction of its own, within the limit.
-    fn within<T>(
+    fn run_transaction<T>(
         &self,
         how: &str,
-        work: impl AsyncFnOnce(&Client) -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        self.run(self.transaction(how, None, work))
+        work: impl AsyncFnOnce(&Client) -> Result<T, PostgresError>,
+    ) -> Result<T, PostgresError> {
+        self.run_limited(self.in_transaction(how, None, work))
     }
 
     /// Runs an operation in a transaction that waits for locks no longer than
     /// `lock`.
-    async fn transaction<T>(
+    async fn in_transaction<T>(
         &self,
         how: &str,
         lock: Option<Duration>,
-        work: impl AsyncFnOnce(&Client) -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        self.begin(how, lock).await?;
+        work: impl AsyncFnOnce(&Client) -> Result<T, PostgresError>,
+    ) -> Result<T, PostgresError> {
+        self.begin_transaction(how, lock).await?;
         match work(&self.client).await {
             Ok(done) => {
-                self.end("commit").await?;
+                self.end_transaction("commit").await?;
                 Ok(done)
             }
             Err(error) => {
                 // The first error is the one to show.
                 if error.cause != ErrorCause::Silent {
-                    let _ = self.end("rollback").await;
+                    let _ = self.end_transaction("rollback").await;
                 }
                 Err(error)
             }
@@ -364,23 +382,23 @@ impl Engine {
     /// Returns how far a replica is behind, if the server is one. A member may
     /// not see the state of its connection to the primary, so a broken one is
     /// not noticed while all received data is applied.
-    pub fn lag(&self) -> Result<Option<Duration>, Error> {
+    pub fn replica_lag(&self) -> Result<Option<Duration>, PostgresError> {
         let sql = "select case when pg_is_in_recovery()
                 and pg_last_wal_receive_lsn() is distinct from pg_last_wal_replay_lsn()
             then extract(epoch from clock_timestamp() - pg_last_xact_replay_timestamp())::float8 end";
-        let rows = self.run(async { Ok(self.client.query_typed(sql, &[]).await?) })?;
+        let rows = self.run_limited(async { Ok(self.client.query_typed(sql, &[]).await?) })?;
         let seconds: Option<f64> = rows.first().and_then(|row| row.get(0));
         Ok(seconds.filter(|it| *it > 0.0).map(Duration::from_secs_f64))
     }
 
     /// Reads the status, as far as the caller may see it.
-    pub fn status(&self) -> Result<IndexStatus, Error> {
-        self.within(READ, async |client| {
-            let known = schema::check(client, &self.tenant, schema::Purpose::Read).await?;
+    pub fn read_status(&self) -> Result<SharedIndexStatus, PostgresError> {
+        self.run_transaction(READ_TRANSACTION, async |client| {
+            let known = schema::check_format(client, &self.tenant, schema::AccessPurpose::Read).await?;
             let sql = "select current_setting('server_version'), session_user::text, pg_is_in_recovery()";
             let about = client.query_typed(sql, &[]).await?;
             let row = about.first().ok_or_else(|| {
-                Error::failure("The server answers nothing", "Run it again")
+                PostgresError::failure("The server answers nothing", "Run it again")
             })?;
             let rows = client
                 .query_typed(
@@ -400,7 +418,7 @@ impl Engine {
                 chunks: row.get::<_, i64>(7) as u64,
                 embedded: row.get::<_, i64>(8) as u64,
             });
-            Ok(IndexStatus {
+            Ok(SharedIndexStatus {
                 server: row.get(0),
                 login: row.get(1),
                 replica: row.get(2),
@@ -414,4 +432,4 @@ impl Engine {
 }
 
 /// Transaction that reads one state of the index, whatever others write.
-const READ: &str = "isolation level repeatable read read only";
+const READ_TRANSACTION: &str = "isolation level repeatable read read only";

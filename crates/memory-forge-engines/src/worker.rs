@@ -14,7 +14,7 @@ use forge_memory::wire::{
     self, MAX_LINE_BYTES, MAX_REQUEST_BYTES, ProgramVersion, UnapprovedServer, WorkerError,
     WorkerLine, WorkerOperation, WorkerRequest,
 };
-use forge_store::servers::Servers;
+use forge_store::servers::ApprovedServers;
 use forge_store::workspace::Workspace;
 use forge_text::diagnostic::Diagnostic;
 use jiff::Timestamp;
@@ -28,8 +28,8 @@ mod index;
 /// The environment's settings for servers. The worker reads them itself, so
 /// that no password passes from one program to another.
 #[derive(Clone, Default)]
-pub struct Surroundings {
-    pub engine: postgres::Environment,
+pub struct WorkerSurroundings {
+    pub engine: postgres::ServerEnvironment,
     pub graph: GraphVariables,
     /// The folder of the user's settings, `~/.config` or its equivalent.
     pub config: Option<PathBuf>,
@@ -58,7 +58,7 @@ enum WorkerStop {
 
 impl<E: Diagnostic> From<E> for WorkerStop {
     fn from(error: E) -> WorkerStop {
-        WorkerStop::Failed(WorkerError::of(&error))
+        WorkerStop::Failed(WorkerError::from_diagnostic(&error))
     }
 }
 
@@ -76,7 +76,7 @@ struct LineOutput(Arc<Mutex<dyn Write + Send>>);
 impl LineOutput {
     /// Writes a line. An error is ignored: without a reader there is nothing
     /// left to do, and the thread that watches the input ends the process.
-    fn line<T: Serialize>(&self, line: &WorkerLine<T>) -> Result<(), WorkerStop> {
+    fn write_line<T: Serialize>(&self, line: &WorkerLine<T>) -> Result<(), WorkerStop> {
         let bytes = wire::to_line(line);
         let bytes = bytes.map_err(|error| WorkerStop::failed(format!("No answer: {error}")))?;
         if bytes.len() > MAX_LINE_BYTES {
@@ -91,25 +91,25 @@ impl LineOutput {
     }
 
     /// Writes a note for the user.
-    fn note(&self, text: &str) {
-        let _ = self.line(&WorkerLine::<()>::Note(text.to_owned()));
+    fn write_note(&self, text: &str) {
+        let _ = self.write_line(&WorkerLine::<()>::Note(text.to_owned()));
     }
 
     /// Writes a warning for the user.
-    fn warn(&self, text: &str) {
-        let _ = self.line(&WorkerLine::<()>::Warning(text.to_owned()));
+    fn write_warning(&self, text: &str) {
+        let _ = self.write_line(&WorkerLine::<()>::Warning(text.to_owned()));
     }
 
     /// Writes the progress of the operation.
-    fn progress(&self, done: usize, total: usize) {
-        let _ = self.line(&WorkerLine::<()>::Progress { done, total });
+    fn write_progress(&self, done: usize, total: usize) {
+        let _ = self.write_line(&WorkerLine::<()>::Progress { done, total });
     }
 }
 
 /// The context of an operation.
 struct WorkerContext<'a> {
     workspace: &'a Workspace,
-    surroundings: &'a Surroundings,
+    surroundings: &'a WorkerSurroundings,
     now: Timestamp,
     output: LineOutput,
 }
@@ -119,7 +119,7 @@ impl WorkerContext<'_> {
     fn require_consent(&self, address: &str, variable: &str) -> Result<(), WorkerStop> {
         let config = self.surroundings.config.as_deref();
         let config = config.ok_or_else(|| WorkerStop::failed("There is no home directory"))?;
-        if Servers::of(config).has(address)? {
+        if ApprovedServers::in_config_folder(config).is_approved(address)? {
             return Ok(());
         }
         Err(WorkerStop::NotAgreed(UnapprovedServer {
@@ -129,15 +129,15 @@ impl WorkerContext<'_> {
     }
 
     /// Writes the result of the operation.
-    fn done<T: Serialize>(&self, result: T) -> Result<(), WorkerStop> {
-        self.output.line(&WorkerLine::Done(result))
+    fn send_result<T: Serialize>(&self, result: T) -> Result<(), WorkerStop> {
+        self.output.write_line(&WorkerLine::Done(result))
     }
 
     /// Reads the notes, and warns about files that cannot be read.
-    fn vault(&self) -> links::Vault {
-        let vault = links::Vault::read(self.workspace);
+    fn read_vault(&self) -> links::NoteVault {
+        let vault = links::NoteVault::read(self.workspace);
         for line in vault.problem_lines() {
-            self.output.warn(&line);
+            self.output.write_warning(&line);
         }
         vault
     }
@@ -152,9 +152,9 @@ struct RequestHead {
 /// Answers the one request on standard input, about the workspace in `folder`.
 /// If standard input ends earlier, its parent is gone, and the process exits:
 /// an unfinished change on a server has not happened.
-pub fn serve(folder: &Path, surroundings: &Surroundings) -> ExitCode {
+pub fn serve_request(folder: &Path, surroundings: &WorkerSurroundings) -> ExitCode {
     let output = LineOutput(Arc::new(Mutex::new(io::stdout())));
-    let _ = output.line(&WorkerLine::<()>::Hello(ProgramVersion::current()));
+    let _ = output.write_line(&WorkerLine::<()>::Hello(ProgramVersion::current()));
     let line = wire::read_line(&mut io::stdin().lock(), MAX_REQUEST_BYTES);
     // Watches for the end of the input, so that no worker outlives the command
     // that started it.
@@ -166,21 +166,21 @@ pub fn serve(folder: &Path, surroundings: &Surroundings) -> ExitCode {
     let outcome = line
         .map_err(|error| WorkerStop::failed(format!("The request cannot be read: {error}")))
         .and_then(|line| line.ok_or_else(|| WorkerStop::failed("There is no request")))
-        .and_then(|line| answer(&line, folder, surroundings, &output));
+        .and_then(|line| answer_request(&line, folder, surroundings, &output));
     let line: WorkerLine<()> = match outcome {
         Ok(()) => return ExitCode::SUCCESS,
         Err(WorkerStop::Failed(error)) => WorkerLine::Failed(error),
         Err(WorkerStop::NotAgreed(server)) => WorkerLine::NotAgreed(server),
     };
-    let _ = output.line(&line);
+    let _ = output.write_line(&line);
     ExitCode::from(1)
 }
 
 /// Parses a request, and runs its operation.
-fn answer(
+fn answer_request(
     line: &[u8],
     folder: &Path,
-    surroundings: &Surroundings,
+    surroundings: &WorkerSurroundings,
     output: &LineOutput,
 ) -> Result<(), WorkerStop> {
     let unknown = |error| WorkerStop::failed(format!("The request is not known here: {error}"));
@@ -193,7 +193,7 @@ fn answer(
             "engine.worker-version",
             format!(
                 "`{}` has version {}, and was started by version {}",
-                wire::WORKER,
+                wire::WORKER_PROGRAM,
                 own.version,
                 head.program.version
             ),
@@ -208,7 +208,9 @@ fn answer(
         output: output.clone(),
     };
     match request.operation {
-        WorkerOperation::Index { tenant, operation } => index::run(&tenant, operation, &context),
-        WorkerOperation::Graph(operation) => graph::run(&operation, &context),
+        WorkerOperation::Index { tenant, operation } => {
+            index::run_index_operation(&tenant, operation, &context)
+        }
+        WorkerOperation::Graph(operation) => graph::run_graph_operation(&operation, &context),
     }
 }

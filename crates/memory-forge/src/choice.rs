@@ -4,9 +4,9 @@
 //! here for a type of another crate.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use forge_app::client::Client;
-use forge_app::index::Kind;
-use forge_app::recall::Mode;
+use forge_app::client::AgentClient;
+use forge_app::index::DocumentKind;
+use forge_app::recall::RecallMode;
 use forge_app::search::SearchScope;
 use forge_clients::setup::{self, HookSet};
 
@@ -17,7 +17,7 @@ pub(crate) trait Choice: Copy + Send + Sync + 'static {
     /// Returns the name that a person types.
     fn name(self) -> &'static str;
     /// Returns the meaning, for a list of possible values.
-    fn about(self) -> &'static str;
+    fn description(self) -> &'static str;
 
     /// Returns the value of this name, in any case, or `None`.
     fn parse(name: &str) -> Option<Self> {
@@ -30,16 +30,16 @@ pub(crate) trait Choice: Copy + Send + Sync + 'static {
 pub(crate) fn parser<T: Choice>() -> impl TypedValueParser<Value = T> {
     let values = T::all()
         .iter()
-        .map(|it| PossibleValue::new(it.name()).help(it.about()));
+        .map(|it| PossibleValue::new(it.name()).help(it.description()));
     PossibleValuesParser::new(values).try_map(|name| T::parse(&name).ok_or("it is not listed"))
 }
 
 /// Returns a parser of arguments that lists these clients.
 pub(crate) fn client_parser(
-    listed: impl IntoIterator<Item = Client>,
-) -> impl TypedValueParser<Value = Client> {
-    PossibleValuesParser::new(listed.into_iter().map(Client::name))
-        .try_map(|name| Client::parse(&name).ok_or("it is not listed"))
+    listed: impl IntoIterator<Item = AgentClient>,
+) -> impl TypedValueParser<Value = AgentClient> {
+    PossibleValuesParser::new(listed.into_iter().map(AgentClient::name))
+        .try_map(|name| AgentClient::from_name(&name).ok_or("it is not listed"))
 }
 
 macro_rules! choices {
@@ -51,11 +51,17 @@ macro_rules! choices {
             fn name(self) -> &'static str {
                 Self::name(self)
             }
-            fn about(self) -> &'static str {
-                Self::about(self)
+            fn description(self) -> &'static str {
+                Self::description(self)
             }
         }
     )*};
 }
 
-choices!(Kind, Mode, SearchScope, setup::Scope, HookSet);
+choices!(
+    DocumentKind,
+    RecallMode,
+    SearchScope,
+    setup::SetupScope,
+    HookSet
+);

@@ -27,11 +27,11 @@ Examples:
 `memory-forge help <command>` has the options of a command, and examples;
 `memory-forge help --all` lists every command."
 )]
-pub(crate) struct Cli {
+pub(crate) struct CommandLine {
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: CliCommand,
 }
 
 /// Flags that every command understands, before or after its name.
@@ -71,7 +71,7 @@ pub(crate) enum ColorWhen {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum CliCommand {
     Init(commands::init::InitArgs),
     Setup(commands::setup::SetupArgs),
     Uninstall(commands::uninstall::UninstallArgs),
@@ -109,16 +109,16 @@ pub(crate) enum Command {
     Completion(commands::completion::CompletionArgs),
     Man(commands::man::ManArgs),
     #[command(hide = true)]
-    List(commands::earlier::ListArgs),
+    List(commands::earlier::DocumentListArgs),
     #[command(hide = true)]
-    Clear(commands::earlier::ClearArgs),
+    Clear(commands::earlier::ClearIndexArgs),
     #[command(hide = true)]
     Preload(commands::earlier::PreloadArgs),
 }
 
 /// Commands by purpose, in the order of the help. `help` omits the last group;
 /// `help --all` shows it.
-pub(crate) const GROUPS: [(&str, &[&str]); 7] = [
+pub(crate) const COMMAND_GROUPS: [(&str, &[&str]); 7] = [
     ("Start", &["init", "setup", "uninstall", "status", "view"]),
     (
         "Knowledge",
@@ -132,7 +132,7 @@ pub(crate) const GROUPS: [(&str, &[&str]); 7] = [
     ("Many notes", &["workspace", "links", "graph"]),
     ("Team", &["share", "engine"]),
     (
-        PLUMBING,
+        PLUMBING_GROUP,
         &[
             "lint",
             "consolidate",
@@ -150,11 +150,11 @@ pub(crate) const GROUPS: [(&str, &[&str]); 7] = [
 ];
 
 /// Title of the group that only `help --all` shows.
-const PLUMBING: &str = "Plumbing";
+const PLUMBING_GROUP: &str = "Plumbing";
 
 /// Commands that moved below another one, each with its parent. The old names
 /// still work, because skills, scripts and habits use them.
-const MOVED: [(&str, &str); 8] = [
+const MOVED_COMMANDS: [(&str, &str); 8] = [
     ("session", "mind"),
     ("idea", "mind"),
     ("manifest", "workspace"),
@@ -167,7 +167,7 @@ const MOVED: [(&str, &str); 8] = [
 
 /// Returns the command below which the command of this old name is now.
 pub(crate) fn parent_of(name: &str) -> Option<&'static str> {
-    let moved = MOVED.iter().find(|(old, _)| *old == name)?;
+    let moved = MOVED_COMMANDS.iter().find(|(old, _)| *old == name)?;
     Some(moved.1)
 }
 
@@ -192,7 +192,7 @@ fn with_parent(words: &[OsString]) -> Vec<OsString> {
 }
 
 /// Text for a user who typed the program's name alone.
-pub(crate) const BEGIN: &str = "\
+pub(crate) const GETTING_STARTED: &str = "\
 Memory for coding agents, kept as Markdown in your git repository
 
 Usage: memory-forge <command>
@@ -209,26 +209,26 @@ Begin here:
 
 /// Parses the words of the command line. Help and version are returned as
 /// errors too, as clap has it.
-pub(crate) fn parse(words: &[OsString]) -> Result<Cli, clap::Error> {
+pub(crate) fn parse_command_line(words: &[OsString]) -> Result<CommandLine, clap::Error> {
     // Only `help --all` arrives here: the other forms became flags before.
     let mut matches = if words.get(1).is_some_and(|word| word == "help") {
-        listing(true).try_get_matches_from(["memory-forge", "-h"])?
+        definition_with_list(true).try_get_matches_from(["memory-forge", "-h"])?
     } else {
-        definition().try_get_matches_from(with_parent(words))?
+        command_definition().try_get_matches_from(with_parent(words))?
     };
-    Cli::from_arg_matches_mut(&mut matches)
+    CommandLine::from_arg_matches_mut(&mut matches)
 }
 
 /// Returns the whole command line as data, for completions and manual pages.
-pub(crate) fn definition() -> clap::Command {
-    listing(false)
+pub(crate) fn command_definition() -> clap::Command {
+    definition_with_list(false)
 }
 
 /// Returns the definition with a help that lists all commands, or all but
 /// plumbing.
-fn listing(all: bool) -> clap::Command {
-    let command = Cli::command();
-    let commands = grouped(&command, all);
+fn definition_with_list(all: bool) -> clap::Command {
+    let command = CommandLine::command();
+    let commands = list_by_group(&command, all);
     command.help_template(format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{commands}{options}Options:{options:#}\n{{options}}{{after-help}}",
         options = Style::new().bold().underline()
@@ -236,12 +236,12 @@ fn listing(all: bool) -> clap::Command {
 }
 
 /// Renders the commands under the headings of their groups.
-fn grouped(program: &clap::Command, all: bool) -> String {
+fn list_by_group(program: &clap::Command, all: bool) -> String {
     let heading = Style::new().bold().underline();
     let name = Style::new().bold();
     let mut text = String::new();
-    for (title, members) in GROUPS {
-        if title == PLUMBING && !all {
+    for (title, members) in COMMAND_GROUPS {
+        if title == PLUMBING_GROUP && !all {
             continue;
         }
         text += &format!("{heading}{title}:{heading:#}\n");
@@ -261,8 +261,8 @@ fn grouped(program: &clap::Command, all: bool) -> String {
 
 /// Returns the command that the words name, as far as they are commands:
 /// `memory-forge mind set` for `memory-forge -q mind set --nxt x`.
-pub(crate) fn command_of(words: &[OsString]) -> String {
-    let mut command = definition();
+pub(crate) fn resolve_command_name(words: &[OsString]) -> String {
+    let mut command = command_definition();
     let mut found = "memory-forge".to_owned();
     let words = with_parent(words);
     for word in words.iter().skip(1).filter_map(|word| word.to_str()) {
@@ -280,12 +280,12 @@ mod tests {
 
     #[test]
     fn the_definition_is_sound() {
-        definition().debug_assert();
+        command_definition().debug_assert();
     }
 
     #[test]
     fn every_command_has_an_example() {
-        for command in definition().get_subcommands() {
+        for command in command_definition().get_subcommands() {
             let help = command
                 .get_after_help()
                 .map(ToString::to_string)
@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn every_command_of_commands_has_an_example() {
-        for command in definition().get_subcommands() {
+        for command in command_definition().get_subcommands() {
             for inner in command.get_subcommands() {
                 let call = format!("memory-forge {} {}", command.get_name(), inner.get_name());
                 let shown = [inner, command].iter().any(|it| {
@@ -326,10 +326,10 @@ mod tests {
             command.get_subcommands().for_each(|it| examples(it, found));
         }
         let mut found = Vec::new();
-        examples(&definition(), &mut found);
+        examples(&command_definition(), &mut found);
         assert!(found.len() > 100, "{}", found.len());
         for line in found {
-            if let Err(error) = parse(&typed(&line))
+            if let Err(error) = parse_command_line(&typed(&line))
                 && error.use_stderr()
             {
                 panic!("memory-forge {line}: {error}");
@@ -365,7 +365,7 @@ mod tests {
                     lines += 1;
                     let code = call.split(" #").next().unwrap_or(call);
                     let code = code.split_whitespace().collect::<Vec<_>>().join(" ");
-                    if let Err(error) = parse(&typed(&code))
+                    if let Err(error) = parse_command_line(&typed(&code))
                         && error.use_stderr()
                     {
                         panic!("{}: {line}: {error}", page.display());
@@ -404,15 +404,17 @@ mod tests {
     /// terminal.
     #[test]
     fn every_command_is_in_a_group_and_its_line_fits() {
-        let program = definition();
-        let help = grouped(&program, true);
+        let program = command_definition();
+        let help = list_by_group(&program, true);
         let help = anstream::adapter::strip_str(&help).to_string();
         let shown = program.get_subcommands().filter(|it| !it.is_hide_set());
         for command in shown.map(clap::Command::get_name) {
-            let listed = GROUPS.iter().any(|(_, all)| all.contains(&command));
+            let listed = COMMAND_GROUPS.iter().any(|(_, all)| all.contains(&command));
             assert!(listed, "{command} is in no group");
         }
-        let usual = GROUPS.iter().filter(|(title, _)| *title != PLUMBING);
+        let usual = COMMAND_GROUPS
+            .iter()
+            .filter(|(title, _)| *title != PLUMBING_GROUP);
         let count: usize = usual.map(|(_, members)| members.len()).sum();
         assert!(count <= 23, "{count} commands are shown");
         for line in help.lines() {
@@ -424,7 +426,7 @@ mod tests {
     fn the_command_that_is_meant_is_told_from_its_words() {
         let check = |line: &str, expect| {
             let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-            assert_eq!(command_of(&words), expect, "{line}");
+            assert_eq!(resolve_command_name(&words), expect, "{line}");
         };
         check("memory-forge -q mind set --nxt x", "memory-forge mind set");
         check("memory-forge setup cluade", "memory-forge setup");
@@ -436,10 +438,10 @@ mod tests {
     }
 
     #[track_caller]
-    fn parsed(line: &str) -> Cli {
+    fn parsed(line: &str) -> CommandLine {
         let words = std::iter::once("memory-forge").chain(line.split_whitespace());
         let words: Vec<OsString> = words.map(OsString::from).collect();
-        parse(&words).unwrap_or_else(|error| panic!("{line}: {error}"))
+        parse_command_line(&words).unwrap_or_else(|error| panic!("{line}: {error}"))
     }
 
     #[test]
@@ -456,9 +458,9 @@ mod tests {
 
     #[test]
     fn old_names_still_work() {
-        assert!(matches!(parsed("sync").command, Command::Index(_)));
-        assert!(matches!(parsed("query x").command, Command::Search(_)));
-        assert!(matches!(parsed("memory").command, Command::Stats(_)));
+        assert!(matches!(parsed("sync").command, CliCommand::Index(_)));
+        assert!(matches!(parsed("query x").command, CliCommand::Search(_)));
+        assert!(matches!(parsed("memory").command, CliCommand::Stats(_)));
         for (line, now) in [
             ("session start", "mind session start"),
             ("-q --root x idea list", "-q --root x mind idea list"),
@@ -482,7 +484,7 @@ mod tests {
 
     #[test]
     fn k12_zero_is_a_value_and_not_an_absence() {
-        let Command::Forget(args) = parsed("forget --max-files 0").command else {
+        let CliCommand::Forget(args) = parsed("forget --max-files 0").command else {
             panic!("not forget")
         };
         assert_eq!(args.max_files, Some(0));
@@ -490,13 +492,13 @@ mod tests {
 
     #[test]
     fn ci_and_undo_take_an_optional_value() {
-        use commands::audit::Level;
+        use commands::audit::AuditLevelChoice;
         for (line, level) in [
             ("audit", None),
-            ("audit --ci", Some(Level::Critical)),
-            ("audit --ci warning", Some(Level::Warning)),
+            ("audit --ci", Some(AuditLevelChoice::Critical)),
+            ("audit --ci warning", Some(AuditLevelChoice::Warning)),
         ] {
-            let Command::Audit(args) = parsed(line).command else {
+            let CliCommand::Audit(args) = parsed(line).command else {
                 panic!("not audit")
             };
             assert_eq!(args.ci, level, "{line}");
@@ -506,7 +508,7 @@ mod tests {
             ("doctor --undo", Some(None)),
             ("doctor --undo 42", Some(Some("42".to_owned()))),
         ] {
-            let Command::Doctor(args) = parsed(line).command else {
+            let CliCommand::Doctor(args) = parsed(line).command else {
                 panic!("not doctor")
             };
             assert_eq!(args.undo, undo, "{line}");

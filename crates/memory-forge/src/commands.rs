@@ -46,73 +46,80 @@ pub(crate) mod upgrade;
 pub(crate) mod view;
 pub(crate) mod workspace;
 
-use forge_app::bulk::Who;
+use forge_app::bulk::RunOwner;
 
-use crate::cli::Command;
-use crate::report::{CommandError, Exit};
+use crate::cli::CliCommand;
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
 use crate::ui::Ui;
 
 /// Runs one command and flushes what it printed.
-pub(crate) fn run(command: Command, settings: &Settings) -> Result<Exit, CommandError> {
+pub(crate) fn run_command(
+    command: CliCommand,
+    settings: &Settings,
+) -> Result<CommandExit, CommandError> {
     let mut ui = Ui::new(settings);
-    let result = dispatch(command, settings, &mut ui);
+    let result = dispatch_command(command, settings, &mut ui);
     // What a command printed before it failed is shown before the failure.
     let flushed = ui.finish();
     result.and_then(|exit| flushed.map(|()| exit))
 }
 
 /// Hint on how to agree to a second bulk run of the day without a terminal.
-pub(crate) const FORCE: &str = "Pass `--force` to run it again now";
+pub(crate) const FORCE_HINT: &str = "Pass `--force` to run it again now";
 /// The same hint for commands that have a dry run.
-pub(crate) const FORCE_OR_LOOK: &str =
+pub(crate) const FORCE_OR_DRY_RUN_HINT: &str =
     "Pass `--force` to run it again now, or `--dry-run` to see what would happen";
 
 /// Returns this process as the holder of the lock of a bulk run.
-pub(crate) fn who() -> Who {
-    Who {
+pub(crate) fn lock_holder() -> RunOwner {
+    RunOwner {
         pid: std::process::id(),
         agent: "memory-forge".to_owned(),
     }
 }
 
-fn dispatch(command: Command, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
+fn dispatch_command(
+    command: CliCommand,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<CommandExit, CommandError> {
     match command {
-        Command::Init(args) => init::run(args, settings, ui),
-        Command::Index(args) => index::run(args, settings, ui),
-        Command::Search(args) => search::run(args, settings, ui),
-        Command::Save(args) => save::run(args, settings, ui),
-        Command::Forget(args) => forget::run(args, settings, ui),
-        Command::Restore(args) => restore::run(args, settings, ui),
-        Command::Stats(args) => stats::run(args, settings, ui),
-        Command::Preview(args) => preview::run(args, settings, ui),
-        Command::Audit(args) => audit::run(args, settings, ui),
-        Command::Doctor(args) => doctor::run(args, settings, ui),
-        Command::Undo(args) => undo::run(args, settings, ui),
-        Command::Workspace(args) => workspace::run(args, settings, ui),
-        Command::Mind(args) => mind::run(args, settings, ui),
-        Command::Agent(args) => agent::run(args, settings, ui),
-        Command::Check(args) => check::run(args, settings, ui),
-        Command::Lint(args) => lint::run(args, settings, ui),
-        Command::Consolidate(args) => consolidate::run(args, settings, ui),
-        Command::Mcp(args) => mcp::run(args, settings, ui),
-        Command::View(args) => view::run(args, settings, ui),
-        Command::Links(args) => links::run(args, settings, ui),
-        Command::Graph(args) => graph::run(args, settings, ui),
-        Command::Engine(args) => engine::run(args, settings, ui),
-        Command::Import(args) => import::run(args, settings, ui),
-        Command::Export(args) => export::run(args, settings, ui),
-        Command::Setup(args) => setup::run(args, settings, ui),
-        Command::Uninstall(args) => uninstall::run(args, settings, ui),
-        Command::Merge(args) => merge::run(args, settings, ui),
-        Command::Share(args) => share::run(args, settings, ui),
-        Command::Status(args) => status::run(args, settings, ui),
-        Command::Config(args) => config::run(args, settings, ui),
-        Command::Hook(args) => hook::run(args),
-        Command::Completion(args) => completion::run(args, settings, ui),
-        Command::Man(args) => man::run(args, settings, ui),
-        Command::List(args) => earlier::list(args, settings, ui),
-        Command::Clear(args) => earlier::clear(args, settings, ui),
-        Command::Preload(args) => earlier::preload(args, settings, ui),
+        CliCommand::Init(args) => init::run_init(args, settings, ui),
+        CliCommand::Index(args) => index::run_index(args, settings, ui),
+        CliCommand::Search(args) => search::run_search(args, settings, ui),
+        CliCommand::Save(args) => save::run_save(args, settings, ui),
+        CliCommand::Forget(args) => forget::run_forget(args, settings, ui),
+        CliCommand::Restore(args) => restore::run_restore(args, settings, ui),
+        CliCommand::Stats(args) => stats::run_stats(args, settings, ui),
+        CliCommand::Preview(args) => preview::run_preview(args, settings, ui),
+        CliCommand::Audit(args) => audit::run_audit(args, settings, ui),
+        CliCommand::Doctor(args) => doctor::run_doctor(args, settings, ui),
+        CliCommand::Undo(args) => undo::run_undo(args, settings, ui),
+        CliCommand::Workspace(args) => workspace::run_workspace(args, settings, ui),
+        CliCommand::Mind(args) => mind::run_mind(args, settings, ui),
+        CliCommand::Agent(args) => agent::run_agent(args, settings, ui),
+        CliCommand::Check(args) => check::run_check(args, settings, ui),
+        CliCommand::Lint(args) => lint::run_lint(args, settings, ui),
+        CliCommand::Consolidate(args) => consolidate::run_consolidate(args, settings, ui),
+        CliCommand::Mcp(args) => mcp::run_mcp(args, settings, ui),
+        CliCommand::View(args) => view::run_view(args, settings, ui),
+        CliCommand::Links(args) => links::run_links(args, settings, ui),
+        CliCommand::Graph(args) => graph::run_graph(args, settings, ui),
+        CliCommand::Engine(args) => engine::run_engine(args, settings, ui),
+        CliCommand::Import(args) => import::run_import(args, settings, ui),
+        CliCommand::Export(args) => export::run_export(args, settings, ui),
+        CliCommand::Setup(args) => setup::run_setup(args, settings, ui),
+        CliCommand::Uninstall(args) => uninstall::run_uninstall(args, settings, ui),
+        CliCommand::Merge(args) => merge::run_merge(args, settings, ui),
+        CliCommand::Share(args) => share::run_share(args, settings, ui),
+        CliCommand::Status(args) => status::run_status(args, settings, ui),
+        CliCommand::Config(args) => config::run_config(args, settings, ui),
+        CliCommand::Hook(args) => hook::run_hook_command(args),
+        CliCommand::Completion(args) => completion::run_completion(args, settings, ui),
+        CliCommand::Man(args) => man::run_man(args, settings, ui),
+        CliCommand::List(args) => earlier::list_documents(args, settings, ui),
+        CliCommand::Clear(args) => earlier::explain_clear(args, settings, ui),
+        CliCommand::Preload(args) => earlier::check_model(args, settings, ui),
     }
 }

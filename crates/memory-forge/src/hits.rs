@@ -2,15 +2,18 @@
 //! their rank, and which files count as used.
 
 use forge_app::corrections::Correction;
-use forge_app::index::Standing;
-use forge_app::recall::pack::Packing;
-use forge_app::recall::{self, Answer, Hit, context};
+use forge_app::index::DocumentStanding;
+use forge_app::recall::pack::ContextPacking;
+use forge_app::recall::{self, RecallAnswer, RecallHit, context};
 
-use crate::ui::printable;
+use crate::ui::escape_hidden;
 
 /// Returns the files that are shown, each once: only those count as used.
-pub(crate) fn used<'a>(answer: &'a Answer, packing: Option<&Packing>) -> Vec<&'a str> {
-    let shown: Vec<&Hit> = match packing {
+pub(crate) fn used_files<'a>(
+    answer: &'a RecallAnswer,
+    packing: Option<&ContextPacking>,
+) -> Vec<&'a str> {
+    let shown: Vec<&RecallHit> = match packing {
         Some(packing) => packing.pieces.iter().map(|p| &answer.hits[p.hit]).collect(),
         None => answer.hits.iter().collect(),
     };
@@ -21,21 +24,21 @@ pub(crate) fn used<'a>(answer: &'a Answer, packing: Option<&Packing>) -> Vec<&'a
 }
 
 /// Returns how an answer was found, in words.
-pub(crate) fn mode_line(answer: &Answer) -> String {
+pub(crate) fn describe_mode(answer: &RecallAnswer) -> String {
     let (embedded, all) = answer.embedded;
     match answer.mode {
-        recall::Mode::Text => "full text".to_owned(),
+        recall::RecallMode::Text => "full text".to_owned(),
         mode if embedded < all => format!(
             "{} ({embedded} of {all} passages have a vector so far)",
             mode.name()
         ),
-        recall::Mode::Vector => "vectors".to_owned(),
-        recall::Mode::Hybrid => "full text and vectors".to_owned(),
+        recall::RecallMode::Vector => "vectors".to_owned(),
+        recall::RecallMode::Hybrid => "full text and vectors".to_owned(),
     }
 }
 
 /// Explains the rank of a hit in one line.
-pub(crate) fn why(hit: &Hit) -> String {
+pub(crate) fn explain_rank(hit: &RecallHit) -> String {
     let e = &hit.evidence;
     let mut parts = vec![format!("score {:.3}", hit.score)];
     if let Some(rank) = e.text_rank {
@@ -55,7 +58,7 @@ pub(crate) fn why(hit: &Hit) -> String {
                 }
                 format!(
                     "{} {:.2} ({})",
-                    printable(&t.term),
+                    escape_hidden(&t.term),
                     t.score,
                     places.join(", ")
                 )
@@ -79,7 +82,7 @@ pub(crate) fn why(hit: &Hit) -> String {
     if e.dated {
         parts.push("dated in the time asked for".to_owned());
     }
-    if hit.passage.standing != Standing::Current || hit.replaced_by.is_some() {
+    if hit.passage.standing != DocumentStanding::Current || hit.replaced_by.is_some() {
         parts.push("lowered: no longer current".to_owned());
     }
     if !hit.corrections.is_empty() {
@@ -93,11 +96,11 @@ pub(crate) fn why(hit: &Hit) -> String {
 
 /// Rounds to three digits, after widening: `0.74` would otherwise be written as
 /// `0.7400000095367432`.
-pub(crate) fn thousandths(value: f32) -> f64 {
+pub(crate) fn round_to_thousandths(value: f32) -> f64 {
     (f64::from(value) * 1000.0).round() / 1000.0
 }
 
-pub(crate) fn hit_json(hit: &Hit, text: &str, cut: bool) -> serde_json::Value {
+pub(crate) fn hit_json(hit: &RecallHit, text: &str, cut: bool) -> serde_json::Value {
     let p = &hit.passage;
     let e = &hit.evidence;
     let mut value = serde_json::json!({
@@ -109,25 +112,25 @@ pub(crate) fn hit_json(hit: &Hit, text: &str, cut: bool) -> serde_json::Value {
         "scope": p.scope,
         "date": p.date,
         "importance": p.importance,
-        "score": thousandths(hit.score),
-        "relevance": thousandths(hit.relevance),
+        "score": round_to_thousandths(hit.score),
+        "relevance": round_to_thousandths(hit.relevance),
         "text": text,
     });
     if cut {
         value["cut"] = true.into();
     }
-    if let Some(note) = context::standing(hit) {
+    if let Some(note) = context::standing_note(hit) {
         value["standing"] = note.into();
     }
-    if let Some(note) = context::order(hit) {
+    if let Some(note) = context::order_note(hit) {
         value["careful"] = note.into();
     }
     if !hit.corrections.is_empty() {
         value["corrections"] = hit.corrections.iter().map(Correction::to_json).collect();
     }
     value["why"] = serde_json::json!({
-        "textRank": e.text_rank, "bm25": thousandths(e.bm25),
-        "vectorRank": e.vector_rank, "cosine": thousandths(e.cosine),
+        "textRank": e.text_rank, "bm25": round_to_thousandths(e.bm25),
+        "vectorRank": e.vector_rank, "cosine": round_to_thousandths(e.cosine),
         "exact": e.exact, "literal": e.literal, "dated": e.dated,
     });
     if !hit.terms.is_empty() {
@@ -135,8 +138,8 @@ pub(crate) fn hit_json(hit: &Hit, text: &str, cut: bool) -> serde_json::Value {
             .terms
             .iter()
             .map(|t| {
-                serde_json::json!({ "term": t.term, "idf": thousandths(t.idf), "body": t.body,
-                    "inHeadings": t.in_headings, "inTitle": t.in_title, "score": thousandths(t.score) })
+                serde_json::json!({ "term": t.term, "idf": round_to_thousandths(t.idf), "body": t.body,
+                    "inHeadings": t.in_headings, "inTitle": t.in_title, "score": round_to_thousandths(t.score) })
             })
             .collect();
     }

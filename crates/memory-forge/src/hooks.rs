@@ -17,63 +17,63 @@ use std::time::{Duration, Instant};
 
 use forge_clients::hooks::{client, event, payload, settings_call};
 
-use client::{detect_client, write_reply};
-use event::Event;
-use forge_app::client::Client;
-use input::Reading;
-use payload::Payload;
+use client::{detect_client, render_reply};
+use event::SessionEvent;
+use forge_app::client::AgentClient;
+use input::InputReader;
+use payload::HookPayload;
 use settings_call::SessionFolders;
 
-use crate::settings::Process;
+use crate::settings::ProcessEnvironment;
 
 /// Time limit of a hook. Nothing it does takes this long; a disk or a lock that
 /// hangs might.
-const DEADLINE: Duration = Duration::from_millis(2_500);
+const HOOK_DEADLINE: Duration = Duration::from_millis(2_500);
 /// Time limit at the end of a session, for which clients allow about a second.
-const DEADLINE_AT_END: Duration = Duration::from_millis(900);
+const SESSION_END_DEADLINE: Duration = Duration::from_millis(900);
 
 /// Time for the empty answer and the note after the deadline.
-const LAST_WORDS: Duration = Duration::from_millis(300);
+const LATE_ANSWER_WAIT: Duration = Duration::from_millis(300);
 
 /// Answers one event. `arguments` are the words behind `hook`.
-pub(crate) fn run(arguments: &[String]) -> ExitCode {
+pub(crate) fn run_hook(arguments: &[String]) -> ExitCode {
     // A message on standard error would be shown to the user by some clients.
     panic::set_hook(Box::new(|_| {}));
-    let asked = Asked::read(arguments);
+    let asked = HookCall::parse_words(arguments);
     let event = asked.event;
     let deadline = Instant::now()
         + match event {
-            Some(Event::SessionEnd) => DEADLINE_AT_END,
-            _ => DEADLINE,
+            Some(SessionEvent::SessionEnd) => SESSION_END_DEADLINE,
+            _ => HOOK_DEADLINE,
         };
     // One thread, since starting one takes about as long as the answer: the
     // thread that has read the input is free to watch the deadline.
-    let reading = Reading::start(move || watch(event, deadline));
+    let reading = InputReader::start_reading(move || watch_deadline(event, deadline));
     let answer = panic::catch_unwind(AssertUnwindSafe(|| {
-        let process = Process::observe();
-        let (payload, ended) = reading.wait(deadline);
+        let process = ProcessEnvironment::observe();
+        let (payload, ended) = reading.wait_for_payload(deadline);
         if !ended {
-            let _ = std::thread::Builder::new().spawn(move || watch(event, deadline));
+            let _ = std::thread::Builder::new().spawn(move || watch_deadline(event, deadline));
         }
-        answer(&asked, &process, &payload)
+        answer_event(&asked, &process, &payload)
     }));
-    say(&answer.unwrap_or_else(|_| "{}".to_owned()));
+    print_answer(&answer.unwrap_or_else(|_| "{}".to_owned()));
     ExitCode::SUCCESS
 }
 
 /// Request of the command line; unknown words are ignored.
 #[derive(Default)]
-struct Asked {
-    event: Option<Event>,
-    client: Option<Client>,
+struct HookCall {
+    event: Option<SessionEvent>,
+    client: Option<AgentClient>,
     root: Option<String>,
     /// Whether a plugin calls, besides which the settings may call as well.
     by_plugin: bool,
 }
 
-impl Asked {
-    fn read(arguments: &[String]) -> Asked {
-        let mut asked = Asked::default();
+impl HookCall {
+    fn parse_words(arguments: &[String]) -> HookCall {
+        let mut asked = HookCall::default();
         let mut rest = arguments.iter().map(String::as_str);
         while let Some(argument) = rest.next() {
             let (name, value) = match argument.split_once('=') {
@@ -83,49 +83,49 @@ impl Asked {
             match name {
                 "--client" => {
                     let value = value.or_else(|| rest.next()).unwrap_or_default();
-                    asked.client = Client::parse(value);
+                    asked.client = AgentClient::from_name(value);
                 }
                 "--root" | "--path" | "-p" => {
                     asked.root = value.or_else(|| rest.next()).map(str::to_owned);
                 }
                 "--plugin" => asked.by_plugin = true,
-                _ => asked.event = asked.event.or(Event::named(name)),
+                _ => asked.event = asked.event.or(SessionEvent::from_name(name)),
             }
         }
         asked
     }
 }
 
-fn answer(asked: &Asked, process: &Process, payload: &Payload) -> String {
-    let Some(event) = payload.event().or(asked.event) else {
+fn answer_event(asked: &HookCall, process: &ProcessEnvironment, payload: &HookPayload) -> String {
+    let Some(event) = payload.named_event().or(asked.event) else {
         if let Some(what) = payload.garbled {
-            events::unnamed(what, payload, process, asked.root.as_deref());
+            events::note_unnamed_event(what, payload, process, asked.root.as_deref());
         }
         return "{}".to_owned();
     };
     let client = asked
         .client
-        .or_else(|| detect_client(payload, process.in_claude(), process.in_gemini()));
+        .or_else(|| detect_client(payload, process.is_in_claude(), process.is_in_gemini()));
     let folders = SessionFolders {
         cwd: process.cwd(),
         claude_project_dir: process.claude_project_dir(),
         places: process.client_places(),
     };
     // The call of the settings answers; a second answer would brief twice.
-    if asked.by_plugin && settings_call::answers(client, payload, &folders) {
+    if asked.by_plugin && settings_call::settings_call_us(client, payload, &folders) {
         return "{}".to_owned();
     }
-    let context = events::handle(event, client, payload, process, asked.root.as_deref());
-    write_reply(client, event, payload, context.as_deref())
+    let context = events::handle_event(event, client, payload, process, asked.root.as_deref());
+    render_reply(client, event, payload, context.as_deref())
 }
 
 /// Whether the answer was printed; locked while that happens, so that it is
 /// printed once.
-static SAID: Mutex<bool> = Mutex::new(false);
+static IS_ANSWERED: Mutex<bool> = Mutex::new(false);
 
 /// Prints the answer unless one was printed before. Returns `true` if it did.
-fn say(text: &str) -> bool {
-    let mut said = match SAID.lock() {
+fn print_answer(text: &str) -> bool {
+    let mut said = match IS_ANSWERED.lock() {
         Ok(said) => said,
         Err(poisoned) => poisoned.into_inner(),
     };
@@ -142,26 +142,26 @@ fn say(text: &str) -> bool {
 
 /// Warns the user where no client takes context: at the end of a session.
 /// Standard error may be closed.
-fn warn(text: &str) {
+fn warn_user(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
 /// Prints an empty answer, leaves a note and ends the process when the deadline
 /// has passed.
-fn watch(event: Option<Event>, deadline: Instant) {
+fn watch_deadline(event: Option<SessionEvent>, deadline: Instant) {
     std::thread::sleep(deadline.saturating_duration_since(Instant::now()));
     let (done, is_done) = mpsc::channel();
     // The cause of the delay may block this as well: a disk, or an answer on
     // its way to a reader that never comes. So it runs on a thread that is
     // given up.
     let last = std::thread::Builder::new().spawn(move || {
-        if say("{}") {
-            events::took_too_long(event, Process::observe().now());
+        if print_answer("{}") {
+            events::note_missed_deadline(event, ProcessEnvironment::observe().now());
         }
         let _ = done.send(());
     });
     if last.is_ok() {
-        let _ = is_done.recv_timeout(LAST_WORDS);
+        let _ = is_done.recv_timeout(LATE_ANSWER_WAIT);
     }
     std::process::exit(0);
 }

@@ -1,7 +1,7 @@
 //! Opens the library of a workspace for a door, with the model that the user
 //! chose. Remarks about the index are printed here alone.
 
-use forge_app::library::Library;
+use forge_app::library::KnowledgeLibrary;
 use forge_app::workspace::Workspace;
 
 use crate::report::CommandError;
@@ -9,18 +9,18 @@ use crate::settings::Settings;
 use crate::ui::Ui;
 
 /// Returns the library of a workspace, with the model that the user chose.
-pub(crate) fn open(workspace: Workspace, settings: &Settings) -> Library {
-    Library::new(workspace, settings.model.clone())
+pub(crate) fn open_library(workspace: Workspace, settings: &Settings) -> KnowledgeLibrary {
+    KnowledgeLibrary::new(workspace, settings.model.clone())
 }
 
 /// Opens the library of a workspace and brings it up to date for a command.
-pub(crate) fn in_step(
+pub(crate) fn open_refreshed(
     workspace: &Workspace,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Library, CommandError> {
-    let mut library = open(workspace.clone(), settings);
-    let (_, remarks) = library.refreshed(settings.now, false, &mut ui.watch())?;
-    ui.remarks(&remarks);
+) -> Result<KnowledgeLibrary, CommandError> {
+    let mut library = open_library(workspace.clone(), settings);
+    let (_, remarks) = library.refresh_index(settings.now, false, &mut ui.watch_stages())?;
+    ui.show_remarks(&remarks);
     Ok(library)
 }

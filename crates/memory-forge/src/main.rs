@@ -24,36 +24,36 @@ mod view;
 
 use std::process::ExitCode;
 
-use settings::{Process, Settings};
+use settings::{ProcessEnvironment, Settings};
 
 fn main() -> ExitCode {
     #[cfg(debug_assertions)]
-    if let Some(plan) = settings::fault() {
-        faults::arm(&plan);
+    if let Some(plan) = settings::fault_plan() {
+        faults::arm_faults(&plan);
     }
     forge_app::trust::add_key_folders(settings::key_folders());
     // Before the parser, whose errors exit with a code that a hook must never
     // have.
     if let Some(arguments) = settings::hook_arguments() {
-        return hooks::run(&arguments);
+        return hooks::run_hook(&arguments);
     }
-    if settings::asks_for_version() {
-        return report::version();
+    if settings::is_version_request() {
+        return report::print_version();
     }
-    let words = settings::arguments();
+    let words = settings::command_words();
     if words.len() < 2 {
-        return report::begin();
+        return report::print_getting_started();
     }
-    report::guard(|| match cli::parse(&words) {
+    report::run_guarded(|| match cli::parse_command_line(&words) {
         // Help and version leave here, before anything else was looked at.
-        Err(error) => report::unparsed(error, &words),
+        Err(error) => report::end_unparsed(error, &words),
         Ok(cli) => {
-            let process = Process::observe();
+            let process = ProcessEnvironment::observe();
             match Settings::resolve(&cli.global, &process) {
-                Err(error) => report::fail(&error, process.look()),
+                Err(error) => report::print_failure(&error, process.message_style()),
                 Ok(settings) => {
-                    let result = commands::run(cli.command, &settings);
-                    report::end(result, settings.look())
+                    let result = commands::run_command(cli.command, &settings);
+                    report::end_command(result, settings.message_style())
                 }
             }
         }

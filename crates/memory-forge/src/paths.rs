@@ -3,15 +3,15 @@
 
 use std::path::Path;
 
-use forge_app::workspace::{FoundBy, RelPath, RootHints, Workspace, discover};
+use forge_app::workspace::{FoundBy, RelPath, RootHints, Workspace, discover_root};
 
 use crate::report::CommandError;
 use crate::settings::Settings;
 use crate::ui::Ui;
 
 /// Finds and opens the workspace, and warns of problems in its settings.
-pub(crate) fn workspace(settings: &Settings, ui: &mut Ui) -> Result<Workspace, CommandError> {
-    let root = discover(&RootHints {
+pub(crate) fn open_workspace(settings: &Settings, ui: &mut Ui) -> Result<Workspace, CommandError> {
+    let root = discover_root(&RootHints {
         flag: settings.root_flag.as_deref(),
         env_root: settings.env_root.as_deref(),
         claude_project_dir: settings.claude_project_dir.as_deref(),
@@ -20,7 +20,7 @@ pub(crate) fn workspace(settings: &Settings, ui: &mut Ui) -> Result<Workspace, C
         home: settings.home.as_deref(),
     })
     .map_err(|error| match &settings.root_flag {
-        Some(flag) => near_folder(error.into(), flag),
+        Some(flag) => suggest_folder(error.into(), flag),
         None => error.into(),
     })?;
     ui.detail(&format!(
@@ -43,7 +43,7 @@ pub(crate) fn workspace(settings: &Settings, ui: &mut Ui) -> Result<Workspace, C
 }
 
 /// Adds the sibling folder that was most likely meant.
-fn near_folder(error: CommandError, named: &Path) -> CommandError {
+fn suggest_folder(error: CommandError, named: &Path) -> CommandError {
     let folder = match named.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -54,7 +54,7 @@ fn near_folder(error: CommandError, named: &Path) -> CommandError {
         .filter_map(|entry| entry.file_name().into_string().ok())
         .collect();
     let wanted = named.file_name().unwrap_or_default().to_string_lossy();
-    match nearest(&wanted, names.iter().map(String::as_str)) {
+    match nearest_name(&wanted, names.iter().map(String::as_str)) {
         Some(name) => error.hint(format!(
             "Did you mean `{}`?",
             named.with_file_name(name).display()
@@ -64,7 +64,7 @@ fn near_folder(error: CommandError, named: &Path) -> CommandError {
 }
 
 /// Resolves a file of the command line to its path in the workspace.
-pub(crate) fn path_in(
+pub(crate) fn resolve_path(
     workspace: &Workspace,
     settings: &Settings,
     file: &Path,
@@ -106,12 +106,12 @@ pub(crate) fn path_in(
 /// Resolves a document of the command line: from here, from the root, or from
 /// `knowledge/`, whichever exists. One that exists nowhere is taken from the
 /// root.
-pub(crate) fn document_in(
+pub(crate) fn resolve_document(
     workspace: &Workspace,
     settings: &Settings,
     file: &str,
 ) -> Result<RelPath, CommandError> {
-    let from_here = path_in(workspace, settings, Path::new(file))?;
+    let from_here = resolve_path(workspace, settings, Path::new(file))?;
     let from_root = RelPath::new(file).ok();
     let from_knowledge = RelPath::new("knowledge").and_then(|k| k.join(file)).ok();
     let candidates = [
@@ -122,7 +122,7 @@ pub(crate) fn document_in(
     let found = candidates
         .into_iter()
         .flatten()
-        .find(|path| workspace.absolute(path).is_file());
+        .find(|path| workspace.absolute_path(path).is_file());
     let named = from_root
         .as_ref()
         .filter(|path| path.starts_with("knowledge"));
@@ -131,12 +131,12 @@ pub(crate) fn document_in(
 
 /// Returns the known name that was most likely meant by an unknown one,
 /// compared by the last part of a path without its ending.
-pub(crate) fn nearest<'a>(
+pub(crate) fn nearest_name<'a>(
     wanted: &str,
     known: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
     /// Lower bound for the similarity of a suggestion.
-    const NEAR: f64 = 0.86;
+    const MIN_SIMILARITY: f64 = 0.86;
     let stem = |name: &str| {
         let last = name.rsplit('/').next().unwrap_or(name);
         last.strip_suffix(".md").unwrap_or(last).to_lowercase()
@@ -147,19 +147,20 @@ pub(crate) fn nearest<'a>(
         .into_iter()
         .map(near)
         .max_by(|a, b| a.0.total_cmp(&b.0));
-    best.filter(|(how, _)| *how >= NEAR).map(|(_, name)| name)
+    best.filter(|(how, _)| *how >= MIN_SIMILARITY)
+        .map(|(_, name)| name)
 }
 
 /// Adds the document that was most likely meant to an error about a missing
 /// one.
-pub(crate) fn did_you_mean(
+pub(crate) fn suggest_document(
     error: CommandError,
     workspace: &Workspace,
     wanted: &str,
 ) -> CommandError {
     let scan = workspace.scan();
     let known = scan.files.iter().map(|found| found.path.as_str());
-    match nearest(wanted, known) {
+    match nearest_name(wanted, known) {
         Some(name) => error.hint(format!("Did you mean `{name}`?")),
         None => error,
     }

@@ -5,35 +5,36 @@
 use std::fmt::Write;
 
 use clap::{Arg, Command};
-use forge_app::check::{CheckView, REGISTRY};
+use forge_app::check::{CHECK_REGISTRY, CheckView};
 use serde_json::Value;
 
-const MARK: &str = "<!-- Written by `cargo xtask reference`; what is changed here is lost. -->";
+const GENERATED_MARK: &str =
+    "<!-- Written by `cargo xtask reference`; what is changed here is lost. -->";
 
 /// Returns every page with its name and its text.
-pub(crate) fn pages() -> Vec<(&'static str, String)> {
+pub(crate) fn reference_pages() -> Vec<(&'static str, String)> {
     vec![
-        ("commands.md", commands()),
-        ("config.md", config()),
-        ("mcp-tools.md", tools()),
-        ("checks.md", checks()),
-        ("exit-codes.md", exit_codes()),
+        ("commands.md", commands_page()),
+        ("config.md", config_page()),
+        ("mcp-tools.md", tools_page()),
+        ("checks.md", checks_page()),
+        ("exit-codes.md", exit_codes_page()),
     ]
 }
 
-fn page(title: &str, introduction: &str) -> String {
-    format!("# {title}\n\n{MARK}\n\n{introduction}\n\n")
+fn page_head(title: &str, introduction: &str) -> String {
+    format!("# {title}\n\n{GENERATED_MARK}\n\n{introduction}\n\n")
 }
 
-fn commands() -> String {
-    let mut program = crate::cli::definition();
+fn commands_page() -> String {
+    let mut program = crate::cli::command_definition();
     program.build();
-    let mut text = page(
+    let mut text = page_head(
         "Commands",
         "Every command with its arguments, options and examples. `memory-forge help <command>` \
          says the same in a terminal, and `memory-forge man` prints manual pages.",
     );
-    for (group, members) in crate::cli::GROUPS {
+    for (group, members) in crate::cli::COMMAND_GROUPS {
         let names = members
             .iter()
             .filter(|it| program.find_subcommand(it).is_some());
@@ -44,25 +45,25 @@ fn commands() -> String {
     }
     text.push_str("\n## Options of every command\n\n");
     for option in program.get_arguments().filter(|it| it.is_global_set()) {
-        text += &argument(option);
+        text += &argument_line(option);
     }
-    for (group, members) in crate::cli::GROUPS {
+    for (group, members) in crate::cli::COMMAND_GROUPS {
         let _ = writeln!(text, "\n## {group}");
         for command in members.iter().filter_map(|it| program.find_subcommand(it)) {
-            one_command(command, "memory-forge", 3, &mut text);
+            add_command(command, "memory-forge", 3, &mut text);
         }
     }
     text
 }
 
-fn one_command(command: &Command, before: &str, level: usize, text: &mut String) {
+fn add_command(command: &Command, before: &str, level: usize, text: &mut String) {
     let name = format!("{before} {}", command.get_name());
     let _ = writeln!(text, "\n{} {name}\n", "#".repeat(level));
     let about = command.get_long_about().or(command.get_about());
     let _ = writeln!(
         text,
         "{}",
-        paragraphs(&about.map(ToString::to_string).unwrap_or_default())
+        fold_paragraphs(&about.map(ToString::to_string).unwrap_or_default())
     );
     let usage = command.clone().render_usage().to_string();
     let usage = usage.trim_start_matches("Usage: ");
@@ -75,15 +76,15 @@ fn one_command(command: &Command, before: &str, level: usize, text: &mut String)
         let _ = writeln!(text, "Also called {}.\n", aliases.join(", "));
     }
     for positional in command.get_positionals() {
-        *text += &argument(positional);
+        *text += &argument_line(positional);
     }
     let own = |it: &&Arg| !it.is_global_set() && !it.is_hide_set() && it.get_id() != "help";
     for option in command.get_opts().filter(own) {
-        *text += &argument(option);
+        *text += &argument_line(option);
     }
     let flag = |it: &&Arg| !it.get_action().takes_values() && !it.is_positional();
     for option in command.get_arguments().filter(own).filter(flag) {
-        *text += &argument(option);
+        *text += &argument_line(option);
     }
     if let Some(help) = command.get_after_help() {
         let help = help.to_string();
@@ -95,11 +96,11 @@ fn one_command(command: &Command, before: &str, level: usize, text: &mut String)
         let _ = writeln!(text, "\n```text\n{}\n```", lines.join("\n").trim_end());
     }
     for inner in command.get_subcommands().filter(|it| !it.is_hide_set()) {
-        one_command(inner, &name, level + 1, text);
+        add_command(inner, &name, level + 1, text);
     }
 }
 
-fn argument(argument: &Arg) -> String {
+fn argument_line(argument: &Arg) -> String {
     let takes_values = argument.get_action().takes_values();
     let value = match (takes_values, argument.get_value_names()) {
         (true, Some(names)) => format!(" <{}>", names.join("> <")),
@@ -116,10 +117,14 @@ fn argument(argument: &Arg) -> String {
     let mut text = format!(
         "- {}: {}",
         names.join(", "),
-        paragraphs(&help).replace("\n\n", ". ")
+        fold_paragraphs(&help).replace("\n\n", ". ")
     );
     let possible: Vec<String> = if takes_values {
-        argument.get_possible_values().iter().map(choice).collect()
+        argument
+            .get_possible_values()
+            .iter()
+            .map(choice_text)
+            .collect()
     } else {
         Vec::new()
     };
@@ -137,22 +142,26 @@ fn argument(argument: &Arg) -> String {
     text + "\n"
 }
 
-fn choice(value: &clap::builder::PossibleValue) -> String {
+fn choice_text(value: &clap::builder::PossibleValue) -> String {
     match value.get_help() {
-        Some(help) => format!("`{}` ({})", value.get_name(), escaped(&help.to_string())),
+        Some(help) => format!(
+            "`{}` ({})",
+            value.get_name(),
+            escape_markdown(&help.to_string())
+        ),
         None => format!("`{}`", value.get_name()),
     }
 }
 
-fn config() -> String {
-    let mut text = page(
+fn config_page() -> String {
+    let mut text = page_head(
         "Configuration",
         "`memory-forge.toml` at the root of the workspace may set these keys; every one is \
          optional. A flag wins over the environment, the environment over the file. \
          `memory-forge config` shows the values in effect and where each comes from.",
     );
     let mut section = "";
-    for key in &forge_app::workspace::reference() {
+    for key in &forge_app::workspace::config_reference() {
         let (of, name) = key.key.split_once('.').unwrap_or(("", key.key));
         if of != section {
             let space = if section.is_empty() { "" } else { "\n" };
@@ -163,8 +172,8 @@ fn config() -> String {
             text,
             "- `{name}` = `{}`: {} ({})",
             key.default,
-            escaped(key.about),
-            escaped(&key.kind)
+            escape_markdown(key.about),
+            escape_markdown(&key.kind)
         );
         if let Some(old) = key.old_name {
             let _ = write!(text, "; `{old}` in the older `.memoryforge.config.json`");
@@ -172,14 +181,14 @@ fn config() -> String {
         text.push('\n');
     }
     text.push_str("\n## Environment\n\n");
-    for (name, about) in ENVIRONMENT {
+    for (name, about) in ENVIRONMENT_VARIABLES {
         let _ = writeln!(text, "- `{name}`: {about}");
     }
     text
 }
 
 /// Variables that `settings.rs` reads; a test compares the two.
-pub(crate) const ENVIRONMENT: [(&str, &str); 11] = [
+pub(crate) const ENVIRONMENT_VARIABLES: [(&str, &str); 11] = [
     (
         "MEMORY_FORGE_PROJECT_ROOT",
         "the workspace, where `--root` does not say",
@@ -214,17 +223,17 @@ pub(crate) const ENVIRONMENT: [(&str, &str); 11] = [
     ("COPILOT_HOME", "where Copilot CLI keeps its settings"),
 ];
 
-fn tools() -> String {
-    let mut text = page(
+fn tools_page() -> String {
+    let mut text = page_head(
         "MCP tools",
         "What `memory-forge mcp` offers to agent clients. Those of a usual session are listed; the \
          others can be called by name, and `--tools all` lists them too. \
          [The guide](../mcp.md) says how answers are made.",
     );
-    let usual = crate::mcp::tools::chosen(&[]).expect("no name is wrong");
-    for spec in &crate::mcp::tools::ALL {
+    let usual = crate::mcp::tools::select_tools(&[]).expect("no name is wrong");
+    for spec in &crate::mcp::tools::ALL_TOOLS {
         let listed = usual.iter().any(|it| it.name == spec.name);
-        let tool = serde_json::to_value(spec.listed()).expect("tools are plain data");
+        let tool = serde_json::to_value(spec.to_tool()).expect("tools are plain data");
         let say = |key: &str| tool["annotations"][key].as_bool() == Some(true);
         let effect = match (say("readOnlyHint"), say("destructiveHint")) {
             (true, _) => "reads",
@@ -233,7 +242,7 @@ fn tools() -> String {
         };
         let words = if listed { "listed" } else { "by name only" };
         let about = tool["description"].as_str().unwrap_or_default();
-        let about = escaped(about);
+        let about = escape_markdown(about);
         let _ = writeln!(text, "## {}\n\n{about} ({effect}; {words})\n", spec.name);
         let input = &tool["inputSchema"];
         let required: Vec<&str> = input["required"]
@@ -261,7 +270,7 @@ fn tools() -> String {
             }
             let about = field["description"]
                 .as_str()
-                .map(|it| format!(": {}", escaped(it)));
+                .map(|it| format!(": {}", escape_markdown(it)));
             let _ = writeln!(text, "- `{name}` ({kind}){}", about.unwrap_or_default());
         }
         text.push('\n');
@@ -270,8 +279,8 @@ fn tools() -> String {
     text + "\n"
 }
 
-fn checks() -> String {
-    let mut text = page(
+fn checks_page() -> String {
+    let mut text = page_head(
         "Checks",
         "Each finding comes with what to do: a command that ends it, or a word that a person has \
          to decide. A test runs every such command and looks again.",
@@ -284,7 +293,7 @@ fn checks() -> String {
          nearly full and was not to be shortened, the others at any finding.\n\n\
          | id | commands | it finds |\n|---|---|---|\n",
     );
-    for check in &REGISTRY {
+    for check in &CHECK_REGISTRY {
         let selects = |view: &CheckView| view.checks().any(|it| it.id == check.id);
         let views = CheckView::ALL.into_iter().filter(selects).map(view_name);
         let views = views.collect::<Vec<_>>().join(", ");
@@ -294,12 +303,12 @@ fn checks() -> String {
         "\n## lint\n\n`memory-forge lint` makes these nine checks, in this order, and exits with 1 \
          when one of them warns; `--fix` does what loses nothing.\n\n",
     );
-    table(CheckView::Lint, &mut text);
+    add_check_table(CheckView::Lint, &mut text);
     text.push_str(
         "\n## doctor\n\n`memory-forge doctor` makes these, and exits with 1 when one of them finds \
          a problem.\n\n",
     );
-    table(CheckView::Doctor, &mut text);
+    add_check_table(CheckView::Doctor, &mut text);
     text
 }
 
@@ -317,15 +326,15 @@ fn view_name(view: CheckView) -> &'static str {
     }
 }
 
-fn table(view: CheckView, text: &mut String) {
+fn add_check_table(view: CheckView, text: &mut String) {
     text.push_str("| check | it finds |\n|---|---|\n");
     for check in view.checks() {
         let _ = writeln!(text, "| {} | {} |", check.title, check.about);
     }
 }
 
-fn exit_codes() -> String {
-    let mut text = page(
+fn exit_codes_page() -> String {
+    let mut text = page_head(
         "Exit codes",
         "Results go to standard output, everything said to a person to standard error. Scripts \
          can rely on the code:",
@@ -343,7 +352,7 @@ fn exit_codes() -> String {
 
 /// Escapes text for a page: characters that mean something in Markdown or HTML,
 /// except in code.
-fn escaped(text: &str) -> String {
+fn escape_markdown(text: &str) -> String {
     let mut out = String::new();
     for (index, part) in text.split('`').enumerate() {
         if index > 0 {
@@ -364,10 +373,10 @@ fn escaped(text: &str) -> String {
 }
 
 /// Unfolds the paragraphs of a help text.
-fn paragraphs(text: &str) -> String {
+fn fold_paragraphs(text: &str) -> String {
     let all = text
         .split("\n\n")
-        .map(|it| escaped(&it.split_whitespace().collect::<Vec<_>>().join(" ")));
+        .map(|it| escape_markdown(&it.split_whitespace().collect::<Vec<_>>().join(" ")));
     all.collect::<Vec<_>>().join("\n\n")
 }
 
@@ -381,7 +390,7 @@ mod tests {
     fn the_reference_is_as_the_program() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference");
         let mut stale = Vec::new();
-        for (name, text) in pages() {
+        for (name, text) in reference_pages() {
             let file = folder.join(name);
             if std::env::var_os("UPDATE_REFERENCE").is_some() {
                 std::fs::write(&file, &text).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -407,7 +416,7 @@ mod tests {
         ] {
             assert!(source.contains(name), "{name}");
         }
-        for (name, _) in ENVIRONMENT {
+        for (name, _) in ENVIRONMENT_VARIABLES {
             let known = source.contains(&format!("\"{name}\""));
             assert!(known, "`{name}` is not read any more");
         }
@@ -415,6 +424,6 @@ mod tests {
 
     #[test]
     fn code_is_left_alone_and_text_is_escaped() {
-        assert_eq!(escaped("a <b> `<c>` [d]"), "a \\<b> `<c>` \\[d]");
+        assert_eq!(escape_markdown("a <b> `<c>` [d]"), "a \\<b> `<c>` \\[d]");
     }
 }

@@ -18,11 +18,11 @@ use forge_app::diagnostic::Diagnostic;
 use forge_app::wire;
 
 use crate::cli;
-use crate::settings::{Look, Process};
-use crate::ui::{self, printable};
+use crate::settings::{MessageStyle, ProcessEnvironment};
+use crate::ui::{self, escape_hidden};
 
 /// Prints the program's name and version.
-pub(crate) fn version() -> ExitCode {
+pub(crate) fn print_version() -> ExitCode {
     let line = concat!("memory-forge ", env!("CARGO_PKG_VERSION"), "\n");
     // A closed pipe is no error: the reader does not need the rest.
     let _ = io::stdout().write_all(line.as_bytes());
@@ -31,8 +31,8 @@ pub(crate) fn version() -> ExitCode {
 
 /// Prints the first steps. A call without a command is no success, so it goes
 /// to standard error and exits with 2.
-pub(crate) fn begin() -> ExitCode {
-    let _ = io::stderr().write_all(cli::BEGIN.as_bytes());
+pub(crate) fn print_getting_started() -> ExitCode {
+    let _ = io::stderr().write_all(cli::GETTING_STARTED.as_bytes());
     ExitCode::from(2)
 }
 
@@ -49,24 +49,24 @@ pub(crate) const CODES: [(u8, &str); 3] = [
 
 /// Outcome of a command without an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Exit {
+pub(crate) enum CommandExit {
     Success,
     /// It ran as requested, and the answer is no: `audit --ci` above its limit.
     Failure,
 }
 
-impl Exit {
-    pub(crate) fn code(self) -> ExitCode {
+impl CommandExit {
+    pub(crate) fn exit_code(self) -> ExitCode {
         match self {
-            Exit::Success => ExitCode::SUCCESS,
-            Exit::Failure => ExitCode::from(1),
+            CommandExit::Success => ExitCode::SUCCESS,
+            CommandExit::Failure => ExitCode::from(1),
         }
     }
 }
 
 /// Cause of an error, which decides the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FailureKind {
     /// The user's request was wrong: exit code 2.
     Usage,
     /// The request was valid and could not be carried out: exit code 1.
@@ -79,7 +79,7 @@ pub(crate) enum Kind {
 /// Error as people see it: what happened, then what to do about it.
 #[derive(Debug)]
 pub(crate) struct CommandError {
-    kind: Kind,
+    kind: FailureKind,
     /// Stable name of a library's error, for programs.
     code: Option<Cow<'static, str>>,
     message: String,
@@ -90,7 +90,7 @@ impl CommandError {
     /// Returns an error of the user's request.
     pub(crate) fn usage(message: impl Into<String>) -> CommandError {
         CommandError {
-            kind: Kind::Usage,
+            kind: FailureKind::Usage,
             code: None,
             message: message.into(),
             hints: Vec::new(),
@@ -100,7 +100,7 @@ impl CommandError {
     /// Returns an error in carrying out a valid request.
     pub(crate) fn failure(message: impl Into<String>) -> CommandError {
         CommandError {
-            kind: Kind::Failure,
+            kind: FailureKind::Failure,
             code: None,
             message: message.into(),
             hints: Vec::new(),
@@ -110,12 +110,12 @@ impl CommandError {
     /// Returns a library's error with its code and its hints. Both may hold
     /// text of files, so characters that drive a terminal are written out.
     pub(crate) fn of_library(error: &dyn Diagnostic) -> CommandError {
-        let shown = |text: &str| printable(text).into_owned();
+        let shown = |text: &str| escape_hidden(text).into_owned();
         CommandError {
             kind: if error.is_usage() {
-                Kind::Usage
+                FailureKind::Usage
             } else {
-                Kind::Failure
+                FailureKind::Failure
             },
             code: Some(Cow::Borrowed(error.code())),
             message: shown(&error.to_string()),
@@ -126,12 +126,12 @@ impl CommandError {
     /// Returns an error of the worker program, as safe for a terminal as one of
     /// a library.
     pub(crate) fn of_worker(error: wire::WorkerError) -> CommandError {
-        let shown = |text: &str| printable(text).into_owned();
+        let shown = |text: &str| escape_hidden(text).into_owned();
         CommandError {
             kind: if error.is_usage {
-                Kind::Usage
+                FailureKind::Usage
             } else {
-                Kind::Failure
+                FailureKind::Failure
             },
             code: Some(Cow::Owned(shown(&error.code))),
             message: shown(&error.message),
@@ -146,10 +146,10 @@ impl CommandError {
     }
 
     /// Returns the error for a failed write of results.
-    pub(crate) fn output(error: &io::Error) -> CommandError {
+    pub(crate) fn of_output(error: &io::Error) -> CommandError {
         if error.kind() == io::ErrorKind::BrokenPipe {
             return CommandError {
-                kind: Kind::ClosedOutput,
+                kind: FailureKind::ClosedOutput,
                 code: None,
                 message: "Standard output was closed".to_owned(),
                 hints: Vec::new(),
@@ -163,11 +163,11 @@ impl CommandError {
     }
 
     pub(crate) fn is_usage(&self) -> bool {
-        self.kind == Kind::Usage
+        self.kind == FailureKind::Usage
     }
 
     /// Returns the message and the hints, each on its own line.
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn message_with_hints(&self) -> String {
         let mut told = self.message.clone();
         for hint in &self.hints {
             told.push('\n');
@@ -177,7 +177,7 @@ impl CommandError {
     }
 
     pub(crate) fn is_closed_output(&self) -> bool {
-        self.kind == Kind::ClosedOutput
+        self.kind == FailureKind::ClosedOutput
     }
 }
 
@@ -214,23 +214,23 @@ macro_rules! from_library {
 }
 
 from_library!(
-    forge_app::admit::Refusal,
-    forge_app::agents::Error,
+    forge_app::admit::TextRefusal,
+    forge_app::agents::AgentError,
     forge_app::closets::ClosetsError,
-    forge_app::corrections::Error,
-    forge_app::federation::Error,
-    forge_app::import::Error,
-    forge_app::index::Error,
-    forge_app::knowledge::forget::Error,
-    forge_app::knowledge::refresh::Error,
-    forge_app::knowledge::save::Error,
+    forge_app::corrections::CorrectionError,
+    forge_app::federation::RegistryError,
+    forge_app::import::ImportError,
+    forge_app::index::IndexError,
+    forge_app::knowledge::forget::ForgetError,
+    forge_app::knowledge::refresh::RefreshError,
+    forge_app::knowledge::save::SaveError,
     forge_app::brief::ContextError,
-    forge_app::links::Error,
-    forge_app::mind::Error,
+    forge_app::links::RenameError,
+    forge_app::mind::MindError,
     forge_app::remember::RememberError,
     forge_app::share::ShareError,
     forge_app::undo::UndoError,
-    forge_app::workspace::Error,
+    forge_app::workspace::WorkspaceError,
     forge_app::workspace::PathError,
     forge_clients::setup::SetupError,
 );
@@ -238,7 +238,12 @@ from_library!(
 impl CommandError {
     /// Returns clap's error in our own words.
     fn of_parser(error: &clap::Error, words: &[OsString]) -> CommandError {
-        let part = |kind| error.get(kind).map(plain).filter(|text| !text.is_empty());
+        let part = |kind| {
+            error
+                .get(kind)
+                .map(context_text)
+                .filter(|text| !text.is_empty())
+        };
         let argument = part(ContextKind::InvalidArg).unwrap_or_default();
         let value = part(ContextKind::InvalidValue);
         let message = match error.kind() {
@@ -278,19 +283,19 @@ impl CommandError {
         if error.kind() == ErrorKind::ValueValidation
             && let Some(source) = std::error::Error::source(error)
         {
-            report = report.hint(sentence(&source.to_string()));
+            report = report.hint(capitalize_first(&source.to_string()));
         }
         if error.kind() == ErrorKind::UnknownArgument && argument.starts_with('-') {
             report = report.hint(format!("To pass `{argument}` as text, put `--` before it"));
         }
-        let command = cli::command_of(words);
+        let command = cli::resolve_command_name(words);
         report.hint(format!("Run `{command} --help` to see what it takes"))
     }
 }
 
 /// Runs the program so that a panic, which is always a defect of ours, ends in
 /// a short message and exit code 1.
-pub(crate) fn guard(program: impl FnOnce() -> ExitCode + UnwindSafe) -> ExitCode {
+pub(crate) fn run_guarded(program: impl FnOnce() -> ExitCode + UnwindSafe) -> ExitCode {
     panic::set_hook(Box::new(|info| {
         let what = info.payload_as_str().unwrap_or("no message");
         let place = info
@@ -304,7 +309,7 @@ pub(crate) fn guard(program: impl FnOnce() -> ExitCode + UnwindSafe) -> ExitCode
             "error: Memory Forge has a defect and stopped: {}{}\n\n\
              hint: Your files are safe, and an interrupted write is rolled back by the next one\n\
              hint: Please report this line, with `RUST_BACKTRACE=1` if it can be repeated",
-            ui::safe(what),
+            ui::make_safe(what),
             place.unwrap_or_default()
         );
         if backtrace.status() == std::backtrace::BacktraceStatus::Captured {
@@ -316,33 +321,39 @@ pub(crate) fn guard(program: impl FnOnce() -> ExitCode + UnwindSafe) -> ExitCode
 
 /// Ends a run without a parsed command: help or a version that was requested,
 /// the overview if no command was given, or an error.
-pub(crate) fn unparsed(error: clap::Error, words: &[OsString]) -> ExitCode {
+pub(crate) fn end_unparsed(error: clap::Error, words: &[OsString]) -> ExitCode {
     let overview = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
     if error.use_stderr() && !overview {
         let error = CommandError::of_parser(&error, words);
-        return fail(&error, Process::observe().look());
+        return print_failure(&error, ProcessEnvironment::observe().message_style());
     }
     match error.print() {
         Ok(()) if overview => ExitCode::from(2),
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => end(Err(CommandError::output(&error)), Look::default()),
+        Err(error) => end_command(
+            Err(CommandError::of_output(&error)),
+            MessageStyle::default(),
+        ),
     }
 }
 
 /// Reports the outcome of a command and returns the process's exit code.
-pub(crate) fn end(result: Result<Exit, CommandError>, look: Look) -> ExitCode {
+pub(crate) fn end_command(
+    result: Result<CommandExit, CommandError>,
+    look: MessageStyle,
+) -> ExitCode {
     for notice in forge_app::trust::take_notices() {
-        let _ = writeln!(io::stderr(), "warning: {}", ui::printable(&notice));
+        let _ = writeln!(io::stderr(), "warning: {}", ui::escape_hidden(&notice));
     }
     match result {
-        Ok(exit) => exit.code(),
-        Err(error) if error.is_closed_output() => Exit::Success.code(),
-        Err(error) => fail(&error, look),
+        Ok(exit) => exit.exit_code(),
+        Err(error) if error.is_closed_output() => CommandExit::Success.exit_code(),
+        Err(error) => print_failure(&error, look),
     }
 }
 
 /// Prints an error for people and returns its exit code.
-pub(crate) fn fail(error: &CommandError, look: Look) -> ExitCode {
+pub(crate) fn print_failure(error: &CommandError, look: MessageStyle) -> ExitCode {
     let choice = if look.color {
         ColorChoice::Always
     } else {
@@ -350,33 +361,36 @@ pub(crate) fn fail(error: &CommandError, look: Look) -> ExitCode {
     };
     let mut stderr = AutoStream::new(io::stderr(), choice).lock();
     // If standard error is closed, only the exit code remains.
-    let text = render(error);
-    let text = ui::safe(&text);
+    let text = render_error(error);
+    let text = ui::make_safe(&text);
     let text = match look.fold {
-        Some(columns) => ui::folded(&text, columns),
+        Some(columns) => ui::fold_lines(&text, columns),
         None => text.into_owned(),
     };
     let _ = stderr.write_all(text.as_bytes());
     match error.kind {
-        Kind::Usage => ExitCode::from(2),
-        Kind::Failure | Kind::ClosedOutput => ExitCode::from(1),
+        FailureKind::Usage => ExitCode::from(2),
+        FailureKind::Failure | FailureKind::ClosedOutput => ExitCode::from(1),
     }
 }
 
-fn render(error: &CommandError) -> String {
-    const ERROR: Style = AnsiColor::Red.on_default().bold();
-    const HINT: Style = AnsiColor::Cyan.on_default().bold();
-    let mut text = format!("{ERROR}error:{ERROR:#} {}\n", error.message.trim_end());
+fn render_error(error: &CommandError) -> String {
+    const ERROR_STYLE: Style = AnsiColor::Red.on_default().bold();
+    const HINT_STYLE: Style = AnsiColor::Cyan.on_default().bold();
+    let mut text = format!(
+        "{ERROR_STYLE}error:{ERROR_STYLE:#} {}\n",
+        error.message.trim_end()
+    );
     if !error.hints.is_empty() {
         text.push('\n');
     }
     for hint in &error.hints {
-        text.push_str(&format!("{HINT}hint:{HINT:#} {hint}\n"));
+        text.push_str(&format!("{HINT_STYLE}hint:{HINT_STYLE:#} {hint}\n"));
     }
     text
 }
 
-fn plain(value: &ContextValue) -> String {
+fn context_text(value: &ContextValue) -> String {
     match value {
         ContextValue::String(text) => text.clone(),
         ContextValue::Strings(texts) => texts.join(", "),
@@ -394,10 +408,10 @@ fn plain(value: &ContextValue) -> String {
 fn first_paragraph(error: &clap::Error) -> String {
     let text = error.to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text);
-    sentence(text.split("\n\n").next().unwrap_or(text).trim())
+    capitalize_first(text.split("\n\n").next().unwrap_or(text).trim())
 }
 
-fn sentence(text: &str) -> String {
+fn capitalize_first(text: &str) -> String {
     let mut chars = text.chars();
     chars
         .next()
@@ -416,7 +430,7 @@ mod tests {
             .hint("Check its owner")
             .hint("Or leave it out");
         assert_eq!(
-            anstream::adapter::strip_str(&render(&error)).to_string(),
+            anstream::adapter::strip_str(&render_error(&error)).to_string(),
             "error: Cannot read `knowledge/a.md`: Permission denied\n\n\
              hint: Check its owner\nhint: Or leave it out\n"
         );
@@ -426,14 +440,14 @@ mod tests {
     fn a_command_error_survives_the_way_through_anyhow() {
         let error = CommandError::usage("No").hint("Yes");
         let back = CommandError::from(anyhow::Error::from(error));
-        assert_eq!((back.kind, back.hints.len()), (Kind::Usage, 1));
+        assert_eq!((back.kind, back.hints.len()), (FailureKind::Usage, 1));
     }
 
     #[test]
     fn a_closed_pipe_is_not_an_error_and_a_full_disk_is() {
         let closed = io::Error::from(io::ErrorKind::BrokenPipe);
-        assert!(CommandError::output(&closed).is_closed_output());
+        assert!(CommandError::of_output(&closed).is_closed_output());
         let full = io::Error::from(io::ErrorKind::StorageFull);
-        assert!(!CommandError::output(&full).is_closed_output());
+        assert!(!CommandError::of_output(&full).is_closed_output());
     }
 }

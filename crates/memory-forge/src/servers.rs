@@ -8,12 +8,12 @@
 pub(crate) mod shared_index;
 pub(crate) mod worker;
 
-use forge_app::servers::Servers;
+use forge_app::servers::ApprovedServers;
 use forge_app::wire;
 
 use crate::report::CommandError;
 use crate::settings::Settings;
-use crate::ui::{Ui, printable};
+use crate::ui::{Ui, escape_hidden};
 
 /// Asks whether the user agrees to a server, and remembers it; without a `ui`
 /// it fails. The worker refuses to connect until then.
@@ -25,8 +25,8 @@ fn ask_consent(
     let config = settings.xdg_config_home.clone();
     let config = config.or_else(|| Some(settings.home.as_ref()?.join(".config")));
     let config = config.ok_or_else(|| CommandError::failure("There is no home directory"))?;
-    let servers = Servers::of(&config);
-    let shown = printable(&server.address);
+    let servers = ApprovedServers::in_config_folder(&config);
+    let shown = escape_hidden(&server.address);
     let refused = || {
         CommandError::usage(format!(
             "`memory-forge.toml` names the server `{shown}`, which you have not agreed to"
@@ -36,7 +36,7 @@ fn ask_consent(
         )
         .hint(format!(
             "If you know the server, run this on a terminal and say yes, or set `{}`",
-            printable(&server.variable)
+            escape_hidden(&server.variable)
         ))
     };
     let Some(ui) = ui.filter(|ui| ui.can_ask()) else {

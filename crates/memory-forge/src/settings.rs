@@ -7,14 +7,14 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use forge_app::workspace::Workspace;
-use forge_clients::setup::{ClientPlaces, Surroundings};
+use forge_clients::setup::{ClientPlaces, SetupSurroundings};
 use jiff::Timestamp;
 
 use crate::cli::{ColorWhen, GlobalArgs};
 use crate::report::CommandError;
 
 /// Columns for layout without a terminal.
-const DEFAULT_WIDTH: usize = 100;
+const DEFAULT_COLUMNS: usize = 100;
 
 /// Suffix of programs on this system.
 pub(crate) const PROGRAM_SUFFIX: &str = std::env::consts::EXE_SUFFIX;
@@ -49,7 +49,7 @@ pub(crate) fn hook_arguments() -> Option<Vec<String>> {
 /// Returns the words of the command line, the program's own name first. People
 /// who know other programs type `help search`, which means `search --help`;
 /// `help --all` stays as it is.
-pub(crate) fn arguments() -> Vec<OsString> {
+pub(crate) fn command_words() -> Vec<OsString> {
     let mut words: Vec<OsString> = std::env::args_os().collect();
     let all = words.len() == 3 && words[2] == "--all";
     if words.get(1).is_some_and(|word| word == "help") && !all {
@@ -63,7 +63,7 @@ pub(crate) fn arguments() -> Vec<OsString> {
 
 /// Returns `true` if only the version is requested. Scripts do that often, and
 /// the parser takes longer to build than the answer.
-pub(crate) fn asks_for_version() -> bool {
+pub(crate) fn is_version_request() -> bool {
     let mut arguments = std::env::args_os().skip(1);
     let first = arguments.next();
     arguments.next().is_none() && first.is_some_and(|it| it == "--version" || it == "-V")
@@ -88,14 +88,14 @@ pub(crate) fn key_folders() -> Vec<PathBuf> {
 
 /// Returns the fault of a test; see [`crate::faults`].
 #[cfg(debug_assertions)]
-pub(crate) fn fault() -> Option<String> {
+pub(crate) fn fault_plan() -> Option<String> {
     std::env::var("MEMORY_FORGE_FAULT").ok()
 }
 
 /// Surroundings of the process, observed once. A value of its own, so that
 /// tests can construct one.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Process {
+pub(crate) struct ProcessEnvironment {
     project_root: Option<OsString>,
     claude_project_dir: Option<OsString>,
     now_override: Option<OsString>,
@@ -121,9 +121,9 @@ pub(crate) struct Process {
     stderr_terminal: bool,
 }
 
-impl Process {
+impl ProcessEnvironment {
     /// Reads environment, current directory and terminals.
-    pub(crate) fn observe() -> Process {
+    pub(crate) fn observe() -> ProcessEnvironment {
         let var = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         // A relative folder would mean another one in each project.
         let folder = |name| {
@@ -134,7 +134,7 @@ impl Process {
         let columns = || var("COLUMNS")?.to_str()?.parse().ok();
         let terminal_columns =
             || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-        Process {
+        ProcessEnvironment {
             project_root: var("MEMORY_FORGE_PROJECT_ROOT"),
             claude_project_dir: var("CLAUDE_PROJECT_DIR"),
             now_override: var("MEMORY_FORGE_NOW"),
@@ -164,7 +164,7 @@ impl Process {
     /// Returns the moment of the start, or `MEMORY_FORGE_NOW`. A hook ignores
     /// an invalid value, since it cannot report one.
     pub(crate) fn now(&self) -> Timestamp {
-        now(self.now_override.as_ref()).unwrap_or_else(|_| Timestamp::now())
+        parse_now(self.now_override.as_ref()).unwrap_or_else(|_| Timestamp::now())
     }
 
     pub(crate) fn cwd(&self) -> Option<&Path> {
@@ -201,23 +201,23 @@ impl Process {
     }
 
     /// Returns `true` if Claude Code, or a program that it started, started us.
-    pub(crate) fn in_claude(&self) -> bool {
+    pub(crate) fn is_in_claude(&self) -> bool {
         self.in_claude
     }
 
-    pub(crate) fn in_gemini(&self) -> bool {
+    pub(crate) fn is_in_gemini(&self) -> bool {
         self.in_gemini
     }
 
     /// Returns the style of messages that come before any flag was parsed.
-    pub(crate) fn look(&self) -> Look {
-        Look {
-            color: self.color(ColorWhen::Auto, self.stderr_terminal),
+    pub(crate) fn message_style(&self) -> MessageStyle {
+        MessageStyle {
+            color: self.is_colored(ColorWhen::Auto, self.stderr_terminal),
             fold: self.columns.filter(|_| self.stderr_terminal),
         }
     }
 
-    fn color(&self, when: ColorWhen, terminal: bool) -> bool {
+    fn is_colored(&self, when: ColorWhen, terminal: bool) -> bool {
         match when {
             ColorWhen::Always => true,
             ColorWhen::Never => false,
@@ -230,7 +230,7 @@ impl Process {
 
 /// Style of messages for people on standard error.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Look {
+pub(crate) struct MessageStyle {
     pub(crate) color: bool,
     /// Columns at which lines are folded.
     pub(crate) fold: Option<usize>,
@@ -280,7 +280,10 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    pub(crate) fn resolve(flags: &GlobalArgs, process: &Process) -> Result<Settings, CommandError> {
+    pub(crate) fn resolve(
+        flags: &GlobalArgs,
+        process: &ProcessEnvironment,
+    ) -> Result<Settings, CommandError> {
         Ok(Settings {
             root_flag: flags.root.clone(),
             env_root: process.project_root.clone().map(PathBuf::from),
@@ -294,7 +297,7 @@ impl Settings {
             path: process.path.clone(),
             binary: process.binary.clone(),
             cwd: process.cwd.clone(),
-            now: now(process.now_override.as_ref())?,
+            now: parse_now(process.now_override.as_ref())?,
             now_is_fixed: process.now_override.is_some(),
             mcp_token: process
                 .mcp_token
@@ -303,12 +306,12 @@ impl Settings {
             model: process.model.clone().map(PathBuf::from),
             quiet: flags.quiet,
             verbose: flags.verbose,
-            color_stdout: process.color(flags.color, process.stdout_terminal),
-            color_stderr: process.color(flags.color, process.stderr_terminal),
+            color_stdout: process.is_colored(flags.color, process.stdout_terminal),
+            color_stderr: process.is_colored(flags.color, process.stderr_terminal),
             width: process
                 .columns
                 .filter(|&columns| columns > 0)
-                .unwrap_or(DEFAULT_WIDTH),
+                .unwrap_or(DEFAULT_COLUMNS),
             stdin_terminal: process.stdin_terminal,
             stdout_terminal: process.stdout_terminal,
             stderr_terminal: process.stderr_terminal,
@@ -316,15 +319,15 @@ impl Settings {
         })
     }
 
-    pub(crate) fn look(&self) -> Look {
-        Look {
+    pub(crate) fn message_style(&self) -> MessageStyle {
+        MessageStyle {
             color: self.color_stderr,
             fold: self.stderr_terminal.then_some(self.width),
         }
     }
 
     /// Returns the current time, for work that runs longer than a command.
-    pub(crate) fn moment(&self) -> Timestamp {
+    pub(crate) fn current_time(&self) -> Timestamp {
         if self.now_is_fixed {
             self.now
         } else {
@@ -335,12 +338,12 @@ impl Settings {
     /// Returns a mark that no author of a file could have known, new with each
     /// call.
     pub(crate) fn nonce(&self) -> String {
-        nonce()
+        new_nonce()
     }
 
     /// Returns the folders of clients, for connecting them to a workspace.
-    pub(crate) fn surroundings<'a>(&'a self, workspace: &'a Workspace) -> Surroundings<'a> {
-        Surroundings {
+    pub(crate) fn surroundings<'a>(&'a self, workspace: &'a Workspace) -> SetupSurroundings<'a> {
+        SetupSurroundings {
             workspace,
             places: ClientPlaces {
                 home: self.home.as_deref(),
@@ -368,15 +371,15 @@ impl Settings {
 /// Returns a random mark for quoted text. It comes from the seed of hash maps,
 /// which the system gives; a mark must be unknown beforehand, not secret for
 /// ever.
-pub(crate) fn nonce() -> String {
+pub(crate) fn new_nonce() -> String {
     use std::hash::{BuildHasher, Hasher, RandomState};
     format!("{:016x}", RandomState::new().build_hasher().finish())
 }
 
-/// Returns the given time, or the current one by `Timestamp::now`, never
-/// `Zoned::now`: the latter loads time zone data and costs more than the rest
+/// Returns the given time, or the current one by `Timestamp::parse_now`, never
+/// `Zoned::parse_now`: the latter loads time zone data and costs more than the rest
 /// of the start.
-fn now(given: Option<&OsString>) -> Result<Timestamp, CommandError> {
+fn parse_now(given: Option<&OsString>) -> Result<Timestamp, CommandError> {
     let Some(given) = given else {
         return Ok(Timestamp::now());
     };
@@ -396,11 +399,11 @@ mod tests {
     #[test]
     fn colours_follow_flag_then_environment_then_terminal() {
         let check = |when, no_color, force_color, terminal, expect| {
-            let process = Process {
+            let process = ProcessEnvironment {
                 no_color,
                 force_color,
                 stdout_terminal: terminal,
-                ..Process::default()
+                ..ProcessEnvironment::default()
             };
             let flags = GlobalArgs {
                 color: when,
@@ -422,9 +425,9 @@ mod tests {
 
     #[test]
     fn the_clock_can_be_fixed() {
-        let process = Process {
+        let process = ProcessEnvironment {
             now_override: Some("2026-03-01T09:00:00Z".into()),
-            ..Process::default()
+            ..ProcessEnvironment::default()
         };
         let settings = Settings::resolve(&GlobalArgs::default(), &process).expect("a valid time");
         assert_eq!(settings.now.to_string(), "2026-03-01T09:00:00Z");
@@ -432,9 +435,9 @@ mod tests {
 
     #[test]
     fn a_clock_that_is_no_time_is_refused() {
-        let process = Process {
+        let process = ProcessEnvironment {
             now_override: Some("yesterday".into()),
-            ..Process::default()
+            ..ProcessEnvironment::default()
         };
         let error = Settings::resolve(&GlobalArgs::default(), &process).expect_err("no time");
         assert!(error.to_string().contains("MEMORY_FORGE_NOW"), "{error}");
@@ -442,7 +445,7 @@ mod tests {
 
     #[test]
     fn a_missing_directory_fails_only_where_it_is_needed() {
-        let settings = Settings::resolve(&GlobalArgs::default(), &Process::default());
+        let settings = Settings::resolve(&GlobalArgs::default(), &ProcessEnvironment::default());
         let settings = settings.expect("resolving needs no directory");
         assert!(settings.cwd().is_err());
     }

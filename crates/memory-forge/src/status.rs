@@ -3,20 +3,20 @@
 
 use std::ops::Deref;
 
-use forge_app::client::Client;
+use forge_app::client::AgentClient;
 use forge_app::mind::duration_in_words;
 use forge_app::status;
-use forge_app::tokens::thousands;
-use forge_app::workspace::DERIVED;
+use forge_app::tokens::format_thousands;
+use forge_app::workspace::DERIVED_FOLDER;
 use serde_json::{Value, json};
 
-use crate::ui::{self, printable, style};
+use crate::ui::{self, escape_hidden, style};
 
 /// Upper bound for columns; longer lines are hard to read, however wide a
 /// terminal is.
-pub(crate) const MAX_WIDTH: usize = 120;
+pub(crate) const MAX_SCREEN_COLUMNS: usize = 120;
 /// Columns of the labels.
-const LABEL: usize = 11;
+const LABEL_COLUMNS: usize = 11;
 
 /// Status as a screen and as JSON.
 pub(crate) struct StatusView<'a>(pub(crate) &'a status::WorkspaceStatus);
@@ -31,94 +31,94 @@ impl Deref for StatusView<'_> {
 
 impl StatusView<'_> {
     /// Renders the status for a terminal of this width.
-    pub(crate) fn screen(&self, width: usize) -> String {
-        let mut screen = Screen {
+    pub(crate) fn render_screen(&self, width: usize) -> String {
+        let mut screen = StatusScreen {
             text: String::new(),
             width,
         };
         if let Some(place) = &self.unprepared {
-            screen.line("Workspace", "none here yet; `memory-forge init` prepares");
-            screen.line("", place);
-            screen.blank();
+            screen.add_line("Workspace", "none here yet; `memory-forge init` prepares");
+            screen.add_line("", place);
+            screen.add_blank_line();
         }
         self.show_work(&mut screen);
         if let Some(note) = &self.two_layouts {
-            screen.line("Ignored", note);
+            screen.add_line("Ignored", note);
         }
-        screen.blank();
+        screen.add_blank_line();
         self.show_cost(&mut screen);
         self.show_index(&mut screen);
-        screen.blank();
+        screen.add_blank_line();
         self.show_installed(&mut screen);
         screen.text
     }
 
-    fn show_work(&self, screen: &mut Screen) {
+    fn show_work(&self, screen: &mut StatusScreen) {
         let state = match &self.state {
             Ok(Some(state)) => state,
             Ok(None) => {
                 let begin = "no state yet; `memory-forge mind set --next '<what>'` begins it";
-                screen.line("Work", begin);
+                screen.add_line("Work", begin);
                 return;
             }
             Err(error) => {
-                screen.line("Work", error);
+                screen.add_line("Work", error);
                 return;
             }
         };
         let or_unset = |text: &Option<String>| text.clone().unwrap_or("not set".to_owned());
-        screen.line("Phase", &or_unset(&state.phase));
+        screen.add_line("Phase", &or_unset(&state.phase));
         if let Some(status) = &state.status {
-            screen.line("Status", status);
+            screen.add_line("Status", status);
         }
-        screen.line("Next", &or_unset(&state.next));
+        screen.add_line("Next", &or_unset(&state.next));
         match state.blocked.len() {
             0 => {}
-            1 => screen.line("Blocked", &state.blocked[0]),
-            n => screen.line("Blocked", &format!("({n}) {}", state.blocked.join("; "))),
+            1 => screen.add_line("Blocked", &state.blocked[0]),
+            n => screen.add_line("Blocked", &format!("({n}) {}", state.blocked.join("; "))),
         }
         if let Some(seconds) = self.stale_seconds {
             let age = duration_in_words(seconds);
             let note = format!("{} was last written {age} ago", self.state_file);
-            screen.line("Stale", &note);
+            screen.add_line("Stale", &note);
         }
     }
 
-    fn show_cost(&self, screen: &mut Screen) {
+    fn show_cost(&self, screen: &mut StatusScreen) {
         let cost = &self.cost;
         let start = cost.briefing + cost.stub;
         if start + cost.nudge == 0 {
-            screen.line("Memory", "nothing is told to agents yet");
+            screen.add_line("Memory", "nothing is told to agents yet");
             self.show_always_on(screen);
             return;
         }
-        screen.line(
+        screen.add_line(
             "Memory",
             &format!(
                 "~{} tokens a session: briefing ~{}, lines in the file ~{}",
-                thousands(start),
-                thousands(cost.briefing),
+                format_thousands(start),
+                format_thousands(cost.briefing),
                 cost.stub
             ),
         );
-        screen.line("", &format!("and ~{} more with each prompt", cost.nudge));
+        screen.add_line("", &format!("and ~{} more with each prompt", cost.nudge));
         self.show_always_on(screen);
     }
 
-    fn show_always_on(&self, screen: &mut Screen) {
+    fn show_always_on(&self, screen: &mut StatusScreen) {
         let cost = &self.cost;
-        screen.line(
+        screen.add_line(
             "Always on",
             &format!(
                 "{} tokens ({}) in {}; see `memory-forge audit`",
-                thousands(cost.always_on),
+                format_thousands(cost.always_on),
                 cost.tokenizer.label(),
-                count(cost.always_on_files, "file"),
+                count_with_noun(cost.always_on_files, "file"),
             ),
         );
     }
 
-    fn show_index(&self, screen: &mut Screen) {
+    fn show_index(&self, screen: &mut StatusScreen) {
         let text = match &self.index {
             Ok(Some(index)) => {
                 let last = index.last.as_deref().unwrap_or("never");
@@ -126,26 +126,26 @@ impl StatusView<'_> {
                 let last = last.get(..16).unwrap_or(last).replace('T', " ");
                 let fresh = match index.changed {
                     0 => "up to date".to_owned(),
-                    n => format!("{} changed since", count(n, "file")),
+                    n => format!("{} changed since", count_with_noun(n, "file")),
                 };
-                format!("{}, {fresh} ({last})", count(index.files, "file"))
+                format!("{}, {fresh} ({last})", count_with_noun(index.files, "file"))
             }
             Ok(None) => "none yet; the first search makes it".to_owned(),
             Err(error) => error.to_string(),
         };
-        screen.line("Index", &text);
+        screen.add_line("Index", &text);
         if self.tracked_files > 0 {
             let note = format!(
-                "git tracks {} of `{DERIVED}/`; `git rm -r --cached {DERIVED}` ends it",
-                count(self.tracked_files, "file")
+                "git tracks {} of `{DERIVED_FOLDER}/`; `git rm -r --cached {DERIVED_FOLDER}` ends it",
+                count_with_noun(self.tracked_files, "file")
             );
-            screen.line("Git", &note);
+            screen.add_line("Git", &note);
         }
     }
 
-    fn show_installed(&self, screen: &mut Screen) {
+    fn show_installed(&self, screen: &mut StatusScreen) {
         if self.installed.is_empty() {
-            screen.line("Installed", "nowhere; `memory-forge setup` connects agents");
+            screen.add_line("Installed", "nowhere; `memory-forge setup` connects agents");
         } else {
             let (bold, plain) = (style::HEADING, style::HEADING.render_reset());
             let header = format!(
@@ -168,29 +168,29 @@ impl StatusView<'_> {
                     if presence.server { "yes" } else { "-" },
                     presence.stub.as_deref().unwrap_or("-"),
                 );
-                screen.whole(&row);
+                screen.add_whole_line(&row);
             }
         }
-        for client in self.hooked_twice() {
+        for client in self.clients_hooked_twice() {
             let note = format!(
                 "{} has hooks in both scopes; each event fires twice",
                 client.title()
             );
-            screen.line("Twice", &note);
+            screen.add_line("Twice", &note);
         }
-        if self.merge_driver == status::Wiring::NotInThisClone {
+        if self.merge_driver == status::DriverWiring::NotInThisClone {
             let note = "memory merges by lines in this clone; `memory-forge setup --git`";
-            screen.line("Git", note);
+            screen.add_line("Git", note);
         }
         for other in &self.others {
-            screen.line(
+            screen.add_line(
                 "Also here",
                 &format!("{} ({})", other.system, other.evidence),
             );
         }
     }
 
-    pub(crate) fn json(&self) -> Value {
+    pub(crate) fn to_json(&self) -> Value {
         let state = match &self.state {
             Ok(Some(state)) => json!({
                 "file": self.state_file,
@@ -211,7 +211,7 @@ impl StatusView<'_> {
                 "changedSince": index.changed,
                 "lastIndexed": index.last,
             }))),
-            Err(error) => json!({ "error": printable(&error.to_string()) }),
+            Err(error) => json!({ "error": escape_hidden(&error.to_string()) }),
         };
         let installed: Vec<Value> = self
             .installed
@@ -229,7 +229,11 @@ impl StatusView<'_> {
                 })
             })
             .collect();
-        let twice: Vec<&str> = self.hooked_twice().into_iter().map(Client::name).collect();
+        let twice: Vec<&str> = self
+            .clients_hooked_twice()
+            .into_iter()
+            .map(AgentClient::name)
+            .collect();
         json!({
             "version": 1,
             "state": state,
@@ -260,54 +264,57 @@ impl StatusView<'_> {
 }
 
 /// Renders other memory tools as JSON, for `setup` and `status`.
-pub(crate) fn others_json(others: &[status::Other]) -> Value {
-    let one = |it: &status::Other| json!({ "system": it.system, "evidence": it.evidence, "note": it.note });
+pub(crate) fn others_json(others: &[status::OtherMemory]) -> Value {
+    let one = |it: &status::OtherMemory| json!({ "system": it.system, "evidence": it.evidence, "note": it.note });
     others.iter().map(one).collect()
 }
 
 /// Lines of at most `width` columns, each with a label before it.
-struct Screen {
+struct StatusScreen {
     text: String,
     width: usize,
 }
 
-impl Screen {
-    fn line(&mut self, label: &str, text: &str) {
+impl StatusScreen {
+    fn add_line(&mut self, label: &str, text: &str) {
         let (bold, plain) = (style::HEADING, style::HEADING.render_reset());
         let mut label = label;
-        for part in parts(text, self.width.saturating_sub(LABEL)) {
-            let line = format!("{bold}{label:<LABEL$}{plain}{part}\n");
+        for part in fold_first_line(text, self.width.saturating_sub(LABEL_COLUMNS)) {
+            let line = format!("{bold}{label:<LABEL_COLUMNS$}{plain}{part}\n");
             self.text.push_str(&line);
             label = "";
         }
     }
 
-    fn whole(&mut self, text: &str) {
-        self.text.push_str(&cut(text, self.width));
+    fn add_whole_line(&mut self, text: &str) {
+        self.text.push_str(&cut_first_line(text, self.width));
         self.text.push('\n');
     }
 
-    fn blank(&mut self) {
+    fn add_blank_line(&mut self) {
         self.text.push('\n');
     }
 }
 
 /// Upper bound for the lines of one item.
-const MOST_LINES: usize = 3;
+const MAX_LINES_PER_ITEM: usize = 3;
 
 /// Folds the first line of a text to so many columns, and truncates what does
 /// not fit.
-fn parts(text: &str, columns: usize) -> Vec<String> {
-    let line = printable(text.lines().next().unwrap_or_default());
+fn fold_first_line(text: &str, columns: usize) -> Vec<String> {
+    let line = escape_hidden(text.lines().next().unwrap_or_default());
     let mut parts = vec![String::new()];
     let mut words = line.split_whitespace().peekable();
     while let Some(word) = words.peek() {
         let last = parts.last_mut().expect("there is one from the beginning");
         if !last.is_empty() && ui::columns_of(last) + 1 + ui::columns_of(word) > columns {
-            if parts.len() == MOST_LINES {
+            if parts.len() == MAX_LINES_PER_ITEM {
                 let rest: Vec<&str> = words.collect();
                 let last = parts.pop().unwrap_or_default();
-                parts.push(ui::cut(&format!("{last} {}", rest.join(" ")), columns));
+                parts.push(ui::cut_to_columns(
+                    &format!("{last} {}", rest.join(" ")),
+                    columns,
+                ));
                 return parts;
             }
             parts.push(String::new());
@@ -320,19 +327,22 @@ fn parts(text: &str, columns: usize) -> Vec<String> {
         words.next();
     }
     for part in &mut parts {
-        *part = ui::cut(part, columns);
+        *part = ui::cut_to_columns(part, columns);
     }
     parts
 }
 
 /// Truncates the first line of a text to so many columns.
-fn cut(text: &str, most: usize) -> String {
-    ui::cut(&printable(text.lines().next().unwrap_or_default()), most)
+fn cut_first_line(text: &str, most: usize) -> String {
+    ui::cut_to_columns(
+        &escape_hidden(text.lines().next().unwrap_or_default()),
+        most,
+    )
 }
 
-fn count(n: usize, what: &str) -> String {
+fn count_with_noun(n: usize, what: &str) -> String {
     match n {
         1 => format!("1 {what}"),
-        n => format!("{} {what}s", thousands(n)),
+        n => format!("{} {what}s", format_thousands(n)),
     }
 }

@@ -18,9 +18,9 @@ use similar::{ChangeTag, TextDiff};
 
 use crate::report::CommandError;
 use crate::settings::Settings;
-use forge_app::library::Remark;
+use forge_app::library::AnswerRemark;
 
-pub(crate) use columns::{columns_of, cut, folded};
+pub(crate) use columns::{columns_of, cut_to_columns, fold_lines};
 
 /// Styles in use, by their meaning. Text must be readable without them.
 pub(crate) mod style {
@@ -73,64 +73,64 @@ impl Ui {
         }
     }
 
-    /// Prints results, made safe by [`safe`].
+    /// Prints results, made safe by [`make_safe`].
     pub(crate) fn print(&mut self, text: &str) -> Result<(), CommandError> {
         self.stdout
-            .write_all(safe(text).as_bytes())
-            .map_err(|error| CommandError::output(&error))
+            .write_all(make_safe(text).as_bytes())
+            .map_err(|error| CommandError::of_output(&error))
     }
 
     /// Prints results with a line end. On a terminal long lines are folded
     /// between words.
-    pub(crate) fn line(&mut self, text: &str) -> Result<(), CommandError> {
+    pub(crate) fn print_line(&mut self, text: &str) -> Result<(), CommandError> {
         match self.fold_stdout {
-            Some(columns) => self.print(&folded(text, columns))?,
+            Some(columns) => self.print(&fold_lines(text, columns))?,
             None => self.print(text)?,
         }
         self.print("\n")
     }
 
-    /// Prints results of several lines, each as [`line`](Self::line) does.
-    pub(crate) fn lines(&mut self, text: &str) -> Result<(), CommandError> {
-        text.lines().try_for_each(|line| self.line(line))
+    /// Prints results of several lines, each as [`print_line`](Self::line) does.
+    pub(crate) fn print_lines(&mut self, text: &str) -> Result<(), CommandError> {
+        text.lines().try_for_each(|line| self.print_line(line))
     }
 
     /// Prints one JSON value, indented as the spec's files are, with a line
     /// end. Hidden characters of its texts are written out, since agents read
     /// it.
-    pub(crate) fn json(&mut self, value: &impl serde::Serialize) -> Result<(), CommandError> {
+    pub(crate) fn print_json(&mut self, value: &impl serde::Serialize) -> Result<(), CommandError> {
         let text = serde_json::to_string_pretty(value)
             .map_err(|error| CommandError::failure(format!("Cannot write JSON: {error}")))?;
-        self.print(&hidden::shown_json(&text))?;
+        self.print(&hidden::escape_json_for_terminal(&text))?;
         self.print("\n")
     }
 
     /// Prints a remark for people. Silent under `--quiet`.
     pub(crate) fn note(&mut self, text: &str) {
         if !self.quiet {
-            self.say(text);
+            self.write_remark(text);
         }
     }
 
     /// Prints a remark under `--verbose` only.
     pub(crate) fn detail(&mut self, text: &str) {
         if self.verbose {
-            self.say(text);
+            self.write_remark(text);
         }
     }
 
     /// Prints a warning; the command continues. `--quiet` does not hide it.
     pub(crate) fn warn(&mut self, text: &str) {
         let style = style::WARNING;
-        self.say(&format!("{style}warning:{style:#} {text}"));
+        self.write_remark(&format!("{style}warning:{style:#} {text}"));
     }
 
     /// Prints remarks of the library.
-    pub(crate) fn remarks(&mut self, remarks: &[Remark]) {
+    pub(crate) fn show_remarks(&mut self, remarks: &[AnswerRemark]) {
         for remark in remarks {
             match remark {
-                Remark::Note(text) => self.note(text),
-                Remark::Warning(text) => self.warn(text),
+                AnswerRemark::Note(text) => self.note(text),
+                AnswerRemark::Warning(text) => self.warn(text),
             }
         }
     }
@@ -164,7 +164,7 @@ impl Ui {
         }
         // Results so far are what the question is about.
         self.flush()?;
-        let _ = write!(self.stderr, "{} [y/N] ", safe(question));
+        let _ = write!(self.stderr, "{} [y/N] ", make_safe(question));
         let _ = self.stderr.flush();
         let mut answer = String::new();
         io::stdin()
@@ -176,12 +176,12 @@ impl Ui {
 
     /// Asks for a line of text. Returns `None` without a terminal, or if the
     /// input ended instead.
-    pub(crate) fn ask(&mut self, question: &str) -> Result<Option<String>, CommandError> {
+    pub(crate) fn ask_line(&mut self, question: &str) -> Result<Option<String>, CommandError> {
         if !self.can_ask {
             return Ok(None);
         }
         self.flush()?;
-        let _ = write!(self.stderr, "{} ", safe(question));
+        let _ = write!(self.stderr, "{} ", make_safe(question));
         let _ = self.stderr.flush();
         let mut answer = String::new();
         let read = io::stdin()
@@ -192,20 +192,20 @@ impl Ui {
     }
 
     /// Shows a progress bar on standard error, on a terminal only.
-    pub(crate) fn progress(&self, what: &str, total: u64) -> Progress {
-        Progress::begin(what, total, self.live)
+    pub(crate) fn show_progress(&self, what: &str, total: u64) -> ProgressLine {
+        ProgressLine::begin(what, total, self.live)
     }
 
     /// Shows progress of work in several stages, each with a bar of its own.
-    pub(crate) fn watch(&self) -> impl FnMut(&'static str, usize, usize) + use<> {
+    pub(crate) fn watch_stages(&self) -> impl FnMut(&'static str, usize, usize) + use<> {
         let live = self.live;
-        let mut stage: Option<(&'static str, Progress)> = None;
+        let mut stage: Option<(&'static str, ProgressLine)> = None;
         move |what, done, total| {
             if !live {
                 return;
             }
             if stage.as_ref().is_none_or(|(now, _)| *now != what) {
-                stage = Some((what, Progress::begin(what, 0, live)));
+                stage = Some((what, ProgressLine::begin(what, 0, live)));
             }
             if let Some((_, bar)) = &stage {
                 bar.set(done as u64, total as u64);
@@ -215,12 +215,17 @@ impl Ui {
 
     /// Shows what is being done until the value is dropped, for work that takes
     /// longer than a moment and cannot be counted.
-    pub(crate) fn busy(&self, what: &'static str) -> Busy {
-        Busy::begin(what, self.live)
+    pub(crate) fn show_busy(&self, what: &'static str) -> BusyLine {
+        BusyLine::begin(what, self.live)
     }
 
     /// Prints what would change in a file.
-    pub(crate) fn diff(&mut self, path: &str, old: &str, new: &str) -> Result<(), CommandError> {
+    pub(crate) fn print_diff(
+        &mut self,
+        path: &str,
+        old: &str,
+        new: &str,
+    ) -> Result<(), CommandError> {
         let text = unified_diff(path, old, new);
         self.print(&text)
     }
@@ -236,38 +241,38 @@ impl Ui {
     pub(crate) fn flush(&mut self) -> Result<(), CommandError> {
         self.stdout
             .flush()
-            .map_err(|error| CommandError::output(&error))
+            .map_err(|error| CommandError::of_output(&error))
     }
 
-    fn say(&mut self, text: &str) {
+    fn write_remark(&mut self, text: &str) {
         // On a terminal both streams meet: a remark belongs behind what was
         // printed before it.
         let _ = self.stdout.flush();
-        let text = safe(text);
-        let folded = self.fold_stderr.map(|columns| folded(&text, columns));
+        let text = make_safe(text);
+        let folded = self.fold_stderr.map(|columns| fold_lines(&text, columns));
         // A closed standard error must not stop the work.
         let _ = writeln!(self.stderr, "{}", folded.as_deref().unwrap_or(&text));
     }
 }
 
 /// Delay of progress; work that is done by then needs none.
-const SOON: Duration = Duration::from_millis(400);
+const PROGRESS_DELAY: Duration = Duration::from_millis(400);
 
 /// Progress bar that disappears when the work is done or abandoned.
-pub(crate) struct Progress {
+pub(crate) struct ProgressLine {
     bar: ProgressBar,
     live: bool,
     begun: Instant,
 }
 
-impl Progress {
-    fn begin(what: &str, total: u64, live: bool) -> Progress {
+impl ProgressLine {
+    fn begin(what: &str, total: u64, live: bool) -> ProgressLine {
         let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
         let style = ProgressStyle::with_template("{msg} [{bar:32}] {human_pos}/{human_len} {eta}")
             .expect("the template is a constant and valid");
         bar.set_style(style.progress_chars("=> "));
         bar.set_message(what.to_owned());
-        Progress {
+        ProgressLine {
             bar,
             live,
             begun: Instant::now(),
@@ -275,7 +280,7 @@ impl Progress {
     }
 
     pub(crate) fn set(&self, position: u64, total: u64) {
-        if self.live && self.bar.is_hidden() && self.begun.elapsed() > SOON {
+        if self.live && self.bar.is_hidden() && self.begun.elapsed() > PROGRESS_DELAY {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
         self.bar.set_length(total);
@@ -283,7 +288,7 @@ impl Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for ProgressLine {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
@@ -291,18 +296,18 @@ impl Drop for Progress {
 
 /// Line with the elapsed seconds, drawn by a thread of its own, which
 /// disappears when the value is dropped.
-pub(crate) struct Busy {
+pub(crate) struct BusyLine {
     working: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
-impl Busy {
-    fn begin(what: &'static str, live: bool) -> Busy {
+impl BusyLine {
+    fn begin(what: &'static str, live: bool) -> BusyLine {
         if !live {
-            return Busy { working: None };
+            return BusyLine { working: None };
         }
         let (done, waiting) = mpsc::channel::<()>();
         let working = thread::spawn(move || {
-            if waiting.recv_timeout(SOON) != Err(RecvTimeoutError::Timeout) {
+            if waiting.recv_timeout(PROGRESS_DELAY) != Err(RecvTimeoutError::Timeout) {
                 return;
             }
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
@@ -316,13 +321,13 @@ impl Busy {
             }
             bar.finish_and_clear();
         });
-        Busy {
+        BusyLine {
             working: Some((done, working)),
         }
     }
 }
 
-impl Drop for Busy {
+impl Drop for BusyLine {
     fn drop(&mut self) {
         if let Some((done, working)) = self.working.take() {
             drop(done);
@@ -339,7 +344,7 @@ pub(crate) fn unified_diff(path: &str, old: &str, new: &str) -> String {
     let mut text = String::new();
     for hunk in diff.unified_diff().context_radius(3).iter_hunks() {
         if text.is_empty() {
-            let (bold, path) = (style::HEADING, printable(path));
+            let (bold, path) = (style::HEADING, escape_hidden(path));
             text.push_str(&format!(
                 "{bold}--- a/{path}{bold:#}\n{bold}+++ b/{path}{bold:#}\n"
             ));
@@ -353,7 +358,7 @@ pub(crate) fn unified_diff(path: &str, old: &str, new: &str) -> String {
                 ChangeTag::Insert => ('+', style::ADDED),
             };
             let line = change.value().trim_end_matches(['\r', '\n']);
-            text.push_str(&format!("{style}{sign}{}{style:#}\n", printable(line)));
+            text.push_str(&format!("{style}{sign}{}{style:#}\n", escape_hidden(line)));
             if change.missing_newline() {
                 text.push_str("\\ No newline at end of file\n");
             }
@@ -376,7 +381,7 @@ pub(crate) fn plain_diff(old: &str, new: &str) -> String {
                 ChangeTag::Insert => '+',
             };
             let line = change.value().trim_end_matches(['\r', '\n']);
-            text.push_str(&format!("{sign}{}\n", printable(line)));
+            text.push_str(&format!("{sign}{}\n", escape_hidden(line)));
         }
     }
     text
@@ -384,38 +389,38 @@ pub(crate) fn plain_diff(old: &str, new: &str) -> String {
 
 /// Writes out control characters, other than tab and line feed, and all
 /// invisible characters of a text that is not ours, without styles.
-pub(crate) fn printable(text: &str) -> Cow<'_, str> {
-    hidden::shown(text)
+pub(crate) fn escape_hidden(text: &str) -> Cow<'_, str> {
+    hidden::escape_for_terminal(text)
 }
 
 /// Sanitizes text as the last step before a stream, which nothing bypasses.
 ///
 /// Of escape sequences only those of our own styles pass, and everything else
 /// that drives a terminal or hides from its reader is written out. A text that
-/// should have passed through [`printable`] and did not can change colours at
+/// should have passed through [`escape_hidden`] and did not can change colours at
 /// most.
-pub(crate) fn safe(text: &str) -> Cow<'_, str> {
+pub(crate) fn make_safe(text: &str) -> Cow<'_, str> {
     if !text.contains('\u{1b}') {
-        return hidden::shown(text);
+        return hidden::escape_for_terminal(text);
     }
     let mut shown = String::with_capacity(text.len() + 16);
     let mut rest = text;
     while let Some(at) = rest.find('\u{1b}') {
-        shown += &hidden::shown(&rest[..at]);
+        shown += &hidden::escape_for_terminal(&rest[..at]);
         rest = &rest[at..];
-        let own = OWN.into_iter().find(|own| rest.starts_with(own));
+        let own = OWN_SEQUENCES.into_iter().find(|own| rest.starts_with(own));
         match own {
             Some(own) => shown += own,
-            None => shown += &hidden::shown(&rest[..1]),
+            None => shown += &hidden::escape_for_terminal(&rest[..1]),
         }
         rest = &rest[own.map_or(1, str::len)..];
     }
-    shown += &hidden::shown(rest);
+    shown += &hidden::escape_for_terminal(rest);
     Cow::Owned(shown)
 }
 
 /// Escape sequences of which [`style`] consists.
-const OWN: [&str; 8] = [
+const OWN_SEQUENCES: [&str; 8] = [
     "\u{1b}[0m",
     "\u{1b}[1m",
     "\u{1b}[2m",
@@ -461,7 +466,7 @@ mod tests {
 
     #[test]
     fn hostile_text_cannot_drive_the_terminal() {
-        let check = |text, expect| assert_eq!(printable(text), expect);
+        let check = |text, expect| assert_eq!(escape_hidden(text), expect);
         check("plain é 漢 \t text\n", "plain é 漢 \t text\n");
         check("\u{1b}[2J", "‹U+001B›[2J");
         check("a\u{202e}b\u{200b}", "a‹U+202E›b‹U+200B›");
@@ -470,7 +475,7 @@ mod tests {
 
     #[test]
     fn only_our_own_styles_reach_a_stream() {
-        let check = |text: &str, expect: &str| assert_eq!(safe(text), expect);
+        let check = |text: &str, expect: &str| assert_eq!(make_safe(text), expect);
         check("plain\n", "plain\n");
         // The clipboard, the title, the cursor.
         check("\u{1b}]52;c;eA==\u{7}", "‹U+001B›]52;c;eA==‹U+0007›");
@@ -488,7 +493,7 @@ mod tests {
             style::REMOVED,
         ] {
             let text = format!("{style}a{style:#}");
-            assert_eq!(safe(&text), text);
+            assert_eq!(make_safe(&text), text);
         }
     }
 }

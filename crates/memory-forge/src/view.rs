@@ -9,18 +9,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use forge_app::admit;
 use forge_app::diagnostic::Diagnostic;
-use forge_app::document::percent_decoded;
-use forge_app::documents::{Audience, DocumentError, KnownDocuments};
+use forge_app::document::percent_decode;
+use forge_app::documents::{DocumentAudience, DocumentError, KnownDocuments};
 use forge_app::quote;
 use forge_app::undo::UndoError;
 use forge_app::workspace::{RelPath, Workspace};
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use serve::{Asked, Asset, Method, Reply};
+use serve::{Asset, PageMethod, PageReply, PageRequest};
 
 use crate::report::CommandError;
 use crate::settings::Settings;
-use forge_app::library::Library;
+use forge_app::library::KnowledgeLibrary;
 
 mod audit;
 mod documents;
@@ -31,7 +31,7 @@ mod overview;
 mod search;
 mod timeline;
 
-pub(crate) use export::export;
+pub(crate) use export::export_pages;
 
 macro_rules! asset {
     ($path:literal, $kind:literal) => {
@@ -44,7 +44,7 @@ macro_rules! asset {
 }
 
 /// Files of the page, in the order in which its scripts run.
-pub(crate) const ASSETS: &[Asset] = &[
+pub(crate) const PAGE_ASSETS: &[Asset] = &[
     asset!("index.html", "text/html"),
     asset!("page.css", "text/css"),
     asset!("theme.js", "text/javascript"),
@@ -67,74 +67,80 @@ pub(crate) const ASSETS: &[Asset] = &[
 ];
 
 /// All questions that a page can send.
-const QUESTIONS: &[Question] = &[
-    get("overview", overview::overview),
-    get("trend", overview::trend),
-    get("search", search::search),
-    get("graph", graph::graph),
-    get("timeline", timeline::timeline),
-    get("documents", documents::list),
-    get("document", documents::document),
-    get("source", documents::source),
-    get("history", documents::history),
-    get("past", documents::past),
-    get("image", documents::image),
-    get("audit", audit::audit),
-    get("repair", audit::plan),
-    get("changes", documents::changes),
-    get("fleet", fleet::fleet),
-    post("save", documents::save),
-    post("undo", documents::undo),
-    post("repair", audit::repair),
+const PAGE_QUESTIONS: &[PageQuestion] = &[
+    get_question("overview", overview::answer_overview),
+    get_question("trend", overview::answer_trend),
+    get_question("search", search::answer_search),
+    get_question("graph", graph::answer_graph),
+    get_question("timeline", timeline::answer_timeline),
+    get_question("documents", documents::answer_list),
+    get_question("document", documents::answer_document),
+    get_question("source", documents::answer_source),
+    get_question("history", documents::answer_history),
+    get_question("past", documents::answer_past),
+    get_question("image", documents::answer_image),
+    get_question("audit", audit::answer_audit),
+    get_question("repair", audit::plan_repair),
+    get_question("changes", documents::answer_changes),
+    get_question("fleet", fleet::answer_fleet),
+    post_question("save", documents::save_document),
+    post_question("undo", documents::undo_change),
+    post_question("repair", audit::apply_repair),
 ];
 
 /// Question of a page, with the function that answers it.
-struct Question {
-    method: Method,
+struct PageQuestion {
+    method: PageMethod,
     name: &'static str,
-    answer: fn(&Visit, &Given) -> Result<Told, Refused>,
+    answer: fn(&QuestionContext, &QuestionInput) -> Result<PageAnswer, PageRefusal>,
 }
 
-const fn get(name: &'static str, answer: fn(&Visit, &Given) -> Result<Told, Refused>) -> Question {
-    Question {
-        method: Method::Get,
+const fn get_question(
+    name: &'static str,
+    answer: fn(&QuestionContext, &QuestionInput) -> Result<PageAnswer, PageRefusal>,
+) -> PageQuestion {
+    PageQuestion {
+        method: PageMethod::Get,
         name,
         answer,
     }
 }
 
-const fn post(name: &'static str, answer: fn(&Visit, &Given) -> Result<Told, Refused>) -> Question {
-    Question {
-        method: Method::Post,
+const fn post_question(
+    name: &'static str,
+    answer: fn(&QuestionContext, &QuestionInput) -> Result<PageAnswer, PageRefusal>,
+) -> PageQuestion {
+    PageQuestion {
+        method: PageMethod::Post,
         name,
         answer,
     }
 }
 
 /// Answer to a question.
-enum Told {
+enum PageAnswer {
     Json(Value),
     Bytes(&'static str, Vec<u8>),
 }
 
-impl From<Value> for Told {
-    fn from(value: Value) -> Told {
-        Told::Json(value)
+impl From<Value> for PageAnswer {
+    fn from(value: Value) -> PageAnswer {
+        PageAnswer::Json(value)
     }
 }
 
 /// Refusal of a question, with its HTTP status.
 #[derive(Debug)]
-struct Refused {
+struct PageRefusal {
     status: u16,
     /// Stable name of a library's error.
     code: Option<String>,
     why: String,
 }
 
-impl Refused {
-    fn new(status: u16, why: impl Into<String>) -> Refused {
-        Refused {
+impl PageRefusal {
+    fn new(status: u16, why: impl Into<String>) -> PageRefusal {
+        PageRefusal {
             status,
             code: None,
             why: why.into(),
@@ -142,53 +148,58 @@ impl Refused {
     }
 
     /// Returns a refusal with the hints and the code of a library's error.
-    fn of_library(status: u16, error: &dyn Diagnostic) -> Refused {
+    fn of_library(status: u16, error: &dyn Diagnostic) -> PageRefusal {
         let mut sentences = vec![error.to_string()];
         sentences.extend(error.hints());
-        Refused {
+        PageRefusal {
             code: Some(error.code().to_owned()),
-            ..Refused::new(status, sentences.join(". "))
+            ..PageRefusal::new(status, sentences.join(". "))
         }
     }
 }
 
-impl From<CommandError> for Refused {
-    fn from(error: CommandError) -> Refused {
-        Refused {
+impl From<CommandError> for PageRefusal {
+    fn from(error: CommandError) -> PageRefusal {
+        PageRefusal {
             code: error.code().map(str::to_owned),
-            ..Refused::new(if error.is_usage() { 400 } else { 500 }, error.told())
+            ..PageRefusal::new(
+                if error.is_usage() { 400 } else { 500 },
+                error.message_with_hints(),
+            )
         }
     }
 }
 
-impl From<UndoError> for Refused {
-    fn from(error: UndoError) -> Refused {
+impl From<UndoError> for PageRefusal {
+    fn from(error: UndoError) -> PageRefusal {
         match error {
-            UndoError::Edited { .. } => Refused::new(409, error.to_string()),
-            UndoError::NoSuchChange { .. } => Refused::of_library(404, &error),
+            UndoError::Edited { .. } => PageRefusal::new(409, error.to_string()),
+            UndoError::NoSuchChange { .. } => PageRefusal::of_library(404, &error),
             UndoError::Workspace(error) => error.into(),
         }
     }
 }
 
-impl From<forge_app::workspace::Error> for Refused {
-    fn from(error: forge_app::workspace::Error) -> Refused {
-        use forge_app::workspace::Error;
+impl From<forge_app::workspace::WorkspaceError> for PageRefusal {
+    fn from(error: forge_app::workspace::WorkspaceError) -> PageRefusal {
+        use forge_app::workspace::WorkspaceError;
         let status = match &error {
-            Error::ChangedSince { .. } | Error::Exists { .. } => 409,
-            Error::Path(_) | Error::Outside { .. } | Error::Symlink { .. } => 400,
-            Error::NoSuchChange { .. } | Error::NothingToUndo => 404,
-            Error::Refused(_) => 422,
-            Error::Locked { .. } => 423,
+            WorkspaceError::ChangedSince { .. } | WorkspaceError::Exists { .. } => 409,
+            WorkspaceError::Path(_)
+            | WorkspaceError::Outside { .. }
+            | WorkspaceError::Symlink { .. } => 400,
+            WorkspaceError::NoSuchChange { .. } | WorkspaceError::NothingToUndo => 404,
+            WorkspaceError::Refused(_) => 422,
+            WorkspaceError::Locked { .. } => 423,
             other if other.is_not_found() => 404,
             _ => 500,
         };
-        Refused::of_library(status, &error)
+        PageRefusal::of_library(status, &error)
     }
 }
 
-impl From<DocumentError> for Refused {
-    fn from(error: DocumentError) -> Refused {
+impl From<DocumentError> for PageRefusal {
+    fn from(error: DocumentError) -> PageRefusal {
         let status = match error {
             DocumentError::Refused(error) => return error.into(),
             DocumentError::Workspace(error) => return error.into(),
@@ -200,142 +211,146 @@ impl From<DocumentError> for Refused {
             DocumentError::Changed { .. } => 409,
             DocumentError::Commit(_) => 400,
         };
-        Refused::of_library(status, &error)
+        PageRefusal::of_library(status, &error)
     }
 }
 
-impl From<admit::Refusal> for Refused {
-    fn from(error: admit::Refusal) -> Refused {
+impl From<admit::TextRefusal> for PageRefusal {
+    fn from(error: admit::TextRefusal) -> PageRefusal {
         match error {
-            admit::Refusal::Workspace(error) => error.into(),
-            other => Refused::of_library(422, &other),
+            admit::TextRefusal::Workspace(error) => error.into(),
+            other => PageRefusal::of_library(422, &other),
         }
     }
 }
 
-impl From<forge_app::mind::Error> for Refused {
-    fn from(error: forge_app::mind::Error) -> Refused {
-        Refused::of_library(500, &error)
+impl From<forge_app::mind::MindError> for PageRefusal {
+    fn from(error: forge_app::mind::MindError) -> PageRefusal {
+        PageRefusal::of_library(500, &error)
     }
 }
 
 /// Query and body of a question.
-struct Given {
+struct QuestionInput {
     query: Vec<(String, String)>,
     body: Value,
 }
 
-impl Given {
-    fn of(query: &str, body: Value) -> Given {
+impl QuestionInput {
+    fn from_query(query: &str, body: Value) -> QuestionInput {
         let pairs = query.split('&').filter(|it| !it.is_empty());
-        let decoded = |text: &str| percent_decoded(text).into_owned();
+        let decoded = |text: &str| percent_decode(text).into_owned();
         let query = pairs.map(|pair| {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             (decoded(name), decoded(value))
         });
-        Given {
+        QuestionInput {
             query: query.collect(),
             body,
         }
     }
 
-    fn get(&self, name: &str) -> Option<&str> {
+    fn query_value(&self, name: &str) -> Option<&str> {
         let mut found = self.query.iter().filter(|(it, _)| it == name);
         found.next().map(|(_, value)| value.as_str())
     }
 
-    fn text(&self, name: &str) -> Result<&str, Refused> {
-        let value = self.get(name).or_else(|| self.body[name].as_str());
-        value.ok_or_else(|| Refused::new(400, format!("`{name}` is missing")))
+    fn required_text(&self, name: &str) -> Result<&str, PageRefusal> {
+        let value = self.query_value(name).or_else(|| self.body[name].as_str());
+        value.ok_or_else(|| PageRefusal::new(400, format!("`{name}` is missing")))
     }
 
-    fn path(&self) -> Result<RelPath, Refused> {
-        let path = RelPath::new(self.text("path")?);
-        path.map_err(|error| Refused::new(400, error.to_string()))
+    fn document_path(&self) -> Result<RelPath, PageRefusal> {
+        let path = RelPath::new(self.required_text("path")?);
+        path.map_err(|error| PageRefusal::new(400, error.to_string()))
     }
 }
 
 /// Server of all questions; shared by those that arrive at one time.
-pub(crate) struct Desk {
+pub(crate) struct PageDesk {
     settings: Settings,
     root: PathBuf,
-    memory: Mutex<Library>,
+    memory: Mutex<KnowledgeLibrary>,
     known: Mutex<Option<(u64, Arc<KnownDocuments>)>>,
-    audience: Audience,
+    audience: DocumentAudience,
 }
 
 /// One question, with what it works on.
-struct Visit<'a> {
-    desk: &'a Desk,
+struct QuestionContext<'a> {
+    desk: &'a PageDesk,
     settings: Settings,
     workspace: Workspace,
     now: Timestamp,
 }
 
-impl Desk {
-    pub(crate) fn of(workspace: &Workspace, settings: &Settings) -> Desk {
-        Desk {
+impl PageDesk {
+    pub(crate) fn for_workspace(workspace: &Workspace, settings: &Settings) -> PageDesk {
+        PageDesk {
             settings: settings.clone(),
             root: workspace.root().to_owned(),
-            memory: Mutex::new(crate::library::open(workspace.clone(), settings)),
+            memory: Mutex::new(crate::library::open_library(workspace.clone(), settings)),
             known: Mutex::new(None),
-            audience: Audience::Owner,
+            audience: DocumentAudience::Owner,
         }
     }
 
-    pub(crate) fn answer(&self, asked: Asked) -> Reply {
-        let found = QUESTIONS
+    pub(crate) fn answer_request(&self, asked: PageRequest) -> PageReply {
+        let found = PAGE_QUESTIONS
             .iter()
             .find(|it| it.name == asked.name && it.method == asked.method);
         let told = match found {
-            None => Err(Refused::new(404, "There is no such question")),
-            Some(question) => self.told(question, &asked),
+            None => Err(PageRefusal::new(404, "There is no such question")),
+            Some(question) => self.answer_question(question, &asked),
         };
         match told {
-            Ok(Told::Bytes(kind, bytes)) => Reply {
+            Ok(PageAnswer::Bytes(kind, bytes)) => PageReply {
                 status: 200,
                 kind,
                 body: bytes.into(),
             },
-            Ok(Told::Json(value)) => reply(200, &value),
+            Ok(PageAnswer::Json(value)) => json_reply(200, &value),
             Err(refused) => {
-                let why = quote::clean(&refused.why);
+                let why = quote::sanitize_text(&refused.why);
                 let mut body = json!({ "error": why });
                 if let Some(code) = refused.code {
                     body["code"] = code.into();
                 }
-                reply(refused.status, &body)
+                json_reply(refused.status, &body)
             }
         }
     }
 
-    fn told(&self, question: &Question, asked: &Asked) -> Result<Told, Refused> {
+    fn answer_question(
+        &self,
+        question: &PageQuestion,
+        asked: &PageRequest,
+    ) -> Result<PageAnswer, PageRefusal> {
         let body = match asked.method {
-            Method::Get => Value::Null,
-            Method::Post => serde_json::from_slice(&asked.body)
-                .map_err(|error| Refused::new(400, format!("This is not JSON: {error}")))?,
+            PageMethod::Get => Value::Null,
+            PageMethod::Post => serde_json::from_slice(&asked.body)
+                .map_err(|error| PageRefusal::new(400, format!("This is not JSON: {error}")))?,
         };
-        let given = Given::of(&asked.query, body);
-        let answer = AssertUnwindSafe(|| (question.answer)(&self.visit()?, &given));
+        let given = QuestionInput::from_query(&asked.query, body);
+        let answer = AssertUnwindSafe(|| (question.answer)(&self.open_context()?, &given));
         panic::catch_unwind(answer).unwrap_or_else(|_| {
             // After a panic the memory may be in any state, so it is opened
             // again.
             if let Ok(workspace) = Workspace::open(&self.root) {
-                *locked(&self.memory) = crate::library::open(workspace, &self.settings);
+                *lock_mutex(&self.memory) = crate::library::open_library(workspace, &self.settings);
             }
             let why = "Memory Forge has a defect; its message is on standard error";
-            Err(Refused::new(500, why))
+            Err(PageRefusal::new(500, why))
         })
     }
 
     /// Prepares a question. Reads the settings again, since people edit them
     /// while a page is open.
-    fn visit(&self) -> Result<Visit<'_>, Refused> {
+    fn open_context(&self) -> Result<QuestionContext<'_>, PageRefusal> {
         // A page lives longer than a command, so each question has its own
         // time.
         let mut settings = self.settings.clone();
-        settings.now = settings.moment();
-        Ok(Visit {
+        settings.now = settings.current_time();
+        Ok(QuestionContext {
             desk: self,
             workspace: Workspace::open(&self.root)?,
             now: settings.now,
@@ -344,15 +359,15 @@ impl Desk {
     }
 }
 
-impl Visit<'_> {
+impl QuestionContext<'_> {
     /// Returns every document and all links, read again if a file changed; an
     /// exported copy is of one moment.
-    fn known(&self) -> Arc<KnownDocuments> {
-        let mut kept = locked(&self.desk.known);
-        if let (Audience::Others, Some((_, known))) = (self.desk.audience, &*kept) {
+    fn known_documents(&self) -> Arc<KnownDocuments> {
+        let mut kept = lock_mutex(&self.desk.known);
+        if let (DocumentAudience::Others, Some((_, known))) = (self.desk.audience, &*kept) {
             return known.clone();
         }
-        let stamp = KnownDocuments::stamp(&self.workspace);
+        let stamp = KnownDocuments::compute_stamp(&self.workspace);
         match &*kept {
             Some((at, known)) if *at == stamp => known.clone(),
             _ => {
@@ -366,13 +381,13 @@ impl Visit<'_> {
 }
 
 /// Locks, also after a panic: the value is only ever replaced as a whole.
-fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+fn lock_mutex<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn reply(status: u16, value: &Value) -> Reply {
+fn json_reply(status: u16, value: &Value) -> PageReply {
     let text = serde_json::to_vec(value).expect("values are plain data");
-    Reply {
+    PageReply {
         status,
         kind: "application/json; charset=utf-8",
         body: text.into(),
@@ -380,6 +395,6 @@ fn reply(status: u16, value: &Value) -> Reply {
 }
 
 /// Cleans a line of text that is not ours for display.
-fn clean(text: &str) -> String {
-    quote::clean(text).into_owned()
+fn clean_text(text: &str) -> String {
+    quote::sanitize_text(text).into_owned()
 }

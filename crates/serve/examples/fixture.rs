@@ -33,17 +33,17 @@ const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z
 /// A WAV header without a sample.
 const WAV: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA=";
 
-fn main() -> Result<(), serve::Error> {
+fn main() -> Result<(), serve::ServeError> {
     let fixture = Fixture::default();
     if std::env::args().nth(1).as_deref() != Some("--http") {
-        return serve::stdio(fixture);
+        return serve::serve_stdio(fixture);
     }
     let token = serve::new_token();
     let options = serve::HttpOptions {
         port: 0,
         token: token.clone(),
     };
-    serve::http(
+    serve::serve_http(
         move || fixture.clone(),
         options,
         |address| {

@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 
 /// Time that pending answers may still take. Then the process ends as it is:
 /// all files are written so that this is safe.
-const GRACE: Duration = Duration::from_secs(2);
+const ANSWER_GRACE: Duration = Duration::from_secs(2);
 
 /// Resolves when it is time to stop. `with_parent` also watches the process
 /// that started this one.
@@ -17,7 +17,7 @@ const GRACE: Duration = Duration::from_secs(2);
 /// On Linux the kernel signals the parent's death. Elsewhere the parent's
 /// number is checked every two seconds; on Windows only the end of input shows
 /// it, which a dying parent leaves behind in nearly all cases.
-pub(crate) fn watch(with_parent: bool) -> io::Result<oneshot::Receiver<()>> {
+pub(crate) fn watch_for_end(with_parent: bool) -> io::Result<oneshot::Receiver<()>> {
     let parent = with_parent.then(Parent::of_this_process);
     let (tell, told) = oneshot::channel();
     let (ready, is_ready) = std::sync::mpsc::channel();
@@ -36,7 +36,7 @@ pub(crate) fn watch(with_parent: bool) -> io::Result<oneshot::Receiver<()>> {
                 // signal.
                 Ok(()) => {
                     if tell.send(()).is_ok() {
-                        std::thread::sleep(GRACE);
+                        std::thread::sleep(ANSWER_GRACE);
                         std::process::exit(0);
                     }
                 }

@@ -10,7 +10,7 @@ use rmcp::model::RequestId;
 use super::scan::IdScan;
 
 /// Upper bound for all lines of one block of headers together.
-const HEADER_LIMIT: usize = 8_192;
+const MAX_HEADER_BYTES: usize = 8_192;
 
 /// Upper bound for a buffer that is kept after its message; a larger one is
 /// freed.
@@ -18,12 +18,12 @@ const KEPT_CAPACITY: usize = 64 * 1024;
 
 /// Form of a message on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Framing {
+pub(crate) enum MessageFraming {
     Lines,
     Headers,
 }
 
-impl Framing {
+impl MessageFraming {
     /// Wraps a message for the wire. JSON that a serializer wrote has no line
     /// break, so that it is one line.
     pub(crate) fn wrap(self, mut json: Vec<u8>) -> Vec<u8> {
@@ -43,13 +43,16 @@ impl Framing {
 
 /// Part of the input.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Frame {
+pub(crate) enum MessageFrame {
     /// One message, of which only the end is known.
-    Message { text: Vec<u8>, framing: Framing },
+    Message {
+        text: Vec<u8>,
+        framing: MessageFraming,
+    },
     /// A message over the limit, skipped.
     TooLong {
         id: Option<RequestId>,
-        framing: Framing,
+        framing: MessageFraming,
     },
     /// Headers without a length, skipped.
     BadHeader,
@@ -57,16 +60,16 @@ pub(crate) enum Frame {
 
 /// Reader that takes bytes in pieces of any size.
 #[derive(Debug)]
-pub(crate) struct Framer {
+pub(crate) struct FrameReader {
     limit: usize,
-    state: State,
+    state: FrameReaderState,
     /// Bytes of the line or body so far.
     buffer: Vec<u8>,
 }
 
 /// Position of the reader in the input.
 #[derive(Debug)]
-enum State {
+enum FrameReaderState {
     Line,
     /// In the rest of a line over the limit.
     SkipLine(IdScan),
@@ -86,28 +89,28 @@ enum State {
     },
 }
 
-impl Framer {
+impl FrameReader {
     pub(crate) fn new(limit: usize) -> Self {
         Self {
             limit,
-            state: State::Line,
+            state: FrameReaderState::Line,
             buffer: Vec::new(),
         }
     }
 
     /// Takes a piece of input and adds the frames that end in it.
-    pub(crate) fn feed(&mut self, mut bytes: &[u8], frames: &mut Vec<Frame>) {
+    pub(crate) fn feed_bytes(&mut self, mut bytes: &[u8], frames: &mut Vec<MessageFrame>) {
         while !bytes.is_empty() {
             let taken = match self.state {
-                State::Body { left } | State::SkipBody { left, .. } => {
+                FrameReaderState::Body { left } | FrameReaderState::SkipBody { left, .. } => {
                     let taken = left.min(bytes.len());
-                    self.body(&bytes[..taken], frames);
+                    self.add_body_piece(&bytes[..taken], frames);
                     taken
                 }
                 _ => {
                     let newline = bytes.iter().position(|&byte| byte == b'\n');
                     let taken = newline.map_or(bytes.len(), |at| at + 1);
-                    self.line(&bytes[..taken], newline.is_some(), frames);
+                    self.add_line_piece(&bytes[..taken], newline.is_some(), frames);
                     taken
                 }
             };
@@ -117,27 +120,31 @@ impl Framer {
 
     /// Takes the end of input. A last line may lack its line break; a truncated
     /// body is no message.
-    pub(crate) fn finish(&mut self, frames: &mut Vec<Frame>) {
+    pub(crate) fn finish(&mut self, frames: &mut Vec<MessageFrame>) {
         match &self.state {
-            State::Line | State::SkipLine(_) => self.line(b"", true, frames),
-            State::Header { .. } => frames.push(Frame::BadHeader),
-            State::SkipHeader | State::Body { .. } | State::SkipBody { .. } => {}
+            FrameReaderState::Line | FrameReaderState::SkipLine(_) => {
+                self.add_line_piece(b"", true, frames)
+            }
+            FrameReaderState::Header { .. } => frames.push(MessageFrame::BadHeader),
+            FrameReaderState::SkipHeader
+            | FrameReaderState::Body { .. }
+            | FrameReaderState::SkipBody { .. } => {}
         }
-        self.state = State::Line;
+        self.state = FrameReaderState::Line;
         self.buffer = Vec::new();
     }
 
     /// Takes a piece of a line, and whether the line ends with it.
-    fn line(&mut self, piece: &[u8], ends: bool, frames: &mut Vec<Frame>) {
+    fn add_line_piece(&mut self, piece: &[u8], ends: bool, frames: &mut Vec<MessageFrame>) {
         match &mut self.state {
-            State::Line => {
+            FrameReaderState::Line => {
                 // The line break does not count, so that a message of exactly
                 // the limit passes.
                 if self.buffer.len() + piece.len() > self.limit + usize::from(ends) {
                     let mut scan = IdScan::default();
-                    scan.feed(&self.take_buffer());
-                    self.state = State::SkipLine(scan);
-                    return self.line(piece, ends, frames);
+                    scan.feed_bytes(&self.take_buffer());
+                    self.state = FrameReaderState::SkipLine(scan);
+                    return self.add_line_piece(piece, ends, frames);
                 }
                 self.buffer.extend_from_slice(piece);
                 if ends {
@@ -145,21 +152,25 @@ impl Framer {
                     self.whole_line(line, frames);
                 }
             }
-            State::SkipLine(scan) => {
-                scan.feed(piece);
+            FrameReaderState::SkipLine(scan) => {
+                scan.feed_bytes(piece);
                 if ends {
-                    let id = mem::take(scan).id();
-                    let framing = Framing::Lines;
-                    frames.push(Frame::TooLong { id, framing });
-                    self.state = State::Line;
+                    let id = mem::take(scan).found_id();
+                    let framing = MessageFraming::Lines;
+                    frames.push(MessageFrame::TooLong { id, framing });
+                    self.state = FrameReaderState::Line;
                 }
             }
-            State::Header { seen, .. } => {
+            FrameReaderState::Header { seen, .. } => {
                 *seen += piece.len();
-                if *seen > HEADER_LIMIT {
-                    frames.push(Frame::BadHeader);
+                if *seen > MAX_HEADER_BYTES {
+                    frames.push(MessageFrame::BadHeader);
                     self.buffer = Vec::new();
-                    self.state = if ends { State::Line } else { State::SkipHeader };
+                    self.state = if ends {
+                        FrameReaderState::Line
+                    } else {
+                        FrameReaderState::SkipHeader
+                    };
                     return;
                 }
                 self.buffer.extend_from_slice(piece);
@@ -168,65 +179,67 @@ impl Framer {
                     self.header_line(line, frames);
                 }
             }
-            State::SkipHeader => {
+            FrameReaderState::SkipHeader => {
                 if ends {
-                    self.state = State::Line;
+                    self.state = FrameReaderState::Line;
                 }
             }
-            State::Body { .. } | State::SkipBody { .. } => unreachable!("bodies have no lines"),
+            FrameReaderState::Body { .. } | FrameReaderState::SkipBody { .. } => {
+                unreachable!("bodies have no lines")
+            }
         }
     }
 
-    fn whole_line(&mut self, mut line: Vec<u8>, frames: &mut Vec<Frame>) {
+    fn whole_line(&mut self, mut line: Vec<u8>, frames: &mut Vec<MessageFrame>) {
         // A byte order mark is not part of the message.
         if line.starts_with(b"\xEF\xBB\xBF") {
             line.drain(..3);
         }
         if starts_headers(&line) {
             let seen = line.len();
-            self.state = State::Header { length: None, seen };
-            if seen > HEADER_LIMIT {
-                frames.push(Frame::BadHeader);
-                self.state = State::Line;
+            self.state = FrameReaderState::Header { length: None, seen };
+            if seen > MAX_HEADER_BYTES {
+                frames.push(MessageFrame::BadHeader);
+                self.state = FrameReaderState::Line;
                 return;
             }
             return self.header_line(line, frames);
         }
         line.truncate(line.trim_ascii_end().len());
         if !line.is_empty() {
-            let framing = Framing::Lines;
-            frames.push(Frame::Message {
+            let framing = MessageFraming::Lines;
+            frames.push(MessageFrame::Message {
                 text: line,
                 framing,
             });
         }
     }
 
-    fn header_line(&mut self, line: Vec<u8>, frames: &mut Vec<Frame>) {
-        let State::Header { length, .. } = &mut self.state else {
+    fn header_line(&mut self, line: Vec<u8>, frames: &mut Vec<MessageFrame>) {
+        let FrameReaderState::Header { length, .. } = &mut self.state else {
             unreachable!("the caller is among headers");
         };
         let text = line.trim_ascii();
         if text.is_empty() {
             self.state = match *length {
                 None => {
-                    frames.push(Frame::BadHeader);
-                    State::Line
+                    frames.push(MessageFrame::BadHeader);
+                    FrameReaderState::Line
                 }
-                Some(0) => State::Line,
-                Some(left) if left > self.limit => State::SkipBody {
+                Some(0) => FrameReaderState::Line,
+                Some(left) if left > self.limit => FrameReaderState::SkipBody {
                     left,
                     scan: IdScan::default(),
                 },
-                Some(left) => State::Body { left },
+                Some(left) => FrameReaderState::Body { left },
             };
             return;
         }
         // A client that sends a message where a header should be did not mean
         // headers.
         if text.starts_with(b"{") || text.starts_with(b"[") {
-            frames.push(Frame::BadHeader);
-            self.state = State::Line;
+            frames.push(MessageFrame::BadHeader);
+            self.state = FrameReaderState::Line;
             return self.whole_line(line, frames);
         }
         if let Some(value) = header_value(text, "content-length") {
@@ -235,26 +248,26 @@ impl Framer {
         }
     }
 
-    fn body(&mut self, piece: &[u8], frames: &mut Vec<Frame>) {
-        let framing = Framing::Headers;
+    fn add_body_piece(&mut self, piece: &[u8], frames: &mut Vec<MessageFrame>) {
+        let framing = MessageFraming::Headers;
         match &mut self.state {
-            State::Body { left } => {
+            FrameReaderState::Body { left } => {
                 *left -= piece.len();
                 let ended = *left == 0;
                 self.buffer.extend_from_slice(piece);
                 if ended {
                     let text = self.take_buffer();
-                    frames.push(Frame::Message { text, framing });
-                    self.state = State::Line;
+                    frames.push(MessageFrame::Message { text, framing });
+                    self.state = FrameReaderState::Line;
                 }
             }
-            State::SkipBody { left, scan } => {
+            FrameReaderState::SkipBody { left, scan } => {
                 *left -= piece.len();
-                scan.feed(piece);
+                scan.feed_bytes(piece);
                 if *left == 0 {
-                    let id = mem::take(scan).id();
-                    frames.push(Frame::TooLong { id, framing });
-                    self.state = State::Line;
+                    let id = mem::take(scan).found_id();
+                    frames.push(MessageFrame::TooLong { id, framing });
+                    self.state = FrameReaderState::Line;
                 }
             }
             _ => unreachable!("the caller is in a body"),

@@ -28,32 +28,32 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, Semaphore, oneshot, watch};
 use tokio::task::JoinSet;
 
-use crate::{Error, MAX_MESSAGE, log};
+use crate::{MAX_MESSAGE_BYTES, ServeError, log_line};
 
 /// Upper bound for sessions of the eras before 2026-07-28. A new one closes the
 /// session that was used the longest ago.
-const SESSIONS: usize = 64;
+const MAX_SESSIONS: usize = 64;
 
 /// Time without a message after which a session is closed.
-const SESSION_IDLE: Duration = Duration::from_secs(300);
+const SESSION_IDLE_TIME: Duration = Duration::from_secs(300);
 
 /// Upper bound for connections at one time. A new one closes the one that has
 /// been idle longest, or waits if all of them work.
-const CONNECTIONS: usize = 128;
+const MAX_CONNECTIONS: usize = 128;
 
 /// Interval at which a waiting connection looks for an idle one.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
+const IDLE_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Time limit from a connection's start to the end of its headers.
-const HEADERS_IN: Duration = Duration::from_secs(10);
+const MAX_HEADER_TIME: Duration = Duration::from_secs(10);
 
 /// Upper bounds for the headers of a request and their bytes: a client of the
 /// protocol sends a dozen.
-const HEADERS: usize = 64;
-const HEADER_BYTES: usize = 32 * 1024;
+const MAX_HEADERS: usize = 64;
+const MAX_HEADER_BYTES: usize = 32 * 1024;
 
 /// Time that pending answers may still take when the server ends.
-const LAST_ANSWERS: Duration = Duration::from_millis(1_500);
+const LAST_ANSWERS_TIME: Duration = Duration::from_millis(1_500);
 
 /// Port and token of a server.
 pub struct HttpOptions {
@@ -64,7 +64,7 @@ pub struct HttpOptions {
     pub token: String,
 }
 
-pub(crate) type Answer = Response<BoxBody<Bytes, Infallible>>;
+pub(crate) type HttpAnswer = Response<BoxBody<Bytes, Infallible>>;
 
 /// Serves `/mcp` on 127.0.0.1 until a signal comes. `make` returns a handler
 /// for each session, and for each request of the era without sessions; `ready`
@@ -73,46 +73,46 @@ pub(crate) type Answer = Response<BoxBody<Bytes, Infallible>>;
 /// # Errors
 ///
 /// Fails if the port is taken, the token is empty, or no runtime can be built.
-pub fn http<H, F>(
+pub fn serve_http<H, F>(
     make: F,
     options: HttpOptions,
     ready: impl FnOnce(SocketAddr),
-) -> Result<(), Error>
+) -> Result<(), ServeError>
 where
     F: Fn() -> H + Send + Sync + 'static,
     H: ServerHandler,
 {
     let HttpOptions { port, token } = options;
-    on_loopback(port, &token, ready, async |listener, _, stop| {
-        let door = Arc::new(Door::new(make, token.clone()));
+    run_on_loopback(port, &token, ready, async |listener, _, stop| {
+        let door = Arc::new(McpEndpoint::new(make, token.clone()));
         let answer = {
             let door = door.clone();
             move |request| {
                 let door = door.clone();
-                async move { door.answer(request).await }
+                async move { door.answer_request(request).await }
             }
         };
-        serve(listener, answer, stop, door.end()).await;
+        serve_connections(listener, answer, stop, door.close_sessions()).await;
     })
 }
 
 /// Takes the port, passes the address to `ready`, and runs `serving` until its
 /// last argument resolves.
-pub(crate) fn on_loopback(
+pub(crate) fn run_on_loopback(
     port: u16,
     token: &str,
     ready: impl FnOnce(SocketAddr),
     serving: impl AsyncFnOnce(TcpListener, SocketAddr, oneshot::Receiver<()>),
-) -> Result<(), Error> {
+) -> Result<(), ServeError> {
     if token.is_empty() {
-        return Err(Error::NoToken);
+        return Err(ServeError::NoToken);
     }
-    let stop = crate::ends::watch(false).map_err(Error::Start)?;
-    let runtime = crate::runtime()?;
+    let stop = crate::ends::watch_for_end(false).map_err(ServeError::Start)?;
+    let runtime = crate::build_runtime()?;
     let served = runtime.block_on(async {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;
-        let listener = listener.map_err(|source| Error::Bind { port, source })?;
-        let address = listener.local_addr().map_err(Error::Start)?;
+        let listener = listener.map_err(|source| ServeError::Bind { port, source })?;
+        let address = listener.local_addr().map_err(ServeError::Start)?;
         ready(address);
         serving(listener, address, stop).await;
         Ok(())
@@ -123,17 +123,17 @@ pub(crate) fn on_loopback(
 
 /// Accepts connections and answers their requests until `stop`; then waits for
 /// `end`, and a limited time for pending answers.
-pub(crate) async fn serve<F, A>(
+pub(crate) async fn serve_connections<F, A>(
     listener: TcpListener,
     answer: F,
     stop: impl Future,
     end: impl Future<Output = ()>,
 ) where
     F: Fn(Request<Incoming>) -> A + Clone + Send + 'static,
-    A: Future<Output = Answer> + Send + 'static,
+    A: Future<Output = HttpAnswer> + Send + 'static,
 {
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
-    let mut peers = Peers::default();
+    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let mut peers = OpenConnections::default();
     let (ending, ended) = watch::channel(false);
     let mut connections = JoinSet::new();
     let mut stop = std::pin::pin!(stop);
@@ -146,7 +146,7 @@ pub(crate) async fn serve<F, A>(
                 }
                 // If none was idle, one may be after this wait.
                 let place = places.clone().acquire_owned();
-                if let Ok(place) = tokio::time::timeout(LOOK_AGAIN, place).await {
+                if let Ok(place) = tokio::time::timeout(IDLE_CHECK_INTERVAL, place).await {
                     break place;
                 }
             };
@@ -158,8 +158,8 @@ pub(crate) async fn serve<F, A>(
         };
         match accepted {
             Ok((stream, place)) => {
-                let peer = peers.add();
-                let connection = connection(stream, peer, answer.clone(), ended.clone());
+                let peer = peers.add_connection();
+                let connection = answer_connection(stream, peer, answer.clone(), ended.clone());
                 connections.spawn(async move {
                     connection.await;
                     drop(place);
@@ -169,7 +169,7 @@ pub(crate) async fn serve<F, A>(
             // Too many open files and the like pass; a busy loop would not
             // help.
             Err(error) => {
-                log(format_args!("Cannot accept a connection: {error}"));
+                log_line(format_args!("Cannot accept a connection: {error}"));
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
         }
@@ -177,32 +177,32 @@ pub(crate) async fn serve<F, A>(
     let _ = ending.send(true);
     end.await;
     let all = async { while connections.join_next().await.is_some() {} };
-    let _ = tokio::time::timeout(LAST_ANSWERS, all).await;
+    let _ = tokio::time::timeout(LAST_ANSWERS_TIME, all).await;
 }
 
-async fn connection<F, A>(
+async fn answer_connection<F, A>(
     stream: TcpStream,
-    peer: Arc<Peer>,
+    peer: Arc<ConnectionHandle>,
     answer: F,
     mut ended: watch::Receiver<bool>,
 ) where
     F: Fn(Request<Incoming>) -> A,
-    A: Future<Output = Answer>,
+    A: Future<Output = HttpAnswer>,
 {
     // Small answers would otherwise wait for an acknowledgement.
     let _ = stream.set_nodelay(true);
     let asked = peer.clone();
     let service = service_fn(move |request| {
-        let work = Work::begin(&asked);
+        let work = RequestGuard::begin(&asked);
         let answer = answer(request);
         async move { Ok::<_, Infallible>(work.until_sent(answer.await)) }
     });
     let mut connection = std::pin::pin!(
         hyper::server::conn::http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(HEADERS_IN)
-            .max_headers(HEADERS)
-            .max_buf_size(HEADER_BYTES)
+            .header_read_timeout(MAX_HEADER_TIME)
+            .max_headers(MAX_HEADERS)
+            .max_buf_size(MAX_HEADER_BYTES)
             .serve_connection(TokioIo::new(stream), service)
     );
     tokio::select! {
@@ -219,19 +219,19 @@ async fn connection<F, A>(
 /// Any program on this machine can open connections and send nothing; without a
 /// way to close them, they would block users until their headers are overdue.
 #[derive(Default)]
-struct Peers {
-    all: Vec<std::sync::Weak<Peer>>,
+struct OpenConnections {
+    all: Vec<std::sync::Weak<ConnectionHandle>>,
 }
 
 /// Connection, as seen from outside of it.
 #[derive(Default)]
-struct Peer {
-    state: Mutex<PeerState>,
+struct ConnectionHandle {
+    state: Mutex<ConnectionState>,
     close: Notify,
 }
 
 #[derive(Default)]
-struct PeerState {
+struct ConnectionState {
     /// Requests whose answers are not yet sent.
     working: usize,
     /// Moment at which the last answer was sent; `None` before the first.
@@ -239,10 +239,10 @@ struct PeerState {
     closing: bool,
 }
 
-impl Peers {
-    fn add(&mut self) -> Arc<Peer> {
+impl OpenConnections {
+    fn add_connection(&mut self) -> Arc<ConnectionHandle> {
         self.all.retain(|peer| peer.strong_count() > 0);
-        let peer = Arc::new(Peer::default());
+        let peer = Arc::new(ConnectionHandle::default());
         self.all.push(Arc::downgrade(&peer));
         peer
     }
@@ -250,8 +250,9 @@ impl Peers {
     /// Closes the least useful connection: the oldest that never sent a
     /// request, else the one whose last answer is the oldest.
     fn close_idle(&self) {
-        let open: Vec<Arc<Peer>> = self.all.iter().filter_map(|it| it.upgrade()).collect();
-        let idle = |peer: &&Arc<Peer>| {
+        let open: Vec<Arc<ConnectionHandle>> =
+            self.all.iter().filter_map(|it| it.upgrade()).collect();
+        let idle = |peer: &&Arc<ConnectionHandle>| {
             let state = peer.state();
             state.working == 0 && !state.closing
         };
@@ -266,27 +267,27 @@ impl Peers {
     }
 }
 
-impl Peer {
-    fn state(&self) -> std::sync::MutexGuard<'_, PeerState> {
+impl ConnectionHandle {
+    fn state(&self) -> std::sync::MutexGuard<'_, ConnectionState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Guard of a request, from its headers to the last byte of its answer.
-struct Work(Arc<Peer>);
+struct RequestGuard(Arc<ConnectionHandle>);
 
-impl Work {
-    fn begin(peer: &Arc<Peer>) -> Work {
+impl RequestGuard {
+    fn begin(peer: &Arc<ConnectionHandle>) -> RequestGuard {
         peer.state().working += 1;
-        Work(peer.clone())
+        RequestGuard(peer.clone())
     }
 
-    fn until_sent(self, answer: Answer) -> Response<Sending> {
-        answer.map(|body| Sending { body, _work: self })
+    fn until_sent(self, answer: HttpAnswer) -> Response<SendingBody> {
+        answer.map(|body| SendingBody { body, _work: self })
     }
 }
 
-impl Drop for Work {
+impl Drop for RequestGuard {
     fn drop(&mut self) {
         let mut state = self.0.state();
         state.working -= 1;
@@ -295,12 +296,12 @@ impl Drop for Work {
 }
 
 /// Body of an answer; its connection counts as working until it is sent.
-struct Sending {
+struct SendingBody {
     body: BoxBody<Bytes, Infallible>,
-    _work: Work,
+    _work: RequestGuard,
 }
 
-impl hyper::body::Body for Sending {
+impl hyper::body::Body for SendingBody {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -321,7 +322,7 @@ impl hyper::body::Body for Sending {
 }
 
 /// Checks in front of the SDK, which sees no request that fails one.
-struct Door<H> {
+struct McpEndpoint<H> {
     token: String,
     service: StreamableHttpService<H, LocalSessionManager>,
     sessions: Arc<LocalSessionManager>,
@@ -329,14 +330,15 @@ struct Door<H> {
     used: Mutex<VecDeque<SessionId>>,
 }
 
-impl<H: ServerHandler> Door<H> {
+impl<H: ServerHandler> McpEndpoint<H> {
     fn new(make: impl Fn() -> H + Send + Sync + 'static, token: String) -> Self {
         let mut config = SessionConfig::default();
-        config.keep_alive = Some(SESSION_IDLE);
+        config.keep_alive = Some(SESSION_IDLE_TIME);
         let mut sessions = LocalSessionManager::default();
         sessions.session_config = config;
         let sessions = Arc::new(sessions);
-        let config = StreamableHttpServerConfig::default().with_max_request_body_bytes(MAX_MESSAGE);
+        let config =
+            StreamableHttpServerConfig::default().with_max_request_body_bytes(MAX_MESSAGE_BYTES);
         Self {
             token,
             service: StreamableHttpService::new(move || Ok(make()), sessions.clone(), config),
@@ -345,16 +347,16 @@ impl<H: ServerHandler> Door<H> {
         }
     }
 
-    async fn answer(&self, request: Request<Incoming>) -> Answer {
-        if let Some(refused) = self.refused(&request) {
+    async fn answer_request(&self, request: Request<Incoming>) -> HttpAnswer {
+        if let Some(refused) = self.refuse_request(&request) {
             return refused;
         }
-        if let Some(session) = session(request.headers()) {
-            self.touch(session, false);
+        if let Some(session) = session_id(request.headers()) {
+            self.note_session_use(session, false);
         }
         let answer = self.service.handle(request).await;
-        if let Some(session) = session(answer.headers()) {
-            let surplus = self.touch(session, true);
+        if let Some(session) = session_id(answer.headers()) {
+            let surplus = self.note_session_use(session, true);
             if let Some(oldest) = surplus {
                 let _ = self.sessions.close_session(&oldest).await;
             }
@@ -363,32 +365,32 @@ impl<H: ServerHandler> Door<H> {
     }
 
     /// Returns the answer to a request that fails a check.
-    fn refused<B>(&self, request: &Request<B>) -> Option<Answer> {
+    fn refuse_request<B>(&self, request: &Request<B>) -> Option<HttpAnswer> {
         let headers = request.headers();
-        if let Some(refused) = not_loopback(request.uri(), headers) {
+        if let Some(refused) = refuse_foreign_host(request.uri(), headers) {
             return Some(refused);
         }
         if !origin_is_loopback(headers) {
-            return Some(refusal(
+            return Some(plain_answer(
                 StatusCode::FORBIDDEN,
                 "Origin is not a loopback name",
             ));
         }
         if request.uri().path() != "/mcp" {
-            return Some(refusal(StatusCode::NOT_FOUND, "Only /mcp is served"));
+            return Some(plain_answer(StatusCode::NOT_FOUND, "Only /mcp is served"));
         }
-        if !shows(headers, &self.token) {
-            let mut refused = refusal(StatusCode::UNAUTHORIZED, "A bearer token is needed");
+        if !has_token(headers, &self.token) {
+            let mut refused = plain_answer(StatusCode::UNAUTHORIZED, "A bearer token is needed");
             let challenge = HeaderValue::from_static("Bearer realm=\"memory-forge\"");
             refused.headers_mut().insert(WWW_AUTHENTICATE, challenge);
             return Some(refused);
         }
-        announced_too_long(headers, MAX_MESSAGE)
+        refuse_too_long(headers, MAX_MESSAGE_BYTES)
     }
 
     /// Notes the use of a session. Returns the one that has to be closed for
     /// it.
-    fn touch(&self, session: SessionId, may_be_new: bool) -> Option<SessionId> {
+    fn note_session_use(&self, session: SessionId, may_be_new: bool) -> Option<SessionId> {
         let mut used = self.used.lock().expect("nothing panics with it locked");
         let known = used.iter().position(|other| *other == session);
         if let Some(at) = known {
@@ -399,7 +401,7 @@ impl<H: ServerHandler> Door<H> {
             return None;
         }
         used.push_back(session);
-        if used.len() > SESSIONS {
+        if used.len() > MAX_SESSIONS {
             used.pop_front()
         } else {
             None
@@ -408,7 +410,7 @@ impl<H: ServerHandler> Door<H> {
 
     /// Closes all sessions, since streams that wait for news would keep their
     /// connections open.
-    async fn end(&self) {
+    async fn close_sessions(&self) {
         let open: Vec<SessionId> = self
             .sessions
             .sessions
@@ -423,28 +425,28 @@ impl<H: ServerHandler> Door<H> {
     }
 }
 
-fn session(headers: &HeaderMap) -> Option<SessionId> {
+fn session_id(headers: &HeaderMap) -> Option<SessionId> {
     let id = headers.get("mcp-session-id")?.to_str().ok()?;
     Some(id.into())
 }
 
 /// Returns a refusal for a request that called us by another name. Without this
 /// check, a page whose name resolves to 127.0.0.1 could reach the server.
-pub(crate) fn not_loopback(uri: &Uri, headers: &HeaderMap) -> Option<Answer> {
+pub(crate) fn refuse_foreign_host(uri: &Uri, headers: &HeaderMap) -> Option<HttpAnswer> {
     let why = "Host is not a loopback name";
-    (!host_is_loopback(uri, headers)).then(|| refusal(StatusCode::FORBIDDEN, why))
+    (!host_is_loopback(uri, headers)).then(|| plain_answer(StatusCode::FORBIDDEN, why))
 }
 
 /// Returns a refusal for a request that announces too long a body, before it is
 /// read.
-pub(crate) fn announced_too_long(headers: &HeaderMap, most: usize) -> Option<Answer> {
+pub(crate) fn refuse_too_long(headers: &HeaderMap, most: usize) -> Option<HttpAnswer> {
     let length = headers.get(CONTENT_LENGTH).and_then(|it| it.to_str().ok());
     let length = length.and_then(|it| it.trim().parse::<u128>().ok())?;
     let why = "The message is too long";
-    (length > most as u128).then(|| refusal(StatusCode::PAYLOAD_TOO_LARGE, why))
+    (length > most as u128).then(|| plain_answer(StatusCode::PAYLOAD_TOO_LARGE, why))
 }
 
-pub(crate) fn refusal(status: StatusCode, why: &'static str) -> Answer {
+pub(crate) fn plain_answer(status: StatusCode, why: &'static str) -> HttpAnswer {
     let body = Full::new(Bytes::from_static(why.as_bytes())).boxed();
     let mut answer = Response::new(body);
     *answer.status_mut() = status;
@@ -493,7 +495,7 @@ fn authority_is_loopback(authority: &str) -> bool {
 }
 
 /// Returns `true` if the one `Authorization` header has the token.
-pub(crate) fn shows(headers: &HeaderMap, token: &str) -> bool {
+pub(crate) fn has_token(headers: &HeaderMap, token: &str) -> bool {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let (Some(value), None) = (values.next(), values.next()) else {
         return false;
@@ -501,7 +503,7 @@ pub(crate) fn shows(headers: &HeaderMap, token: &str) -> bool {
     let value = value.as_bytes();
     match value.split_at_checked(7) {
         Some((scheme, shown)) if scheme.eq_ignore_ascii_case(b"bearer ") => {
-            same(shown.trim_ascii(), token.as_bytes())
+            is_same_secret(shown.trim_ascii(), token.as_bytes())
         }
         _ => false,
     }
@@ -509,7 +511,7 @@ pub(crate) fn shows(headers: &HeaderMap, token: &str) -> bool {
 
 /// Compares in the same time for a near miss and a far one. The length is no
 /// secret.
-fn same(shown: &[u8], token: &[u8]) -> bool {
+fn is_same_secret(shown: &[u8], token: &[u8]) -> bool {
     let mut differ = u8::from(shown.len() != token.len());
     for (at, byte) in token.iter().enumerate() {
         differ |= std::hint::black_box(byte ^ shown.get(at).unwrap_or(&0));

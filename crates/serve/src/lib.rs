@@ -13,18 +13,18 @@ mod page;
 mod scan;
 mod stdio;
 
-pub use http::{HttpOptions, http};
-pub use page::{Asked, Asset, Method, PageOptions, Reply, page};
-pub use stdio::stdio;
+pub use http::{HttpOptions, serve_http};
+pub use page::{Asset, PageMethod, PageOptions, PageReply, PageRequest, serve_page};
+pub use stdio::serve_stdio;
 
 /// Upper bound for one message, on either wire.
-pub const MAX_MESSAGE: usize = 10_000_000;
+pub const MAX_MESSAGE_BYTES: usize = 10_000_000;
 
 /// Reason why a server could not run. The end of input, a signal, a closed pipe
 /// and the parent's death are regular ways to finish and no errors.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum ServeError {
     /// The operating system refused a thread, a signal handler or a runtime.
     #[error("Cannot start the server: {0}")]
     Start(#[source] std::io::Error),
@@ -58,7 +58,7 @@ pub fn new_token() -> String {
 
 /// Methods of the protocol whose parameters the SDK reads. If it cannot read
 /// them, it passes the request on like one with a foreign method.
-const METHODS: [&str; 18] = [
+const PROTOCOL_METHODS: [&str; 18] = [
     "initialize",
     "ping",
     "server/discover",
@@ -81,7 +81,7 @@ const METHODS: [&str; 18] = [
 
 /// Methods that revision 2026-07-28 removed. Its requests name their revision
 /// in their metadata.
-const REMOVED: [&str; 4] = [
+const REMOVED_METHODS: [&str; 4] = [
     "initialize",
     "logging/setLevel",
     "resources/subscribe",
@@ -91,9 +91,9 @@ const REMOVED: [&str; 4] = [
 /// Returns the protocol's error for a request that no handler takes: −32602
 /// where the method is known and its parameters are missing or malformed,
 /// −32601 where the method is unknown in the request's revision.
-pub fn unhandled(method: &str, meta: &RequestMetaObject) -> ErrorData {
-    let is_removed = meta.protocol_version().is_some() && REMOVED.contains(&method);
-    if METHODS.contains(&method) && !is_removed {
+pub fn unhandled_error(method: &str, meta: &RequestMetaObject) -> ErrorData {
+    let is_removed = meta.protocol_version().is_some() && REMOVED_METHODS.contains(&method);
+    if PROTOCOL_METHODS.contains(&method) && !is_removed {
         let why = format!("Invalid params: `{method}` needs parameters that can be read");
         return ErrorData::invalid_params(why, None);
     }
@@ -102,16 +102,16 @@ pub fn unhandled(method: &str, meta: &RequestMetaObject) -> ErrorData {
 }
 
 /// Builds a runtime on the caller's thread, as nothing here needs a second one.
-fn runtime() -> Result<tokio::runtime::Runtime, Error> {
+fn build_runtime() -> Result<tokio::runtime::Runtime, ServeError> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(Error::Start)
+        .map_err(ServeError::Start)
 }
 
 /// Writes a line for people to standard error, which clients keep as the
 /// server's log. A closed standard error does not stop the server.
-fn log(line: std::fmt::Arguments) {
+fn log_line(line: std::fmt::Arguments) {
     use std::io::Write;
     let _ = writeln!(std::io::stderr(), "memory-forge: {line}");
 }

@@ -13,21 +13,24 @@ use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, ORIGIN, WW
 use hyper::{Request, StatusCode};
 use tokio::sync::Semaphore;
 
-use crate::Error;
-use crate::http::{Answer, announced_too_long, not_loopback, on_loopback, refusal, serve, shows};
+use crate::ServeError;
+use crate::http::{
+    HttpAnswer, has_token, plain_answer, refuse_foreign_host, refuse_too_long, run_on_loopback,
+    serve_connections,
+};
 
 /// Upper bound for the body of a request: a document, as JSON.
-const MAX_BODY: usize = 8_000_000;
+const MAX_BODY_BYTES: usize = 8_000_000;
 
 /// Upper bound for questions that are answered at one time; more wait.
-const AT_ONCE: usize = 4;
+const MAX_CONCURRENT_QUESTIONS: usize = 4;
 
 /// Prefix of the paths that need the token.
-const DATA: &str = "/api/";
+const DATA_PATH: &str = "/api/";
 
 /// Headers of every answer. A page may run our scripts and ask us, and nothing
 /// else; text becomes HTML in the one place that has the policy `rendered`.
-const HEADERS: [(&str, &str); 8] = [
+const ANSWER_HEADERS: [(&str, &str); 8] = [
     (
         "content-security-policy",
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; \
@@ -65,15 +68,15 @@ pub struct Asset {
 
 /// Method of a request for data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Method {
+pub enum PageMethod {
     Get,
     Post,
 }
 
 /// Request for data.
 #[derive(Debug)]
-pub struct Asked {
-    pub method: Method,
+pub struct PageRequest {
+    pub method: PageMethod,
     /// The part of the path behind `/api/`.
     pub name: String,
     /// The query as it was sent, without the question mark.
@@ -83,7 +86,7 @@ pub struct Asked {
 
 /// Answer to a request for data.
 #[derive(Debug)]
-pub struct Reply {
+pub struct PageReply {
     pub status: u16,
     pub kind: &'static str,
     pub body: Cow<'static, [u8]>,
@@ -95,33 +98,33 @@ pub struct Reply {
 /// # Errors
 ///
 /// Fails if the port is taken, the token is empty, or no runtime can be built.
-pub fn page<F>(
+pub fn serve_page<F>(
     assets: &'static [Asset],
     answer: F,
     options: PageOptions,
     ready: impl FnOnce(SocketAddr),
-) -> Result<(), Error>
+) -> Result<(), ServeError>
 where
-    F: Fn(Asked) -> Reply + Send + Sync + 'static,
+    F: Fn(PageRequest) -> PageReply + Send + Sync + 'static,
 {
     let PageOptions { port, token } = options;
-    on_loopback(port, &token, ready, async |listener, address, stop| {
-        let door = Arc::new(Door {
+    run_on_loopback(port, &token, ready, async |listener, address, stop| {
+        let door = Arc::new(PageEndpoint {
             token: token.clone(),
             port: address.port(),
             assets,
             answer: Arc::new(answer),
-            places: Semaphore::new(AT_ONCE),
+            places: Semaphore::new(MAX_CONCURRENT_QUESTIONS),
         });
         let answer = move |request| {
             let door = door.clone();
-            async move { door.answer(request).await }
+            async move { door.answer_request(request).await }
         };
-        serve(listener, answer, stop, async {}).await;
+        serve_connections(listener, answer, stop, async {}).await;
     })
 }
 
-struct Door<F> {
+struct PageEndpoint<F> {
     token: String,
     port: u16,
     assets: &'static [Asset],
@@ -129,13 +132,13 @@ struct Door<F> {
     places: Semaphore,
 }
 
-impl<F: Fn(Asked) -> Reply + Send + Sync + 'static> Door<F> {
-    async fn answer(&self, request: Request<Incoming>) -> Answer {
-        let mut answer = match self.refused(&request) {
+impl<F: Fn(PageRequest) -> PageReply + Send + Sync + 'static> PageEndpoint<F> {
+    async fn answer_request(&self, request: Request<Incoming>) -> HttpAnswer {
+        let mut answer = match self.refuse_request(&request) {
             Some(refused) => refused,
-            None => self.admitted(request).await,
+            None => self.answer_admitted(request).await,
         };
-        for (name, value) in HEADERS {
+        for (name, value) in ANSWER_HEADERS {
             let name = HeaderName::from_static(name);
             answer
                 .headers_mut()
@@ -145,54 +148,62 @@ impl<F: Fn(Asked) -> Reply + Send + Sync + 'static> Door<F> {
     }
 
     /// Returns the answer to a request that fails a check.
-    fn refused<B>(&self, request: &Request<B>) -> Option<Answer> {
+    fn refuse_request<B>(&self, request: &Request<B>) -> Option<HttpAnswer> {
         let headers = request.headers();
-        if let Some(refused) = not_loopback(request.uri(), headers) {
+        if let Some(refused) = refuse_foreign_host(request.uri(), headers) {
             return Some(refused);
         }
-        if !from_our_page(headers, self.port) {
+        if !is_from_our_page(headers, self.port) {
             let why = "Origin is not this page";
-            return Some(refusal(StatusCode::FORBIDDEN, why));
+            return Some(plain_answer(StatusCode::FORBIDDEN, why));
         }
-        if !request.uri().path().starts_with(DATA) {
+        if !request.uri().path().starts_with(DATA_PATH) {
             return None;
         }
-        if !shows(headers, &self.token) {
+        if !has_token(headers, &self.token) {
             let why = "The token of the address that `memory-forge view` printed is needed";
-            let mut refused = refusal(StatusCode::UNAUTHORIZED, why);
+            let mut refused = plain_answer(StatusCode::UNAUTHORIZED, why);
             let challenge = HeaderValue::from_static("Bearer realm=\"memory-forge\"");
             refused.headers_mut().insert(WWW_AUTHENTICATE, challenge);
             return Some(refused);
         }
-        announced_too_long(headers, MAX_BODY)
+        refuse_too_long(headers, MAX_BODY_BYTES)
     }
 
-    async fn admitted(&self, request: Request<Incoming>) -> Answer {
+    async fn answer_admitted(&self, request: Request<Incoming>) -> HttpAnswer {
         let method = match *request.method() {
-            hyper::Method::GET => Method::Get,
-            hyper::Method::POST => Method::Post,
-            _ => return refusal(StatusCode::METHOD_NOT_ALLOWED, "Only GET and POST"),
+            hyper::Method::GET => PageMethod::Get,
+            hyper::Method::POST => PageMethod::Post,
+            _ => return plain_answer(StatusCode::METHOD_NOT_ALLOWED, "Only GET and POST"),
         };
-        let Some(name) = request.uri().path().strip_prefix(DATA).map(str::to_owned) else {
+        let Some(name) = request
+            .uri()
+            .path()
+            .strip_prefix(DATA_PATH)
+            .map(str::to_owned)
+        else {
             return match method {
-                Method::Get => self.asset(request.uri().path()),
-                Method::Post => refusal(StatusCode::METHOD_NOT_ALLOWED, "Only GET"),
+                PageMethod::Get => self.asset_answer(request.uri().path()),
+                PageMethod::Post => plain_answer(StatusCode::METHOD_NOT_ALLOWED, "Only GET"),
             };
         };
         let json = request.headers().get(CONTENT_TYPE).is_some_and(|kind| {
             let kind = kind.to_str().unwrap_or_default();
             kind.split(';').next().map(str::trim) == Some("application/json")
         });
-        if method == Method::Post && !json {
+        if method == PageMethod::Post && !json {
             let why = "A request that writes is application/json";
-            return refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, why);
+            return plain_answer(StatusCode::UNSUPPORTED_MEDIA_TYPE, why);
         }
         let query = request.uri().query().unwrap_or_default().to_owned();
         // A body without an announced length is cut off here.
-        let Ok(body) = Limited::new(request.into_body(), MAX_BODY).collect().await else {
-            return refusal(StatusCode::PAYLOAD_TOO_LARGE, "The message is too long");
+        let Ok(body) = Limited::new(request.into_body(), MAX_BODY_BYTES)
+            .collect()
+            .await
+        else {
+            return plain_answer(StatusCode::PAYLOAD_TOO_LARGE, "The message is too long");
         };
-        let asked = Asked {
+        let asked = PageRequest {
             method,
             name,
             query,
@@ -201,28 +212,28 @@ impl<F: Fn(Asked) -> Reply + Send + Sync + 'static> Door<F> {
         let _place = self.places.acquire().await;
         let work = self.answer.clone();
         match tokio::task::spawn_blocking(move || work(asked)).await {
-            Ok(reply) => said(reply),
-            Err(_) => refusal(
+            Ok(reply) => to_answer(reply),
+            Err(_) => plain_answer(
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "Memory Forge has a defect; its message is on standard error",
             ),
         }
     }
 
-    fn asset(&self, path: &str) -> Answer {
+    fn asset_answer(&self, path: &str) -> HttpAnswer {
         let path = if path == "/" { "/index.html" } else { path };
         match self.assets.iter().find(|asset| asset.path == path) {
-            Some(asset) => said(Reply {
+            Some(asset) => to_answer(PageReply {
                 status: 200,
                 kind: asset.kind,
                 body: asset.bytes.into(),
             }),
-            None => refusal(StatusCode::NOT_FOUND, "There is nothing here"),
+            None => plain_answer(StatusCode::NOT_FOUND, "There is nothing here"),
         }
     }
 }
 
-fn said(reply: Reply) -> Answer {
+fn to_answer(reply: PageReply) -> HttpAnswer {
     let body = match reply.body {
         Cow::Borrowed(bytes) => Bytes::from_static(bytes),
         Cow::Owned(bytes) => Bytes::from(bytes),
@@ -237,19 +248,19 @@ fn said(reply: Reply) -> Answer {
 
 /// Returns `true` if our own page sent the request, or no page at all because a
 /// person typed the address. Other servers on the loopback have pages too.
-fn from_our_page(headers: &HeaderMap, port: u16) -> bool {
+fn is_from_our_page(headers: &HeaderMap, port: u16) -> bool {
     let ours = ["127.0.0.1", "localhost"].map(|name| format!("http://{name}:{port}"));
     let origin = |origin: &HeaderValue| ours.iter().any(|it| it.as_bytes() == origin.as_bytes());
     let site = |site: &HeaderValue| matches!(site.as_bytes(), b"same-origin" | b"none");
     // A missing header passes: older browsers do not send it, and data needs
     // the token anyway.
     headers.get_all(ORIGIN).iter().all(origin)
-        && (headers.get_all("sec-fetch-site").iter().all(site) || navigates(headers))
+        && (headers.get_all("sec-fetch-site").iter().all(site) || is_navigation(headers))
 }
 
 /// Returns `true` for a person who follows a link to the page, which holds no
 /// data itself.
-fn navigates(headers: &HeaderMap) -> bool {
+fn is_navigation(headers: &HeaderMap) -> bool {
     let is = |name: &str, value: &[u8]| headers.get(name).is_some_and(|it| it == value);
     is("sec-fetch-mode", b"navigate") && is("sec-fetch-dest", b"document")
 }

@@ -4,7 +4,7 @@
 use rmcp::model::RequestId;
 
 /// Upper bound for an id that is returned.
-const ID_LIMIT: usize = 256;
+const MAX_ID_BYTES: usize = 256;
 
 /// Scanner for the `id` on the top level of one object.
 #[derive(Debug, Default)]
@@ -22,19 +22,19 @@ pub(crate) struct IdScan {
 }
 
 impl IdScan {
-    pub(crate) fn feed(&mut self, bytes: &[u8]) {
+    pub(crate) fn feed_bytes(&mut self, bytes: &[u8]) {
         for &byte in bytes {
-            self.byte(byte);
+            self.feed_byte(byte);
         }
     }
 
-    pub(crate) fn id(self) -> Option<RequestId> {
+    pub(crate) fn found_id(self) -> Option<RequestId> {
         self.id
     }
 
-    fn byte(&mut self, byte: u8) {
+    fn feed_byte(&mut self, byte: u8) {
         if self.in_string {
-            self.keep(byte);
+            self.keep_byte(byte);
             match byte {
                 _ if self.escaped => self.escaped = false,
                 b'\\' => self.escaped = true,
@@ -46,7 +46,7 @@ impl IdScan {
         match byte {
             b'"' => {
                 self.in_string = true;
-                self.keep(byte);
+                self.keep_byte(byte);
             }
             b'{' | b'[' => {
                 // A value with an inside is no id; an array on top is a batch.
@@ -61,19 +61,19 @@ impl IdScan {
             }
             b':' if self.depth == 1 => {
                 self.of_id = !self.spoilt && self.token == b"\"id\"";
-                self.restart();
+                self.restart_token();
             }
             b',' if self.depth == 1 => self.end_value(),
             b' ' | b'\t' | b'\r' | b'\n' => {}
-            _ => self.keep(byte),
+            _ => self.keep_byte(byte),
         }
     }
 
-    fn keep(&mut self, byte: u8) {
+    fn keep_byte(&mut self, byte: u8) {
         if self.depth != 1 {
             return;
         }
-        if self.token.len() < ID_LIMIT {
+        if self.token.len() < MAX_ID_BYTES {
             self.token.push(byte);
         } else {
             self.spoilt = true;
@@ -85,10 +85,10 @@ impl IdScan {
             self.id = serde_json::from_slice(&self.token).ok();
         }
         self.of_id = false;
-        self.restart();
+        self.restart_token();
     }
 
-    fn restart(&mut self) {
+    fn restart_token(&mut self) {
         self.token.clear();
         self.spoilt = false;
     }
@@ -101,9 +101,9 @@ mod tests {
     fn scanned(text: &str) -> Option<RequestId> {
         let mut scan = IdScan::default();
         for byte in text.bytes() {
-            scan.feed(&[byte]);
+            scan.feed_bytes(&[byte]);
         }
-        scan.id()
+        scan.found_id()
     }
 
     #[test]

@@ -19,17 +19,17 @@ use serde_json::Value;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::Instant;
 
-use crate::framing::{Frame, Framer, Framing};
-use crate::{Error, MAX_MESSAGE, log};
+use crate::framing::{FrameReader, MessageFrame, MessageFraming};
+use crate::{MAX_MESSAGE_BYTES, ServeError, log_line};
 
 /// Upper bound for pending requests; more wait in the pipe.
-const IN_FLIGHT: usize = 64;
+const MAX_REQUESTS_IN_FLIGHT: usize = 64;
 
 /// Upper bound for the elements of one batch.
-const BATCH: usize = IN_FLIGHT;
+const MAX_BATCH_ELEMENTS: usize = MAX_REQUESTS_IN_FLIGHT;
 
 /// Time that pending answers may take after the end of input.
-const LAST_ANSWERS: Duration = Duration::from_secs(60);
+const LAST_ANSWERS_TIME: Duration = Duration::from_secs(60);
 
 /// Serves until the input ends, a signal comes, the parent dies or the output
 /// is closed. Requests from before the end of input are answered first.
@@ -37,12 +37,12 @@ const LAST_ANSWERS: Duration = Duration::from_secs(60);
 /// # Errors
 ///
 /// Fails if no thread, signal handler or runtime can be had.
-pub fn stdio<H: ServerHandler>(handler: H) -> Result<(), Error> {
-    let stop = crate::ends::watch(true).map_err(Error::Start)?;
-    let runtime = crate::runtime()?;
+pub fn serve_stdio<H: ServerHandler>(handler: H) -> Result<(), ServeError> {
+    let stop = crate::ends::watch_for_end(true).map_err(ServeError::Start)?;
+    let runtime = crate::build_runtime()?;
     let served = runtime.block_on(async {
         tokio::select! {
-            served = serve(handler, io::stdin(), io::stdout()) => served,
+            served = serve_pipes(handler, io::stdin(), io::stdout()) => served,
             _ = stop => Ok(()),
         }
     });
@@ -51,30 +51,30 @@ pub fn stdio<H: ServerHandler>(handler: H) -> Result<(), Error> {
     served
 }
 
-/// Serves on any two pipes, as [`stdio`] does.
-pub(crate) async fn serve<H: ServerHandler>(
+/// Serves on any two pipes, as [`serve_stdio`] does.
+pub(crate) async fn serve_pipes<H: ServerHandler>(
     handler: H,
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
-) -> Result<(), Error> {
-    let frames = read_frames(input, MAX_MESSAGE).map_err(Error::Start)?;
-    let owed = Arc::new(Owed::default());
-    let writer = write_frames(output, owed.clone()).map_err(Error::Start)?;
+) -> Result<(), ServeError> {
+    let frames = read_frames(input, MAX_MESSAGE_BYTES).map_err(ServeError::Start)?;
+    let owed = Arc::new(OwedAnswers::default());
+    let writer = write_frames(output, owed.clone()).map_err(ServeError::Start)?;
     let versions = handler.supported_protocol_versions().into_owned();
     let (tell, over) = oneshot::channel();
-    let wire = Wire::new(frames, writer, owed, versions, tell);
+    let wire = StdioTransport::new(frames, writer, owed, versions, tell);
     let served = async {
         match handler.serve(wire).await {
             Ok(running) => match running.waiting().await {
                 Ok(_) => Ok(()),
-                Err(error) => Err(Error::Handshake(error.to_string())),
+                Err(error) => Err(ServeError::Handshake(error.to_string())),
             },
             // Both end a connection on which little was sent.
             Err(
                 ServerInitializeError::ConnectionClosed(_)
                 | ServerInitializeError::TransportError { .. },
             ) => Ok(()),
-            Err(error) => Err(Error::Handshake(error.to_string())),
+            Err(error) => Err(ServeError::Handshake(error.to_string())),
         }
     };
     // The SDK would wait five more seconds for handlers that owe nothing, such
@@ -90,12 +90,12 @@ pub(crate) async fn serve<H: ServerHandler>(
 fn read_frames(
     mut input: impl Read + Send + 'static,
     limit: usize,
-) -> io::Result<mpsc::Receiver<Vec<Frame>>> {
+) -> io::Result<mpsc::Receiver<Vec<MessageFrame>>> {
     let (sender, receiver) = mpsc::channel(1);
     std::thread::Builder::new()
         .name("input".to_owned())
         .spawn(move || {
-            let mut framer = Framer::new(limit);
+            let mut framer = FrameReader::new(limit);
             let mut piece = vec![0; 64 * 1024];
             loop {
                 let mut frames = Vec::new();
@@ -103,13 +103,13 @@ fn read_frames(
                     Ok(length) => length,
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                     Err(error) => {
-                        log(format_args!("Cannot read the input: {error}"));
+                        log_line(format_args!("Cannot read the input: {error}"));
                         0
                     }
                 };
                 match length {
                     0 => framer.finish(&mut frames),
-                    _ => framer.feed(&piece[..length], &mut frames),
+                    _ => framer.feed_bytes(&piece[..length], &mut frames),
                 }
                 let told = frames.is_empty() || sender.blocking_send(frames).is_ok();
                 if length == 0 || !told {
@@ -124,7 +124,7 @@ fn read_frames(
 /// but its own answers.
 fn write_frames(
     mut output: impl Write + Send + 'static,
-    owed: Arc<Owed>,
+    owed: Arc<OwedAnswers>,
 ) -> io::Result<mpsc::Sender<Vec<u8>>> {
     let (sender, mut receiver) = mpsc::channel::<Vec<u8>>(1);
     std::thread::Builder::new()
@@ -136,22 +136,22 @@ fn write_frames(
                 if written.is_err() {
                     break;
                 }
-                owed.written();
+                owed.note_written();
             }
         })?;
     Ok(sender)
 }
 
 /// Transport of the SDK over frames.
-struct Wire {
-    frames: mpsc::Receiver<Vec<Frame>>,
-    unread: VecDeque<Frame>,
+struct StdioTransport {
+    frames: mpsc::Receiver<Vec<MessageFrame>>,
+    unread: VecDeque<MessageFrame>,
     /// Messages of a batch that the SDK has not received yet.
     messages: VecDeque<ClientJsonRpcMessage>,
     /// Our own answers, to input that is no message.
     answers: VecDeque<Vec<u8>>,
     writer: mpsc::Sender<Vec<u8>>,
-    owed: Arc<Owed>,
+    owed: Arc<OwedAnswers>,
     /// Whether the SDK has taken up one of the two lives of a connection.
     /// Before that, a notification would end it.
     started: bool,
@@ -162,11 +162,11 @@ struct Wire {
     over: Option<oneshot::Sender<()>>,
 }
 
-impl Wire {
+impl StdioTransport {
     fn new(
-        frames: mpsc::Receiver<Vec<Frame>>,
+        frames: mpsc::Receiver<Vec<MessageFrame>>,
         writer: mpsc::Sender<Vec<u8>>,
-        owed: Arc<Owed>,
+        owed: Arc<OwedAnswers>,
         versions: Vec<ProtocolVersion>,
         over: oneshot::Sender<()>,
     ) -> Self {
@@ -185,24 +185,24 @@ impl Wire {
     }
 
     /// Returns the message that the SDK receives for a frame, if any.
-    fn take(&mut self, frame: Frame) -> Option<ClientJsonRpcMessage> {
+    fn take_frame(&mut self, frame: MessageFrame) -> Option<ClientJsonRpcMessage> {
         match frame {
-            Frame::Message { text, framing } => {
+            MessageFrame::Message { text, framing } => {
                 self.owed.lock().framing = framing;
                 match serde_json::from_slice(&text) {
-                    Ok(message) => self.admit(message, None),
-                    Err(_) => self.odd(&text),
+                    Ok(message) => self.admit_message(message, None),
+                    Err(_) => self.take_unparsed(&text),
                 }
             }
-            Frame::TooLong { id, framing } => {
+            MessageFrame::TooLong { id, framing } => {
                 self.owed.lock().framing = framing;
-                let why = format!("The message is longer than {MAX_MESSAGE} bytes");
-                log(format_args!("{why}, it was left out"));
-                self.refuse(ErrorData::invalid_request(why, None), id, None);
+                let why = format!("The message is longer than {MAX_MESSAGE_BYTES} bytes");
+                log_line(format_args!("{why}, it was left out"));
+                self.queue_refusal(ErrorData::invalid_request(why, None), id, None);
                 None
             }
-            Frame::BadHeader => {
-                log(format_args!("Headers without a usable Content-Length"));
+            MessageFrame::BadHeader => {
+                log_line(format_args!("Headers without a usable Content-Length"));
                 None
             }
         }
@@ -210,43 +210,45 @@ impl Wire {
 
     /// Handles input that is no single message: a batch, or text that cannot be
     /// understood.
-    fn odd(&mut self, text: &[u8]) -> Option<ClientJsonRpcMessage> {
+    fn take_unparsed(&mut self, text: &[u8]) -> Option<ClientJsonRpcMessage> {
         match serde_json::from_slice::<Value>(text) {
             Ok(Value::Array(elements)) => {
-                self.batch(elements);
+                self.take_batch(elements);
                 self.messages.pop_front()
             }
             Ok(value) => {
-                self.not_a_message(value, None);
+                self.refuse_non_message(value, None);
                 None
             }
             Err(error) => {
                 let why = format!("Parse error: {error}");
-                self.refuse(ErrorData::parse_error(why, None), None, None);
+                self.queue_refusal(ErrorData::parse_error(why, None), None, None);
                 None
             }
         }
     }
 
     /// Takes the elements of a batch, up to the limit of pending requests.
-    fn batch(&mut self, elements: Vec<Value>) {
+    fn take_batch(&mut self, elements: Vec<Value>) {
         let refused = match elements.len() {
             0 => Some("A batch needs an element".to_owned()),
-            length if length > BATCH => Some(format!("A batch has at most {BATCH} elements")),
+            length if length > MAX_BATCH_ELEMENTS => {
+                Some(format!("A batch has at most {MAX_BATCH_ELEMENTS} elements"))
+            }
             _ => None,
         };
         if let Some(why) = refused {
-            return self.refuse(ErrorData::invalid_request(why, None), None, None);
+            return self.queue_refusal(ErrorData::invalid_request(why, None), None, None);
         }
         let batch = self.owed.lock().open_batch();
         for element in elements {
             match serde_json::from_value::<ClientJsonRpcMessage>(element.clone()) {
                 Ok(message) => {
-                    if let Some(message) = self.admit(message, Some(batch)) {
+                    if let Some(message) = self.admit_message(message, Some(batch)) {
                         self.messages.push_back(message);
                     }
                 }
-                Err(_) => self.not_a_message(element, Some(batch)),
+                Err(_) => self.refuse_non_message(element, Some(batch)),
             }
         }
         // Held open until here, so that early answers do not close it.
@@ -254,7 +256,7 @@ impl Wire {
         self.answers.extend(whole);
     }
 
-    fn not_a_message(&mut self, value: Value, batch: Option<u64>) {
+    fn refuse_non_message(&mut self, value: Value, batch: Option<u64>) {
         // A notification is never answered, not even a wrong one.
         if value.get("method").is_some() && value.get("id").is_none() {
             return;
@@ -262,10 +264,10 @@ impl Wire {
         let id = value.get("id").cloned();
         let id = id.and_then(|id| serde_json::from_value(id).ok());
         let error = ErrorData::invalid_request("Invalid request", None);
-        self.refuse(error, id, batch);
+        self.queue_refusal(error, id, batch);
     }
 
-    fn admit(
+    fn admit_message(
         &mut self,
         message: ClientJsonRpcMessage,
         batch: Option<u64>,
@@ -278,7 +280,7 @@ impl Wire {
                     &notification.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
-                    let whole = self.owed.settle(id, None);
+                    let whole = self.owed.settle_request(id, None);
                     self.answers.extend(whole);
                 }
                 Some(JsonRpcMessage::Notification(notification))
@@ -304,7 +306,7 @@ impl Wire {
         match &request.request {
             ClientRequest::InitializeRequest(_) if batch.is_some() => {
                 let error = ErrorData::invalid_request("initialize cannot be in a batch", None);
-                self.refuse(error, Some(id), batch);
+                self.queue_refusal(error, Some(id), batch);
                 return None;
             }
             ClientRequest::InitializeRequest(_) => self.started = true,
@@ -312,8 +314,8 @@ impl Wire {
             // The SDK would find fault with its metadata, and a client that
             // probes for a method wants to know about the method.
             ClientRequest::CustomRequest(custom) if !self.started && !complete => {
-                let error = crate::unhandled(&custom.method, custom.get_meta());
-                self.refuse(error, Some(id), batch);
+                let error = crate::unhandled_error(&custom.method, custom.get_meta());
+                self.queue_refusal(error, Some(id), batch);
                 return None;
             }
             // A subscription stays open until the client ends it.
@@ -323,27 +325,27 @@ impl Wire {
             }
             _ => self.started |= complete && served,
         }
-        if answered && !self.owed.lock().add(id.clone(), batch) {
+        if answered && !self.owed.lock().add_request(id.clone(), batch) {
             let error = ErrorData::invalid_request("A request with this id is under way", None);
-            self.refuse(error, Some(id), batch);
+            self.queue_refusal(error, Some(id), batch);
             return None;
         }
         Some(JsonRpcMessage::Request(request))
     }
 
-    fn refuse(&mut self, error: ErrorData, id: Option<RequestId>, batch: Option<u64>) {
+    fn queue_refusal(&mut self, error: ErrorData, id: Option<RequestId>, batch: Option<u64>) {
         let answer = ServerJsonRpcMessage::error(error, id);
         let mut owed = self.owed.lock();
         let answer = match batch {
             Some(batch) => owed.answer_in_batch(batch, &answer),
-            None => Some(owed.encode(&answer)),
+            None => Some(owed.encode_message(&answer)),
         };
         drop(owed);
         self.answers.extend(answer);
     }
 }
 
-impl Transport<RoleServer> for Wire {
+impl Transport<RoleServer> for StdioTransport {
     type Error = io::Error;
 
     fn send(
@@ -359,8 +361,8 @@ impl Transport<RoleServer> for Wire {
                 _ => None,
             };
             let bytes = match id {
-                Some(id) => owed.settle(&id, Some(&message)),
-                None => Some(owed.lock().encode(&message)),
+                Some(id) => owed.settle_request(&id, Some(&message)),
+                None => Some(owed.lock().encode_message(&message)),
             };
             match bytes {
                 Some(bytes) => writer
@@ -390,9 +392,9 @@ impl Transport<RoleServer> for Wire {
             }
             if !self.unread.is_empty() {
                 // Waits before it takes the frame, for the same reason.
-                self.owed.has_room(&self.writer).await?;
+                self.owed.wait_for_room(&self.writer).await?;
                 let frame = self.unread.pop_front().expect("it was just seen");
-                if let Some(message) = self.take(frame) {
+                if let Some(message) = self.take_frame(frame) {
                     return Some(message);
                 }
                 continue;
@@ -408,8 +410,8 @@ impl Transport<RoleServer> for Wire {
                     // called again.
                     let give_up = *self
                         .give_up
-                        .get_or_insert_with(|| Instant::now() + LAST_ANSWERS);
-                    let all = self.owed.all_written(&self.writer);
+                        .get_or_insert_with(|| Instant::now() + LAST_ANSWERS_TIME);
+                    let all = self.owed.wait_all_written(&self.writer);
                     let _ = tokio::time::timeout_at(give_up, all).await;
                     if let Some(over) = self.over.take() {
                         let _ = over.send(());
@@ -427,73 +429,77 @@ impl Transport<RoleServer> for Wire {
 
 /// Requests without an answer so far.
 #[derive(Default)]
-struct Owed {
-    book: Mutex<Book>,
+struct OwedAnswers {
+    book: Mutex<AnswerBook>,
     fewer: Notify,
 }
 
-struct Book {
+struct AnswerBook {
     requests: HashMap<RequestId, Option<u64>>,
-    batches: HashMap<u64, Batch>,
+    batches: HashMap<u64, OpenBatch>,
     next_batch: u64,
     /// Answers that are not written yet.
     unwritten: usize,
     /// The framing of the client's last message.
-    framing: Framing,
+    framing: MessageFraming,
 }
 
 #[derive(Default)]
-struct Batch {
+struct OpenBatch {
     open: usize,
     answers: Vec<Value>,
 }
 
-impl Default for Book {
+impl Default for AnswerBook {
     fn default() -> Self {
         Self {
             requests: HashMap::new(),
             batches: HashMap::new(),
             next_batch: 0,
             unwritten: 0,
-            framing: Framing::Lines,
+            framing: MessageFraming::Lines,
         }
     }
 }
 
-impl Owed {
-    fn lock(&self) -> MutexGuard<'_, Book> {
+impl OwedAnswers {
+    fn lock(&self) -> MutexGuard<'_, AnswerBook> {
         self.book.lock().expect("nothing panics with the book open")
     }
 
     /// Removes a request. Returns the bytes that can be written then: none for
     /// an answer that has to wait for others of its batch.
-    fn settle(&self, id: &RequestId, answer: Option<&ServerJsonRpcMessage>) -> Option<Vec<u8>> {
+    fn settle_request(
+        &self,
+        id: &RequestId,
+        answer: Option<&ServerJsonRpcMessage>,
+    ) -> Option<Vec<u8>> {
         let mut book = self.lock();
         let bytes = match book.requests.remove(id) {
             Some(Some(batch)) => book.leave_batch(batch, answer),
-            _ => answer.map(|answer| book.encode(answer)),
+            _ => answer.map(|answer| book.encode_message(answer)),
         };
         drop(book);
         self.fewer.notify_waiters();
         bytes
     }
 
-    fn written(&self) {
+    fn note_written(&self) {
         self.lock().unwritten -= 1;
         self.fewer.notify_waiters();
     }
 
     /// Waits until another request can be taken. Unread answers count like
     /// requests: they would pile up without bound.
-    async fn has_room(&self, writer: &mpsc::Sender<Vec<u8>>) -> Option<()> {
-        self.until(writer, |book| {
-            book.requests.len() + book.unwritten < IN_FLIGHT
+    async fn wait_for_room(&self, writer: &mpsc::Sender<Vec<u8>>) -> Option<()> {
+        self.wait_until(writer, |book| {
+            book.requests.len() + book.unwritten < MAX_REQUESTS_IN_FLIGHT
         })
         .await
     }
 
-    async fn all_written(&self, writer: &mpsc::Sender<Vec<u8>>) -> Option<()> {
-        self.until(writer, |book| {
+    async fn wait_all_written(&self, writer: &mpsc::Sender<Vec<u8>>) -> Option<()> {
+        self.wait_until(writer, |book| {
             book.requests.is_empty() && book.unwritten == 0
         })
         .await
@@ -501,10 +507,10 @@ impl Owed {
 
     /// Waits until the condition holds. Returns `None` if the output has
     /// closed.
-    async fn until(
+    async fn wait_until(
         &self,
         writer: &mpsc::Sender<Vec<u8>>,
-        reached: impl Fn(&Book) -> bool,
+        reached: impl Fn(&AnswerBook) -> bool,
     ) -> Option<()> {
         loop {
             // Created before the check, so that a change in between is not
@@ -521,16 +527,16 @@ impl Owed {
     }
 }
 
-impl Book {
+impl AnswerBook {
     /// Encodes a message for the output, and counts it as unwritten.
-    fn encode(&mut self, message: &impl Serialize) -> Vec<u8> {
+    fn encode_message(&mut self, message: &impl Serialize) -> Vec<u8> {
         self.unwritten += 1;
         let json = serde_json::to_vec(message).expect("messages are JSON");
         self.framing.wrap(json)
     }
 
     /// Adds a request. Returns `true` if its id was free.
-    fn add(&mut self, id: RequestId, batch: Option<u64>) -> bool {
+    fn add_request(&mut self, id: RequestId, batch: Option<u64>) -> bool {
         if self.requests.contains_key(&id) {
             return false;
         }
@@ -543,7 +549,7 @@ impl Book {
 
     fn open_batch(&mut self) -> u64 {
         self.next_batch += 1;
-        let batch = Batch {
+        let batch = OpenBatch {
             open: 1,
             answers: Vec::new(),
         };
@@ -570,7 +576,7 @@ impl Book {
             return None;
         }
         let answers = self.batches.remove(&batch)?.answers;
-        (!answers.is_empty()).then(|| self.encode(&answers))
+        (!answers.is_empty()).then(|| self.encode_message(&answers))
     }
 }
 

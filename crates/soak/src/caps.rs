@@ -7,12 +7,12 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use forge_app::agents::{Home, pointers};
+use forge_app::agents::{MemoryHome, pointers};
 use forge_app::brief::{
-    BriefInput, MAX_BYTES, MAX_TOKENS, SESSION_BUDGET, StartReason, brief_helper, brief_prompt,
-    brief_start, pointers as indexes,
+    BriefInput, MAX_BRIEF_BYTES, MAX_BRIEF_TOKENS, SESSION_BUDGET, SessionStartReason,
+    brief_helper, brief_prompt, brief_start, pointers as indexes,
 };
-use forge_app::mind::Mind;
+use forge_app::mind::MindStore;
 use forge_app::routing::closets;
 use forge_app::tokens;
 use forge_app::workspace::Workspace;
@@ -84,15 +84,15 @@ fn one(seed: u64) -> Result<Sizes> {
     let now: Timestamp = "2026-03-01T09:00:00Z".parse()?;
     let mut sizes = Sizes::new();
 
-    let knowledge = Home::knowledge();
-    pointers::index(&workspace, &knowledge, false, now)?;
+    let knowledge = MemoryHome::for_knowledge();
+    pointers::update_pointer_indexes(&workspace, &knowledge, false, now)?;
     if let Ok(text) = std::fs::read_to_string(folder.path().join("knowledge/MEMORY.md")) {
         // Loaders cut by whole lines and bytes.
-        sizes.push(("MEMORY.md, bytes", text.len(), pointers::MAX_BYTES));
+        sizes.push(("MEMORY.md, bytes", text.len(), pointers::MAX_INDEX_BYTES));
         sizes.push((
             "MEMORY.md, lines",
             text.lines().count(),
-            pointers::MAX_LINES,
+            pointers::MAX_INDEX_LINES,
         ));
         if let Some(topic) = &newest.topic {
             ensure!(
@@ -101,22 +101,29 @@ fn one(seed: u64) -> Result<Sizes> {
             );
         }
     }
-    for hub in closets::build::hubs(&workspace)? {
-        let build = closets::build::Build {
+    for hub in closets::build::closet_hubs(&workspace)? {
+        let build = closets::build::ClosetBuildOptions {
             force: false,
             dry_run: false,
         };
-        closets::build::build(&workspace, &hub, build, now)?;
-        let path = workspace.absolute(&hub.closets());
+        closets::build::build_closets(&workspace, &hub, build, now)?;
+        let path = workspace.absolute_path(&hub.closets_path());
         let text = std::fs::read_to_string(path).unwrap_or_default();
-        let file = closets::file::File::parse(text.as_str());
-        let entries: Vec<usize> = file.entries().map(closets::file::Block::length).collect();
-        sizes.push(("closets, entries", entries.len(), closets::PRIMARY));
+        let file = closets::file::ClosetFile::parse(text.as_str());
+        let entries: Vec<usize> = file
+            .entries()
+            .map(closets::file::ClosetBlock::char_length)
+            .collect();
+        sizes.push((
+            "closets, entries",
+            entries.len(),
+            closets::MAX_PRIMARY_ENTRIES,
+        ));
         let longest = entries.iter().copied().max().unwrap_or(0);
         sizes.push((
             "closets, characters of an entry",
             longest,
-            closets::LONGEST_ENTRY,
+            closets::MAX_ENTRY_CHARS,
         ));
     }
     briefings(&workspace, &newest, now, &mut sizes)?;
@@ -129,15 +136,15 @@ fn briefings(
     now: Timestamp,
     sizes: &mut Sizes,
 ) -> Result<()> {
-    let mind = Mind::open(workspace);
-    let known = indexes::find_for_session(workspace);
+    let mind = MindStore::open(workspace);
+    let known = indexes::find_session_index(workspace);
     let events: Vec<String> = (0..10)
         .map(|n| format!("helper {n} {}", "did much ".repeat(40)))
         .collect();
     for reason in [
-        StartReason::Startup,
-        StartReason::Compact,
-        StartReason::Resume,
+        SessionStartReason::Startup,
+        SessionStartReason::Compact,
+        SessionStartReason::Resume,
     ] {
         let input = BriefInput {
             reason,
@@ -149,11 +156,11 @@ fn briefings(
             pointers: known.as_ref(),
         };
         let text = brief_start(&mind, &input).text;
-        sizes.push(("briefing, bytes", text.len(), MAX_BYTES - 1));
+        sizes.push(("briefing, bytes", text.len(), MAX_BRIEF_BYTES - 1));
         sizes.push((
             "briefing, tokens (estimate)",
-            tokens::estimate(&text),
-            MAX_TOKENS,
+            tokens::estimate_tokens(&text),
+            MAX_BRIEF_TOKENS,
         ));
         for word in [&newest.action, &newest.session, &newest.decision]
             .into_iter()
@@ -167,7 +174,7 @@ fn briefings(
             );
         }
         if let Some(primer) = brief_helper(&mind, &input) {
-            sizes.push(("primer, bytes", primer.text.len(), MAX_BYTES - 1));
+            sizes.push(("primer, bytes", primer.text.len(), MAX_BRIEF_BYTES - 1));
         }
     }
     if let Some(nudge) = brief_prompt(&mind, now) {

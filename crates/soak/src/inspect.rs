@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
-use forge_app::mind::{Log, Mind};
+use forge_app::mind::{EventLog, MindStore};
 use forge_app::workspace::Workspace;
 use jiff::Timestamp;
 use serde_json::Value;
@@ -64,7 +64,7 @@ pub(crate) fn numbers(ws: &TestWorkspace, path: &str, before: &str) -> Result<Ve
         return Ok(Vec::new());
     }
     let text = fs::read_to_string(ws.path(path)).with_context(|| path.to_owned())?;
-    let document = forge_app::document::parse(text);
+    let document = forge_app::document::parse_document(text);
     let number = |title: &str| -> Option<u64> {
         let rest = title.strip_prefix(before)?;
         let digits = rest.find(|c: char| !c.is_ascii_digit());
@@ -79,9 +79,9 @@ fn check_readers(ws: &TestWorkspace, now: Timestamp) -> Result<()> {
     // The journal's entries carry marks under the key of the programs' home.
     forge_app::trust::add_key_folders([ws.state_home().join("memory-forge")]);
     let workspace = Workspace::open(ws.root())?;
-    let mind = Mind::open(&workspace);
-    let state = mind.state()?.context("the state is gone")?;
-    let progress = mind.progress()?.context("the tasks are gone")?;
+    let mind = MindStore::open(&workspace);
+    let state = mind.read_state()?.context("the state is gone")?;
+    let progress = mind.read_progress()?.context("the tasks are gone")?;
     let shown = json(ws, now, &["mind", "show", "--json"])?;
     ensure!(
         shown["state"]["text"] == state.text,
@@ -89,8 +89,8 @@ fn check_readers(ws: &TestWorkspace, now: Timestamp) -> Result<()> {
     );
     for (name, expect) in [
         ("tasks", progress.tasks.len()),
-        ("decisions", mind.decisions()?.len()),
-        ("sessions", mind.sessions()?.len()),
+        ("decisions", mind.read_decisions()?.len()),
+        ("sessions", mind.read_sessions()?.len()),
     ] {
         let seen = shown[name].as_array().map(Vec::len);
         ensure!(
@@ -102,9 +102,9 @@ fn check_readers(ws: &TestWorkspace, now: Timestamp) -> Result<()> {
     for issue in health["issues"].as_array().context("no list of issues")? {
         ensure!(issue["severity"] != "error", "`mind health`: {issue}");
     }
-    let unfinished = workspace.unfinished()?;
+    let unfinished = workspace.unfinished_entries()?;
     ensure!(unfinished.is_empty(), "unfinished: {unfinished:?}");
-    let (leftovers, _) = workspace.leftovers();
+    let (leftovers, _) = workspace.find_leftovers();
     ensure!(leftovers.is_empty(), "leftovers: {leftovers:?}");
     workspace.history()?;
     Ok(())
@@ -126,20 +126,21 @@ fn check_ids(ws: &TestWorkspace) -> Result<()> {
 /// The files that hooks keep are whole, and no hook noted a failure.
 fn check_small_files(ws: &TestWorkspace) -> Result<()> {
     let workspace = Workspace::open(ws.root())?;
-    let mind = Mind::open(&workspace);
+    let mind = MindStore::open(&workspace);
     if ws.exists(".mind/.hook-failures") {
         bail!("a hook failed: {}", ws.read(".mind/.hook-failures"));
     }
     if ws.exists(".mind/.last-activity") {
-        mind.last_activity().context("`.last-activity` is torn")?;
+        mind.read_last_activity()
+            .context("`.last-activity` is torn")?;
     }
     if ws.exists(".mind/.open-session") {
         let text = ws.read(".mind/.open-session");
         let open: Value = serde_json::from_str(&text).context("`.open-session` is torn")?;
         ensure!(open["id"].is_string(), "`.open-session` has no id");
     }
-    for log in Log::ALL {
-        for line in mind.events(log) {
+    for log in EventLog::ALL {
+        for line in mind.read_events(log) {
             let whole = line.starts_with(['[', 'S']) && line.ends_with(')');
             ensure!(whole, "`{}` has a torn line: {line:?}", log.name());
         }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
-use forge_app::mind::Mind;
+use forge_app::mind::MindStore;
 use forge_app::workspace::Workspace;
 use jiff::Timestamp;
 
@@ -155,7 +155,7 @@ struct Counts {
 impl Counts {
     fn read(seeded: &Seeded) -> Result<Counts> {
         let workspace = Workspace::open(seeded.ws.root())?;
-        let progress = Mind::open(&workspace).progress()?;
+        let progress = MindStore::open(&workspace).read_progress()?;
         Ok(Counts {
             decisions: inspect::numbers(&seeded.ws, DECISIONS, "DEC-")?,
             sessions: inspect::numbers(&seeded.ws, SESSIONS, "Session ")?,
@@ -167,8 +167,8 @@ impl Counts {
 /// Nobody's half of a state: the last word of the last writer, whoever it was.
 fn check_state(seeded: &Seeded, written: &[Vec<Written>]) -> Result<()> {
     let workspace = Workspace::open(seeded.ws.root())?;
-    let state = Mind::open(&workspace)
-        .state()?
+    let state = MindStore::open(&workspace)
+        .read_state()?
         .context("the state is gone")?;
     let last_words: Vec<&str> = written
         .iter()
@@ -186,15 +186,18 @@ fn check_state(seeded: &Seeded, written: &[Vec<Written>]) -> Result<()> {
 fn check_entries(seeded: &Seeded, written: &[&Written], before: &Counts) -> Result<()> {
     let after = Counts::read(seeded)?;
     let workspace = Workspace::open(seeded.ws.root())?;
-    let mind = Mind::open(&workspace);
-    let decisions = mind.decisions()?;
-    let sessions = mind.sessions()?;
-    let progress = mind.progress()?.context("the tasks are gone")?;
+    let mind = MindStore::open(&workspace);
+    let decisions = mind.read_decisions()?;
+    let sessions = mind.read_sessions()?;
+    let progress = mind.read_progress()?.context("the tasks are gone")?;
     let titles = |kind| -> HashMap<String, usize> {
         let texts: Vec<String> = match kind {
             Kind::Decide => decisions.iter().map(|it| it.title.clone()).collect(),
             Kind::TaskAdd => progress.tasks.iter().map(|it| it.text.clone()).collect(),
-            Kind::Log => sessions.iter().filter_map(|it| it.gist()).collect(),
+            Kind::Log => sessions
+                .iter()
+                .filter_map(|it| it.one_line_summary())
+                .collect(),
             Kind::Set => Vec::new(),
         };
         let mut counts = HashMap::new();

@@ -281,7 +281,7 @@ fn ask_one(
 fn tokens(answer: &Value) -> f64 {
     let texts = answer["results"].as_array().into_iter().flatten();
     let texts = texts.filter_map(|hit| hit["text"].as_str());
-    texts.map(forge_app::tokens::estimate).sum::<usize>() as f64
+    texts.map(forge_app::tokens::estimate_tokens).sum::<usize>() as f64
 }
 
 fn reciprocal(lists: &[&Vec<String>]) -> Vec<String> {
@@ -476,7 +476,7 @@ fn dump(workspaces: &Workspaces, set: &str, groups: &[Group], out: &mut String) 
                 "question": question.text,
                 "date": question.date,
                 "gold": question.gold,
-                "query": forge_app::embed::builtin().embed_query(&question.text),
+                "query": forge_app::embed::builtin_embedder().embed_query(&question.text),
                 "text": side("text", "bm25")?,
                 "vector": side("vector", "cosine")?,
             });

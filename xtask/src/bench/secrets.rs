@@ -68,7 +68,7 @@ fn caught(show: bool) -> Result<f64> {
             for _ in 0..SAMPLES {
                 let (text, secret) = sample(form, &mut chance)?;
                 let text = around.replace('@', &text);
-                if is_there(&secrets::redact(&text), &secret) {
+                if is_there(&secrets::redact_secrets(&text), &secret) {
                     missed.push(text);
                 }
             }
@@ -220,7 +220,7 @@ fn redacted_documentation(show: bool) -> Result<Option<f64>> {
                 continue;
             }
             here += text.len();
-            for secret in secrets::find(&text) {
+            for secret in secrets::find_secrets(&text) {
                 found += 1;
                 *by_rule.entry(secret.rule).or_default() += 1;
                 if show {

@@ -127,7 +127,7 @@ fn markdown(value: &Value) -> String {
         (None, Some(time)) => time.replace('-', " "),
         (None, None) => String::new(),
     };
-    let front = when::find(&date, None)
+    let front = when::find_date_ranges(&date, None)
         .first()
         .map_or(String::new(), |day| {
             format!("---\ndate: {}\n---\n\n", day.from)

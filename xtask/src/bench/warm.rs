@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use forge_app::embed;
-use forge_app::index::{Index, Packed};
+use forge_app::index::{Index, PackedVector};
 
 use super::mcp::{INITIALIZE, INITIALIZED, Server, at, call, passages, sha256};
 use super::speed::process::Arena;
@@ -122,12 +122,12 @@ fn measure(
 /// Gives every passage a vector that has none.
 fn fill(root: &Path) -> Result<()> {
     let mut index = open(root)?;
-    let model = embed::builtin();
-    index.use_model(model.id(), model.dimensions())?;
+    let model = embed::builtin_embedder();
+    index.switch_to_model(model.id(), model.dimensions())?;
     let mut random = Random(11);
     let mut real: Vec<Vec<f32>> = Vec::new();
     loop {
-        let texts = index.to_embed(2_000)?;
+        let texts = index.passages_to_embed(2_000)?;
         if texts.is_empty() {
             return Ok(());
         }
@@ -139,14 +139,14 @@ fn fill(root: &Path) -> Result<()> {
                 .map(|(_, text)| model.embed(text))
                 .collect();
         }
-        let vectors: Vec<(u32, Packed)> = texts
+        let vectors: Vec<(u32, PackedVector)> = texts
             .iter()
             .map(|(chunk, _)| {
                 let base = &real[random.next() as usize % real.len()];
                 let near: Vec<f32> = base.iter().map(|x| x + 0.03 * random.signed()).collect();
                 let length = near.iter().map(|x| x * x).sum::<f32>().sqrt();
                 let unit: Vec<f32> = near.iter().map(|x| x / length).collect();
-                (*chunk, Packed::from(&unit))
+                (*chunk, PackedVector::from_floats(&unit))
             })
             .collect();
         index.store_vectors(&vectors)?;
@@ -158,12 +158,16 @@ fn fill(root: &Path) -> Result<()> {
 fn questions(root: &Path, count: usize) -> Result<Vec<String>> {
     const STARTS: [&str; 4] = ["how is", "what about", "why does", "where do we have"];
     let index = open(root)?;
-    let paths: Vec<String> = index.hashes()?.into_iter().map(|(path, _)| path).collect();
+    let paths: Vec<String> = index
+        .content_hashes()?
+        .into_iter()
+        .map(|(path, _)| path)
+        .collect();
     let mut random = Random(5);
     let mut questions = Vec::new();
     while questions.len() < count {
         let path = &paths[random.next() as usize % paths.len()];
-        let passages = index.passages_of(path)?;
+        let passages = index.passages_of_file(path)?;
         let Some(passage) = passages.get(random.next() as usize % passages.len().max(1)) else {
             continue;
         };

@@ -37,7 +37,7 @@ pub(crate) fn broken(repository: &Path) -> Vec<String> {
             broken.push(format!("{shown}: cannot be read"));
             continue;
         };
-        let parsed = document::parse(text.as_str());
+        let parsed = document::parse_document(text.as_str());
         for link in &parsed.links {
             let local = matches!(
                 link.kind,
@@ -80,7 +80,7 @@ pub(crate) fn broken(repository: &Path) -> Vec<String> {
 fn anchors_of(text: &str) -> BTreeSet<String> {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     let mut anchors = BTreeSet::new();
-    for section in document::parse(text)
+    for section in document::parse_document(text)
         .sections
         .iter()
         .filter(|it| it.level > 0)
@@ -127,7 +127,7 @@ pub(crate) fn leaving(text: &str, page: &Path, sources: &str) -> String {
     let mut out = String::new();
     let mut at = 0;
     let folder = Path::new("/docs").join(page.parent().unwrap_or(Path::new("")));
-    for link in &document::parse(text).links {
+    for link in &document::parse_document(text).links {
         if link.kind != LinkKind::Inline || link.target.contains("://") {
             continue;
         }
@@ -208,7 +208,7 @@ mod tests {
     fn the_summary_leads_to_the_pages() {
         let docs = crate::repository().join("docs");
         let summary = fs::read_to_string(docs.join("SUMMARY.md")).expect("it is there");
-        let links = document::parse(summary.as_str()).links.len();
+        let links = document::parse_document(summary.as_str()).links.len();
         assert!(links > 20, "{links} pages");
     }
 

@@ -7,22 +7,26 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::consolidation::{self, Consolidation};
-use super::survey::Survey;
-use super::workspace::{Registered, is_dead, lacks_summary};
-use crate::bulk::{self, Skill, Who};
-use crate::document::{self, Document, Edit, day_of};
+use super::consolidation::{self, ConsolidationPlan};
+use super::survey::WorkspaceSurvey;
+use super::workspace::{HubListing, is_dead_entry, lacks_summary};
+use crate::bulk::{self, BulkSkill, RunOwner};
+use crate::document::{self, Document, TextEdit, day_of_timestamp};
 use crate::links::NoteLink;
-use crate::mind::{self, File, annotated};
-use crate::routing::manifest::{self, Entry, Manifest, Part, SUMMARY_FORMAT};
+use crate::mind::{self, MindFile, mark_superseded_decisions};
+use crate::routing::manifest::{
+    self, Manifest, ManifestEntry, ManifestPart, SUMMARY_FORMAT_VERSION,
+};
 use crate::upkeep::resummarize;
-use crate::workspace::{Error, Proposal, Proposed, Receipt, RelPath, Workspace};
+use crate::workspace::{
+    ChangeProposal, ChangeReceipt, ProposedFile, RelPath, Workspace, WorkspaceError,
+};
 
 /// A row to remove after a person has confirmed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Removal {
+pub struct RowRemoval {
     pub question: String,
-    part: Part,
+    part: ManifestPart,
     target: String,
 }
 
@@ -30,33 +34,37 @@ pub struct Removal {
 #[derive(Debug, Default)]
 pub struct LintFix {
     /// Repairs that lose nothing.
-    pub safe: Proposal,
+    pub safe: ChangeProposal,
     /// Removals to confirm one by one.
-    pub removals: Vec<Removal>,
-    summaries: Option<resummarize::Plan>,
+    pub removals: Vec<RowRemoval>,
+    summaries: Option<resummarize::SummaryPlan>,
 }
 
 impl LintFix {
     /// Applies the safe repairs and returns the ids of the changes: one, unless
     /// a page gets a summary and loses a row.
-    pub fn apply(self, workspace: &Workspace, now: Timestamp) -> Result<Vec<String>, Error> {
-        self.apply_as("Repair by `lint --fix`", workspace, now)
+    pub fn apply(
+        self,
+        workspace: &Workspace,
+        now: Timestamp,
+    ) -> Result<Vec<String>, WorkspaceError> {
+        self.apply_named("Repair by `lint --fix`", workspace, now)
     }
 
     /// Applies the safe repairs under this title.
-    fn apply_as(
+    fn apply_named(
         self,
         what: &str,
         workspace: &Workspace,
         now: Timestamp,
-    ) -> Result<Vec<String>, Error> {
+    ) -> Result<Vec<String>, WorkspaceError> {
         let mut changes = Vec::new();
         let mut all = self.safe;
         match self.summaries {
-            Some(plan) if !meets(&all, &plan) => {
+            Some(plan) if !has_shared_files(&all, &plan) => {
                 all.files.extend(plan.proposal.files.iter().cloned());
                 changes.extend(all.apply(workspace, what, now)?.id);
-                plan.remember(workspace)?;
+                plan.remember_summaries(workspace)?;
             }
             // Two plans that edit the same page do so from the same text, so
             // the summaries are planned again once the safe repairs are
@@ -64,9 +72,9 @@ impl LintFix {
             plan => {
                 changes.extend(all.apply(workspace, what, now)?.id);
                 if plan.is_some() {
-                    let plan = resummarize::plan(workspace, false)?;
+                    let plan = resummarize::plan_summaries(workspace, false)?;
                     changes.extend(plan.proposal.apply(workspace, what, now)?.id);
-                    plan.remember(workspace)?;
+                    plan.remember_summaries(workspace)?;
                 }
             }
         }
@@ -74,45 +82,49 @@ impl LintFix {
     }
 
     /// Returns the files that would change.
-    pub fn files(&self) -> impl Iterator<Item = &Proposed> {
+    pub fn proposed_files(&self) -> impl Iterator<Item = &ProposedFile> {
         let summaries = self.summaries.iter().flat_map(|it| &it.proposal.files);
         self.safe.files.iter().chain(summaries)
     }
 }
 
 /// Returns `true` if the proposal and the plan change the same file.
-fn meets(proposal: &Proposal, plan: &resummarize::Plan) -> bool {
+fn has_shared_files(proposal: &ChangeProposal, plan: &resummarize::SummaryPlan) -> bool {
     let mut files = plan.proposal.files.iter();
-    files.any(|it| proposal.after(&it.path).is_some())
+    files.any(|it| proposal.text_after(&it.path).is_some())
 }
 
 /// Plans the repairs of `lint`.
-pub fn plan_lint_fix(survey: &Survey<'_>) -> Result<LintFix, Error> {
+pub fn plan_lint_fix(survey: &WorkspaceSurvey<'_>) -> Result<LintFix, WorkspaceError> {
     let workspace = survey.workspace;
     let mut fixes = LintFix::default();
-    let decisions = survey.mind.file(File::Decisions);
+    let decisions = survey.mind.file_path(MindFile::Decisions);
     if let Ok(text) = workspace.read_text(&decisions)
-        && let Ok((after, marked)) = annotated(&decisions, text.clone(), day_of(survey.now))
+        && let Ok((after, marked)) =
+            mark_superseded_decisions(&decisions, text.clone(), day_of_timestamp(survey.now))
         && marked > 0
     {
         fixes.safe.add(decisions, Some(text), after);
     }
-    drop_dead(survey, &mut fixes.safe)?;
+    drop_dead_entries(survey, &mut fixes.safe)?;
     let Some(manifest) = survey.manifest() else {
         return Ok(fixes);
     };
     // Summaries of an older format are for `manifest refresh` or `upgrade`.
     let current = manifest
         .summary_format()
-        .is_some_and(|it| it >= SUMMARY_FORMAT);
+        .is_some_and(|it| it >= SUMMARY_FORMAT_VERSION);
     if current && manifest.entries().iter().any(lacks_summary) {
-        let plan = resummarize::plan(workspace, false)?;
+        let plan = resummarize::plan_summaries(workspace, false)?;
         fixes.summaries = Some(plan).filter(|it| !it.proposal.is_empty());
     }
-    let dead = manifest.entries().iter().filter(|it| is_dead(survey, it));
+    let dead = manifest
+        .entries()
+        .iter()
+        .filter(|it| is_dead_entry(survey, it));
     fixes
         .removals
-        .extend(dead.filter(|it| it.is_row()).map(|it| Removal {
+        .extend(dead.filter(|it| it.is_table_row()).map(|it| RowRemoval {
             question: format!("Drop the row of [[{}]] from the manifest?", it.target),
             part: it.part,
             target: it.target.clone(),
@@ -121,18 +133,18 @@ pub fn plan_lint_fix(survey: &Survey<'_>) -> Result<LintFix, Error> {
 }
 
 /// Removes confirmed rows from the manifest.
-pub fn remove(
+pub fn remove_rows(
     workspace: &Workspace,
-    removals: &[Removal],
+    removals: &[RowRemoval],
     now: Timestamp,
-) -> Result<Receipt, Error> {
+) -> Result<ChangeReceipt, WorkspaceError> {
     workspace.change("Drop rows of the manifest", now, |change| {
-        let path = manifest::path();
+        let path = manifest::manifest_path();
         let Some(text) = change.read_text(&path)? else {
             return Ok(());
         };
         let manifest = Manifest::parse(text);
-        if let Ok(after) = manifest.edited(edits_that_remove(&manifest, removals)) {
+        if let Ok(after) = manifest.text_after_edits(row_removal_edits(&manifest, removals)) {
             change.write(&path, after);
         }
         Ok(())
@@ -140,38 +152,38 @@ pub fn remove(
 }
 
 /// Returns the edits that remove these rows.
-fn edits_that_remove(manifest: &Manifest, removals: &[Removal]) -> Vec<Edit> {
-    let agreed = |entry: &&Entry| {
-        let same = |it: &Removal| it.part == entry.part && it.target == entry.target;
+fn row_removal_edits(manifest: &Manifest, removals: &[RowRemoval]) -> Vec<TextEdit> {
+    let agreed = |entry: &&ManifestEntry| {
+        let same = |it: &RowRemoval| it.part == entry.part && it.target == entry.target;
         removals.iter().any(same)
     };
     let rows = manifest.entries().iter().filter(agreed);
-    rows.filter_map(|it| manifest.unlist(it)).collect()
+    rows.filter_map(|it| manifest.remove_entry(it)).collect()
 }
 
 /// Repairs of `lint --fix` and `consolidate --fix` together, with all rows of
 /// missing files removed.
 #[derive(Debug, Default)]
 pub struct CheckFix {
-    /// In the order of [`CheckFix::files`]: one change, unless a page gets a
+    /// In the order of [`CheckFix::proposed_files`]: one change, unless a page gets a
     /// summary and loses a row.
     lint: LintFix,
-    consolidation: Option<Consolidation>,
+    consolidation: Option<ConsolidationPlan>,
 }
 
 /// Plans every repair, without writing.
-pub fn plan_fix(survey: &Survey<'_>) -> Result<CheckFix, mind::Error> {
+pub fn plan_check_fix(survey: &WorkspaceSurvey<'_>) -> Result<CheckFix, mind::MindError> {
     let mut fix = CheckFix::default();
-    let has_state = survey.mind.exists();
+    let has_state = survey.mind.has_state_files();
     if survey.manifest().is_none() && !has_state {
         return Ok(fix);
     }
     fix.lint = plan_lint_fix(survey)?;
     let removals = std::mem::take(&mut fix.lint.removals);
-    let manifest_path = manifest::path();
+    let manifest_path = manifest::manifest_path();
     let mut archive = None;
-    if consolidation::is_possible(survey) {
-        let consolidated = consolidation::consolidate(survey, true)?;
+    if consolidation::can_consolidate(survey) {
+        let consolidated = consolidation::plan_consolidation(survey, true)?;
         for file in &consolidated.proposal.files {
             if file.path == manifest_path {
                 continue;
@@ -190,7 +202,7 @@ pub fn plan_fix(survey: &Survey<'_>) -> Result<CheckFix, mind::Error> {
     let before = manifest.text().to_owned();
     let mut base = before.clone();
     if let Some(plan) = &mut fix.lint.summaries
-        && !meets(&fix.lint.safe, plan)
+        && !has_shared_files(&fix.lint.safe, plan)
     {
         // The manifest comes last, behind the pages that it leads to.
         for file in plan.proposal.files.drain(..) {
@@ -204,12 +216,13 @@ pub fn plan_fix(survey: &Survey<'_>) -> Result<CheckFix, mind::Error> {
     // Rows are looked up in the text with the new summaries, so that both
     // become one edit of the manifest.
     let base = Manifest::parse(base);
-    let mut edits = edits_that_remove(&base, &removals);
-    edits.extend(archive.and_then(|it| consolidation::row_of_archive(&base, &it, survey.now)));
+    let mut edits = row_removal_edits(&base, &removals);
+    edits
+        .extend(archive.and_then(|it| consolidation::archive_listing_edit(&base, &it, survey.now)));
     // If the edits cannot be made without touching other rows, the manifest
     // stays as it is.
     let after = base
-        .edited(edits)
+        .text_after_edits(edits)
         .unwrap_or_else(|_| base.text().to_owned());
     fix.lint.safe.add(manifest_path, Some(before), after);
     Ok(fix)
@@ -217,8 +230,8 @@ pub fn plan_fix(survey: &Survey<'_>) -> Result<CheckFix, mind::Error> {
 
 impl CheckFix {
     /// Returns the files that would change.
-    pub fn files(&self) -> impl Iterator<Item = &Proposed> {
-        self.lint.files()
+    pub fn proposed_files(&self) -> impl Iterator<Item = &ProposedFile> {
+        self.lint.proposed_files()
     }
 
     /// Applies all repairs and returns the ids of the changes. Decisions are
@@ -226,17 +239,17 @@ impl CheckFix {
     pub fn apply(
         self,
         workspace: &Workspace,
-        who: &Who,
+        who: &RunOwner,
         now: Timestamp,
-    ) -> Result<Vec<String>, Error> {
-        const WHAT: &str = "Repair by `check --fix`";
+    ) -> Result<Vec<String>, WorkspaceError> {
+        const CHANGE_TITLE: &str = "Repair by `check --fix`";
         let lint = self.lint;
         let Some(consolidation) = self.consolidation else {
-            return lint.apply_as(WHAT, workspace, now);
+            return lint.apply_named(CHANGE_TITLE, workspace, now);
         };
-        let done = bulk::run(workspace, Skill::Consolidate, now, who, || {
-            let changes = lint.apply_as(WHAT, workspace, now)?;
-            Ok::<_, Error>((changes, consolidation.report.run_report(true)))
+        let done = bulk::run_under_lock(workspace, BulkSkill::Consolidate, now, who, || {
+            let changes = lint.apply_named(CHANGE_TITLE, workspace, now)?;
+            Ok::<_, WorkspaceError>((changes, consolidation.report.run_report(true)))
         })?;
         Ok(done.value)
     }
@@ -245,7 +258,7 @@ impl CheckFix {
 /// Returns the bytes of the list entry that a link represents: a closet for a
 /// link in its heading, a row of a hub page for its first link. Returns `None`
 /// for other links.
-pub(super) fn entry_of(
+pub(super) fn entry_span(
     document: &Document,
     link: &NoteLink,
     is_closets: bool,
@@ -260,7 +273,7 @@ pub(super) fn entry_of(
     if let Some(section) = above.filter(|it| it.heading.contains(&at)) {
         return (is_closets && section.level > 1).then(|| section.span.clone());
     }
-    let line = document.line_of(at);
+    let line = document.line_number_at(at);
     let start = document.line_starts[line - 1];
     let end = document.line_starts.get(line).copied();
     let end = end.unwrap_or(document.text.len());
@@ -273,36 +286,39 @@ pub(super) fn entry_of(
 }
 
 /// Adds the removal of list entries of missing files to the proposal.
-fn drop_dead(survey: &Survey<'_>, proposal: &mut Proposal) -> Result<(), Error> {
+fn drop_dead_entries(
+    survey: &WorkspaceSurvey<'_>,
+    proposal: &mut ChangeProposal,
+) -> Result<(), WorkspaceError> {
     let mut lists: BTreeMap<RelPath, bool> = BTreeMap::new();
-    for hub in survey.hubs().iter().filter(|it| !it.is_memory()) {
-        for (list, _, _) in Registered::of(survey, hub).dead {
+    for hub in survey.hubs().iter().filter(|it| !it.is_memory_hub()) {
+        for (list, _, _) in HubListing::read_lists(survey, hub).dead {
             let is_closets = hub.index.as_ref() != Some(&list);
             lists.insert(list, is_closets);
         }
     }
     for (list, is_closets) in lists {
         let text = survey.workspace.read_text(&list)?;
-        let document = document::parse(text.clone());
-        let index = survey.vault().position(&list);
+        let document = document::parse_document(text.clone());
+        let index = survey.vault().position_of(&list);
         let note = index.and_then(|it| survey.vault().file(it).note.as_ref());
         let (Some(index), Some(note)) = (index, note) else {
             continue;
         };
-        let mut edits: Vec<Edit> = Vec::new();
+        let mut edits: Vec<TextEdit> = Vec::new();
         for link in &note.links {
-            let missing = survey.vault().resolve(index, link).file().is_none();
+            let missing = survey.vault().resolve(index, link).opened_file().is_none();
             // An entry may have several links; it is removed once, since edits
             // must not overlap.
-            if let Some(span) = entry_of(&document, link, is_closets)
+            if let Some(span) = entry_span(&document, link, is_closets)
                 && missing
-                && link.is_wiki()
+                && link.is_wikilink()
                 && edits.last().is_none_or(|it| it.span.end <= span.start)
             {
-                edits.push(document.take_out(span));
+                edits.push(document.delete_lines(span));
             }
         }
-        if let Ok(after) = document::apply(&text, edits) {
+        if let Ok(after) = document::apply_edits(&text, edits) {
             proposal.add(list, Some(text), after);
         }
     }

@@ -7,22 +7,26 @@ use crate::workspace::Workspace;
 
 #[test]
 fn every_id_is_registered_once_and_every_view_finds_its_checks() {
-    let ids: BTreeSet<CheckId> = REGISTRY.iter().map(|it| it.id).collect();
-    assert_eq!(ids.len(), REGISTRY.len(), "an id is there twice");
+    let ids: BTreeSet<CheckId> = CHECK_REGISTRY.iter().map(|it| it.id).collect();
+    assert_eq!(ids.len(), CHECK_REGISTRY.len(), "an id is there twice");
     let source = include_str!("../finding.rs");
     let named = source.matches(": CheckId = CheckId(").count();
-    assert_eq!(named, REGISTRY.len(), "an id has no check");
+    assert_eq!(named, CHECK_REGISTRY.len(), "an id has no check");
     for view in CheckView::ALL {
-        let unique: BTreeSet<&CheckId> = view.ids().iter().collect();
-        assert_eq!(unique.len(), view.ids().len(), "{view:?}");
-        assert_eq!(view.checks().count(), view.ids().len(), "{view:?}");
+        let unique: BTreeSet<&CheckId> = view.check_ids().iter().collect();
+        assert_eq!(unique.len(), view.check_ids().len(), "{view:?}");
+        assert_eq!(view.checks().count(), view.check_ids().len(), "{view:?}");
     }
-    for kind in crate::routing::closets::check::Kind::ALL {
+    for kind in crate::routing::closets::check::ClosetMismatchKind::ALL {
         let id = format!("closets.{}", kind.name());
         assert!(ids.iter().any(|it| it.as_str() == id), "{id}");
     }
-    let seen = |check: &Check| CheckView::ALL.iter().any(|it| it.ids().contains(&check.id));
-    assert!(REGISTRY.iter().all(seen), "a check is in no view");
+    let seen = |check: &CheckDefinition| {
+        CheckView::ALL
+            .iter()
+            .any(|it| it.check_ids().contains(&check.id))
+    };
+    assert!(CHECK_REGISTRY.iter().all(seen), "a check is in no view");
 }
 
 #[test]
@@ -35,27 +39,27 @@ fn check_selects_what_six_commands_select() {
         CheckView::Consolidate,
         CheckView::Health,
     ];
-    let mut theirs: BTreeSet<CheckId> = six.iter().flat_map(|it| it.ids()).copied().collect();
+    let mut theirs: BTreeSet<CheckId> = six.iter().flat_map(|it| it.check_ids()).copied().collect();
     // A workspace need not keep a state; where it does, `state.stale` names a
     // file that is missing. Settings are for `doctor`.
     theirs.remove(&CheckId::STATE_MISSING);
     theirs.remove(&CheckId::SETTINGS_INVALID);
-    let own: BTreeSet<CheckId> = CheckView::All.ids().iter().copied().collect();
+    let own: BTreeSet<CheckId> = CheckView::All.check_ids().iter().copied().collect();
     assert_eq!(own, theirs);
 }
 
 #[test]
 fn each_view_has_its_own_threshold() {
     let check = |view: CheckView, id, severity, expect| {
-        let finding = Finding::new(id, severity, "x");
+        let finding = CheckFinding::new(id, severity, "x");
         assert_eq!(
             view.is_failure(&finding),
             expect,
             "{view:?} {id} {severity:?}"
         );
     };
+    use CheckSeverity::{Error, Info, Warning};
     use CheckView::{Agents, All, Closets, Consolidate, Doctor, Graph, Health, Links, Lint};
-    use Severity::{Error, Info, Warning};
     check(Doctor, CheckId::INDEX_DAMAGED, Warning, false);
     check(Doctor, CheckId::INDEX_DAMAGED, Error, true);
     for view in [All, Lint, Health] {
@@ -80,7 +84,7 @@ fn doctor_reads_neither_links_nor_graph() {
     let ws = TestWorkspace::files("//- knowledge/a.md\n# A\n\n[[gone]]\n");
     let workspace = Workspace::open(ws.root()).unwrap();
     let now = "2026-03-01T09:00:00Z".parse().unwrap();
-    let survey = Survey::of(&workspace, now);
+    let survey = WorkspaceSurvey::from_workspace(&workspace, now);
     CheckView::Doctor.run(&survey);
     assert!(!survey.has_read_notes());
     CheckView::Graph.run(&survey);
@@ -91,7 +95,8 @@ fn doctor_reads_neither_links_nor_graph() {
 fn what_a_workspace_lacks_is_skipped_with_a_reason() {
     let ws = TestWorkspace::empty();
     let workspace = Workspace::open(ws.root()).unwrap();
-    let survey = Survey::of(&workspace, "2026-03-01T09:00:00Z".parse().unwrap());
+    let survey =
+        WorkspaceSurvey::from_workspace(&workspace, "2026-03-01T09:00:00Z".parse().unwrap());
     let checks = select_checks(&[]).unwrap();
     let report = check_workspace(&survey, &checks);
     for result in &report.results {
@@ -124,7 +129,8 @@ fn a_fault_that_several_checks_see_is_reported_once() {
         ",
     );
     let workspace = Workspace::open(ws.root()).unwrap();
-    let survey = Survey::of(&workspace, "2026-03-01T09:00:00Z".parse().unwrap());
+    let survey =
+        WorkspaceSurvey::from_workspace(&workspace, "2026-03-01T09:00:00Z".parse().unwrap());
     let only = ["closets", "links", "manifest.unlisted"].map(str::to_owned);
     let report = check_workspace(&survey, &select_checks(&only).unwrap());
     let found: Vec<&str> = report.findings().map(|it| it.check.as_str()).collect();

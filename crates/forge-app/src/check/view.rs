@@ -1,9 +1,9 @@
 //! Defines the commands that show findings, each as a selection of checks with
 //! its own threshold for failing.
 
-use super::survey::Survey;
-use super::{Check, CheckReport, REGISTRY, run_checks};
-use crate::finding::{CheckId, Finding, Severity};
+use super::survey::WorkspaceSurvey;
+use super::{CHECK_REGISTRY, CheckDefinition, CheckReport, run_checks};
+use crate::finding::{CheckFinding, CheckId, CheckSeverity};
 
 /// A command that shows findings: the checks that it selects, in its order, and
 /// the findings that make it fail.
@@ -36,35 +36,35 @@ impl CheckView {
     ];
 
     /// Returns the checks that the view runs.
-    pub fn checks(self) -> impl Iterator<Item = &'static Check> {
-        self.ids()
+    pub fn checks(self) -> impl Iterator<Item = &'static CheckDefinition> {
+        self.check_ids()
             .iter()
-            .filter_map(|id| REGISTRY.iter().find(|it| it.id == *id))
+            .filter_map(|id| CHECK_REGISTRY.iter().find(|it| it.id == *id))
     }
 
     /// Returns the ids of the checks, in the order of the view.
-    pub(super) fn ids(self) -> &'static [CheckId] {
+    pub(super) fn check_ids(self) -> &'static [CheckId] {
         match self {
-            CheckView::All => &ALL,
-            CheckView::Doctor => &DOCTOR,
-            CheckView::Lint => &LINT,
-            CheckView::Links => &LINKS,
+            CheckView::All => &ALL_CHECKS,
+            CheckView::Doctor => &DOCTOR_CHECKS,
+            CheckView::Lint => &LINT_CHECKS,
+            CheckView::Links => &LINKS_CHECKS,
             CheckView::Graph => &[CheckId::GRAPH_DANGLING],
-            CheckView::Closets => &CLOSETS,
-            CheckView::Consolidate => &CONSOLIDATE,
-            CheckView::Health => &HEALTH,
-            CheckView::Agents => &AGENTS,
+            CheckView::Closets => &CLOSETS_CHECKS,
+            CheckView::Consolidate => &CONSOLIDATE_CHECKS,
+            CheckView::Health => &HEALTH_CHECKS,
+            CheckView::Agents => &AGENTS_CHECKS,
         }
     }
 
     /// Returns `true` if a finding makes the view exit with 1. Each has its own
     /// threshold, which scripts rely on.
-    pub fn is_failure(self, finding: &Finding) -> bool {
+    pub fn is_failure(self, finding: &CheckFinding) -> bool {
         match self {
             CheckView::All | CheckView::Lint | CheckView::Health => {
-                finding.severity >= Severity::Warning
+                finding.severity >= CheckSeverity::Warning
             }
-            CheckView::Doctor => finding.severity == Severity::Error,
+            CheckView::Doctor => finding.severity == CheckSeverity::Error,
             CheckView::Links => finding.check == CheckId::LINKS_MISSING,
             CheckView::Consolidate => finding.check == CheckId::DECISIONS_FULL,
             CheckView::Graph | CheckView::Closets | CheckView::Agents => true,
@@ -72,12 +72,12 @@ impl CheckView {
     }
 
     /// Runs the checks of the view.
-    pub fn run(self, survey: &Survey<'_>) -> CheckReport {
+    pub fn run(self, survey: &WorkspaceSurvey<'_>) -> CheckReport {
         run_checks(survey, self.checks())
     }
 }
 
-const LINT: [CheckId; 9] = [
+const LINT_CHECKS: [CheckId; 9] = [
     CheckId::STATE_STALE,
     CheckId::DECISIONS_SUPERSEDED,
     CheckId::MANIFEST_UNLISTED,
@@ -89,14 +89,14 @@ const LINT: [CheckId; 9] = [
     CheckId::MANIFEST_ENTRIES,
 ];
 
-const LINKS: [CheckId; 4] = [
+const LINKS_CHECKS: [CheckId; 4] = [
     CheckId::LINKS_MISSING,
     CheckId::LINKS_PLACE,
     CheckId::LINKS_AMBIGUOUS,
     CheckId::LINKS_CLOSETS,
 ];
 
-const CLOSETS: [CheckId; 9] = [
+const CLOSETS_CHECKS: [CheckId; 9] = [
     CheckId::CLOSETS_NO_FILE,
     CheckId::CLOSETS_NO_MARKER,
     CheckId::CLOSETS_MISSING,
@@ -108,7 +108,7 @@ const CLOSETS: [CheckId; 9] = [
     CheckId::CLOSETS_UNREADABLE,
 ];
 
-const CONSOLIDATE: [CheckId; 6] = [
+const CONSOLIDATE_CHECKS: [CheckId; 6] = [
     CheckId::NOTES_DUPLICATE,
     CheckId::DECISIONS_SUPERSEDED,
     CheckId::LINKS_MISSING,
@@ -117,7 +117,7 @@ const CONSOLIDATE: [CheckId; 6] = [
     CheckId::DECISIONS_FULL,
 ];
 
-const HEALTH: [CheckId; 7] = [
+const HEALTH_CHECKS: [CheckId; 7] = [
     CheckId::STATE_MISSING,
     CheckId::STATE_UNREADABLE,
     CheckId::STATE_UNTOUCHED,
@@ -127,7 +127,7 @@ const HEALTH: [CheckId; 7] = [
     CheckId::SETTINGS_INVALID,
 ];
 
-const DOCTOR: [CheckId; 15] = [
+const DOCTOR_CHECKS: [CheckId; 15] = [
     CheckId::SETTINGS_INVALID,
     CheckId::KNOWLEDGE_UNREADABLE,
     CheckId::KNOWLEDGE_FRONT_MATTER,
@@ -145,7 +145,7 @@ const DOCTOR: [CheckId; 15] = [
     CheckId::CLIENTS_PROGRAM,
 ];
 
-const AGENTS: [CheckId; 4] = [
+const AGENTS_CHECKS: [CheckId; 4] = [
     CheckId::AGENTS_POINTER,
     CheckId::AGENTS_INDEX,
     CheckId::AGENTS_UNREADABLE,
@@ -155,7 +155,7 @@ const AGENTS: [CheckId; 4] = [
 /// Checks of `lint`, `closets check`, `links check`, `graph check`,
 /// `consolidate` and `mind health`, each once. Of several that see the same
 /// fault, the one with the best advice comes first.
-const ALL: [CheckId; 29] = [
+const ALL_CHECKS: [CheckId; 29] = [
     CheckId::STATE_STALE,
     CheckId::STATE_BLOCKED,
     CheckId::STATE_UNREADABLE,

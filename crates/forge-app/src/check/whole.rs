@@ -2,46 +2,49 @@
 //! workspace does not have are skipped with a reason, and a fault that several
 //! checks see is reported once.
 
-use super::survey::Survey;
-use super::{Check, CheckReport, CheckResult, CheckView, REGISTRY};
-use crate::finding::{CheckId, CheckOutcome, Finding};
-use crate::mind::File;
+use super::survey::WorkspaceSurvey;
+use super::{CHECK_REGISTRY, CheckDefinition, CheckReport, CheckResult, CheckView};
+use crate::finding::{CheckFinding, CheckId, CheckOutcome};
+use crate::mind::MindFile;
 
 /// Returns the checks that these words select: ids, or groups such as `links`.
 /// Without words these are the checks of [`CheckView::All`]. Fails with the
 /// first word that is neither.
-pub fn select_checks(words: &[String]) -> Result<Vec<&'static Check>, &str> {
+pub fn select_checks(words: &[String]) -> Result<Vec<&'static CheckDefinition>, &str> {
     if words.is_empty() {
         return Ok(CheckView::All.checks().collect());
     }
     let is_named =
-        |check: &Check, word: &str| check.id.as_str() == word || check.id.group() == word;
+        |check: &CheckDefinition, word: &str| check.id.as_str() == word || check.id.group() == word;
     for word in words {
-        if !REGISTRY.iter().any(|it| is_named(it, word)) {
+        if !CHECK_REGISTRY.iter().any(|it| is_named(it, word)) {
             return Err(word);
         }
     }
     // In the order of `check`, then those that it leaves to other commands.
-    let others = REGISTRY.iter();
-    let others = others.filter(|it| !CheckView::All.ids().contains(&it.id));
+    let others = CHECK_REGISTRY.iter();
+    let others = others.filter(|it| !CheckView::All.check_ids().contains(&it.id));
     let all = CheckView::All.checks().chain(others);
     let chosen = all.filter(|it| words.iter().any(|word| is_named(it, word)));
     Ok(chosen.collect())
 }
 
 /// Runs checks over a workspace that may lack the parts that they read.
-pub fn check_workspace(survey: &Survey<'_>, checks: &[&'static Check]) -> CheckReport {
+pub fn check_workspace(
+    survey: &WorkspaceSurvey<'_>,
+    checks: &[&'static CheckDefinition],
+) -> CheckReport {
     let mut report = CheckReport {
         results: Vec::new(),
     };
     for check in checks {
         let mut outcome = match reason_to_skip(survey, check.id) {
             Some(why) => CheckOutcome::Skipped(why.to_owned()),
-            None => check.look(survey),
+            None => check.run_check(survey),
         };
         if let CheckOutcome::Found(found) = outcome {
-            let is_new = |it: &Finding| !is_known(&mut report, it);
-            outcome = CheckOutcome::of(found.into_iter().filter(is_new).collect());
+            let is_new = |it: &CheckFinding| !merge_into_known(&mut report, it);
+            outcome = CheckOutcome::from_findings(found.into_iter().filter(is_new).collect());
         }
         report.results.push(CheckResult { check, outcome });
     }
@@ -50,13 +53,13 @@ pub fn check_workspace(survey: &Survey<'_>, checks: &[&'static Check]) -> CheckR
 
 /// Returns `true` if an earlier check reported the same fault, and raises that
 /// one to the worse severity of both.
-fn is_known(report: &mut CheckReport, later: &Finding) -> bool {
+fn merge_into_known(report: &mut CheckReport, later: &CheckFinding) -> bool {
     let results = report.results.iter_mut();
     let mut findings = results.flat_map(|it| match &mut it.outcome {
         CheckOutcome::Found(found) => found.as_mut_slice(),
         CheckOutcome::Passed(_) | CheckOutcome::Skipped(_) => &mut [],
     });
-    let Some(known) = findings.find(|it| is_repeated(it, later)) else {
+    let Some(known) = findings.find(|it| is_same_fault(it, later)) else {
         return false;
     };
     known.severity = known.severity.max(later.severity);
@@ -65,11 +68,11 @@ fn is_known(report: &mut CheckReport, later: &Finding) -> bool {
 
 /// Returns the reason to skip a check whose part of the workspace is missing.
 /// Commands about that very part report it instead.
-fn reason_to_skip(survey: &Survey<'_>, check: CheckId) -> Option<&'static str> {
-    const NO_STATE: &str = "no state is kept here";
-    let (has_manifest, has_state) = (survey.manifest().is_some(), survey.mind.exists());
+fn reason_to_skip(survey: &WorkspaceSurvey<'_>, check: CheckId) -> Option<&'static str> {
+    const NO_STATE_REASON: &str = "no state is kept here";
+    let (has_manifest, has_state) = (survey.manifest().is_some(), survey.mind.has_state_files());
     match check {
-        CheckId::STATE_STALE if !has_manifest && !has_state => Some(NO_STATE),
+        CheckId::STATE_STALE if !has_manifest && !has_state => Some(NO_STATE_REASON),
         CheckId::STATE_BLOCKED
         | CheckId::STATE_UNREADABLE
         | CheckId::STATE_UNTOUCHED
@@ -77,12 +80,12 @@ fn reason_to_skip(survey: &Survey<'_>, check: CheckId) -> Option<&'static str> {
         | CheckId::CLIENTS_UNCONNECTED
             if !has_state =>
         {
-            Some(NO_STATE)
+            Some(NO_STATE_REASON)
         }
         CheckId::DECISIONS_SUPERSEDED | CheckId::DECISIONS_FULL => {
             let path = survey
                 .workspace
-                .absolute(&survey.mind.file(File::Decisions));
+                .absolute_path(&survey.mind.file_path(MindFile::Decisions));
             (!path.is_file()).then_some("there is no file of decisions")
         }
         CheckId::MANIFEST_UNLISTED
@@ -113,7 +116,7 @@ fn is_about_closets(check: CheckId) -> bool {
 }
 
 /// Returns `true` for checks of names that lead nowhere.
-fn is_about_names(check: CheckId) -> bool {
+fn is_about_broken_names(check: CheckId) -> bool {
     let all = [
         CheckId::MANIFEST_ENTRIES,
         CheckId::LINKS_MISSING,
@@ -123,7 +126,7 @@ fn is_about_names(check: CheckId) -> bool {
 }
 
 /// Returns `true` if the later of two findings is about the same fault.
-fn is_repeated(known: &Finding, later: &Finding) -> bool {
+fn is_same_fault(known: &CheckFinding, later: &CheckFinding) -> bool {
     if known.check == later.check {
         return false;
     }
@@ -139,5 +142,5 @@ fn is_repeated(known: &Finding, later: &Finding) -> bool {
         let no_entry = known.check == CheckId::CLOSETS_MISSING;
         return same_line || same_subject && (no_entry || same_path);
     }
-    both(is_about_names) && same_path && same_subject
+    both(is_about_broken_names) && same_path && same_subject
 }

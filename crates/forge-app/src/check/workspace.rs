@@ -5,39 +5,50 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::fix::entry_of;
-use super::survey::Survey;
-use crate::document::{self, day_of};
-use crate::finding::{CheckId, Finding, RepairId, Severity};
-use crate::links::{Resolution, fold};
-use crate::mind::{File, Layout, cut};
-use crate::routing::closets::build::names;
+use super::fix::entry_span;
+use super::survey::WorkspaceSurvey;
+use crate::document::{self, day_of_timestamp};
+use crate::finding::{CheckFinding, CheckId, CheckSeverity, RepairId};
+use crate::links::{LinkResolution, fold_name};
+use crate::mind::{MindFile, StateLayoutKind, truncate_at_word};
+use crate::routing::closets::build::entry_names;
 use crate::routing::hubs::Hub;
-use crate::routing::layout::{self, Rivalry};
-use crate::routing::manifest::{Entry, MAX_HUBS, Part, SUMMARY_FORMAT};
-use crate::session::{self, Untracked, days_since};
+use crate::routing::layout::{self, StateFileRivalry};
+use crate::routing::manifest::{MAX_HUBS, ManifestEntry, ManifestPart, SUMMARY_FORMAT_VERSION};
+use crate::session::{self, UntrackedContent, days_since};
 use crate::thresholds::STATUS_STALE_DAYS;
 use crate::upkeep::domain::is_catch_all;
-use crate::workspace::{RelPath, shell_word};
+use crate::workspace::{RelPath, quote_shell_word};
 
 /// Returns a warning with advice.
-fn warn(check: CheckId, message: impl Into<String>, advice: impl Into<String>) -> Finding {
-    Finding::new(check, Severity::Warning, message).advice(advice)
+fn warning_with_advice(
+    check: CheckId,
+    message: impl Into<String>,
+    advice: impl Into<String>,
+) -> CheckFinding {
+    CheckFinding::new(check, CheckSeverity::Warning, message).with_advice(advice)
 }
 
 /// Returns a note with advice.
-fn info(check: CheckId, message: impl Into<String>, advice: impl Into<String>) -> Finding {
-    Finding::new(check, Severity::Info, message).advice(advice)
+fn info_with_advice(
+    check: CheckId,
+    message: impl Into<String>,
+    advice: impl Into<String>,
+) -> CheckFinding {
+    CheckFinding::new(check, CheckSeverity::Info, message).with_advice(advice)
 }
 
 /// Checks the age of the state.
-pub(super) fn state_stale(survey: &Survey<'_>) -> Vec<Finding> {
+pub(super) fn check_state_stale(survey: &WorkspaceSurvey<'_>) -> Vec<CheckFinding> {
     let stale = |message: String, advice| {
-        vec![warn(CheckId::STATE_STALE, message, advice).in_file(&survey.mind.file(File::State))]
+        vec![
+            warning_with_advice(CheckId::STATE_STALE, message, advice)
+                .in_file(&survey.mind.file_path(MindFile::State)),
+        ]
     };
-    let path = survey.mind.file(File::State);
+    let path = survey.mind.file_path(MindFile::State);
     let update = "run `memory-forge session update`";
-    let state = match survey.mind.state() {
+    let state = match survey.mind.read_state() {
         Ok(Some(state)) => state,
         Ok(None) => return stale(format!("{path} is missing"), update),
         Err(error) => return stale(error.to_string(), "repair the file"),
@@ -45,7 +56,7 @@ pub(super) fn state_stale(survey: &Survey<'_>) -> Vec<Finding> {
     match state.updated {
         None => stale(format!("{path} has no date of its last update"), update),
         Some(on) => {
-            let days = days_since(on, day_of(survey.now));
+            let days = days_since(on, day_of_timestamp(survey.now));
             if days > STATUS_STALE_DAYS {
                 stale(
                     format!("{path} was last updated {on}, {days} days ago"),
@@ -59,12 +70,12 @@ pub(super) fn state_stale(survey: &Survey<'_>) -> Vec<Finding> {
 }
 
 /// Checks for replaced decisions without a mark.
-pub(super) fn decisions_superseded(survey: &Survey<'_>) -> Vec<Finding> {
-    let path = survey.mind.file(File::Decisions);
-    let found = match survey.mind.supersessions() {
+pub(super) fn check_decisions_superseded(survey: &WorkspaceSurvey<'_>) -> Vec<CheckFinding> {
+    let path = survey.mind.file_path(MindFile::Decisions);
+    let found = match survey.mind.find_supersessions() {
         Ok(found) => found,
         Err(error) => {
-            let finding = warn(
+            let finding = warning_with_advice(
                 CheckId::DECISIONS_SUPERSEDED,
                 error.to_string(),
                 "repair the file",
@@ -76,8 +87,8 @@ pub(super) fn decisions_superseded(survey: &Survey<'_>) -> Vec<Finding> {
         .iter()
         .map(|it| {
             let (older, newer) = (&it.older, &it.newer);
-            let said = |text: &str| cut(text, 80);
-            warn(
+            let said = |text: &str| truncate_at_word(text, 80);
+            warning_with_advice(
                 CheckId::DECISIONS_SUPERSEDED,
                 format!(
                     "{path}:{} \"{}\" is superseded by line {} \"{}\" ({})",
@@ -89,69 +100,71 @@ pub(super) fn decisions_superseded(survey: &Survey<'_>) -> Vec<Finding> {
                 ),
                 "mark it (`memory-forge lint --fix`)",
             )
-            .at(path.as_str(), Some(older.line))
-            .about(&older.title)
-            .repaired_by(RepairId::MarkDecision)
+            .with_place(path.as_str(), Some(older.line))
+            .with_subject(&older.title)
+            .with_repair(RepairId::MarkDecision)
         })
         .collect()
 }
 
 /// Checks for files that no list of their hub names, and for entries of missing
 /// files.
-pub(super) fn manifest_unlisted(survey: &Survey<'_>) -> Vec<Finding> {
+pub(super) fn check_manifest_unlisted(survey: &WorkspaceSurvey<'_>) -> Vec<CheckFinding> {
     let mut found = Vec::new();
-    for hub in survey.hubs().iter().filter(|it| !it.is_memory()) {
-        let registered = Registered::of(survey, hub);
+    for hub in survey.hubs().iter().filter(|it| !it.is_memory_hub()) {
+        let registered = HubListing::read_lists(survey, hub);
         // A hub without any list is for the check of coverage.
         if !registered.lists.is_empty() {
             for path in &hub.members {
                 if !registered.files.contains(path) {
-                    let finding = warn(
+                    let finding = warning_with_advice(
                         CheckId::MANIFEST_UNLISTED,
                         format!("{path} is in no list of {}", hub.name),
                         "run `memory-forge closets build`",
                     );
-                    found.push(finding.in_file(path).about(path.as_str()));
+                    found.push(finding.in_file(path).with_subject(path.as_str()));
                 }
             }
         }
         for (list, line, target) in registered.dead {
-            let finding = info(
+            let finding = info_with_advice(
                 CheckId::MANIFEST_UNLISTED,
                 format!("{list}:{line} lists [[{target}]], which is not there"),
                 "drop it (`memory-forge lint --fix`)",
             );
-            let finding = finding.at(list.as_str(), Some(line)).about(target);
-            found.push(finding.repaired_by(RepairId::DropEntry));
+            let finding = finding
+                .with_place(list.as_str(), Some(line))
+                .with_subject(target);
+            found.push(finding.with_repair(RepairId::DropEntry));
         }
     }
     found
 }
 
 /// The lists of a hub: its closets, their archive, its hub page.
-pub(super) struct Registered {
+pub(super) struct HubListing {
     pub(super) lists: Vec<RelPath>,
     pub(super) files: HashSet<RelPath>,
     /// List, line and target of entries of missing files.
     pub(super) dead: Vec<(RelPath, usize, String)>,
 }
 
-impl Registered {
+impl HubListing {
     /// Reads the lists of a hub.
-    pub(super) fn of(survey: &Survey<'_>, hub: &Hub) -> Registered {
-        let mut registered = Registered {
+    pub(super) fn read_lists(survey: &WorkspaceSurvey<'_>, hub: &Hub) -> HubListing {
+        let mut registered = HubListing {
             lists: Vec::new(),
             files: HashSet::new(),
             dead: Vec::new(),
         };
-        let members: HashMap<String, &RelPath> = names(hub)
+        let members: HashMap<String, &RelPath> = entry_names(hub)
             .into_iter()
             .map(|name| name.to_lowercase())
             .zip(&hub.members)
             .collect();
-        let lists = [Some(hub.closets()), Some(hub.closets_archive())];
+        let lists = [Some(hub.closets_path()), Some(hub.closets_archive_path())];
         for list in lists.into_iter().chain([hub.index.clone()]).flatten() {
-            let Some(index) = survey.vault().position(&list) else {
+            let Some(index) = survey.vault().position_of(&list) else {
                 continue;
             };
             let Some(note) = &survey.vault().file(index).note else {
@@ -170,24 +183,24 @@ impl Registered {
                     continue;
                 }
                 match survey.vault().resolve(index, link) {
-                    Resolution::Missing => {
+                    LinkResolution::Missing => {
                         // Only headings and rows are entries: people and places
                         // in their fields need no page. The text is parsed when
                         // the first such link is met.
                         let document = document.get_or_insert_with(|| {
                             let text = survey.workspace.read_text(&list);
-                            document::parse(text.unwrap_or_default())
+                            document::parse_document(text.unwrap_or_default())
                         });
-                        if link.is_wiki() && entry_of(document, link, is_closets).is_some() {
+                        if link.is_wikilink() && entry_span(document, link, is_closets).is_some() {
                             let target = link.target.clone();
                             registered.dead.push((list.clone(), link.line, target));
                         }
                     }
                     found => {
                         let files: Vec<u32> = match found {
-                            Resolution::File(file) => vec![file],
-                            Resolution::Ambiguous(files) => files,
-                            Resolution::Missing => Vec::new(),
+                            LinkResolution::File(file) => vec![file],
+                            LinkResolution::Ambiguous(files) => files,
+                            LinkResolution::Missing => Vec::new(),
                         };
                         let paths = files.iter().map(|it| survey.vault().file(*it).path.clone());
                         registered.files.extend(paths);
@@ -201,20 +214,20 @@ impl Registered {
 }
 
 /// Checks for folders with Markdown that are not in the Hub Map.
-pub(super) fn manifest_folders(survey: &Survey<'_>) -> Vec<Finding> {
+pub(super) fn check_manifest_folders(survey: &WorkspaceSurvey<'_>) -> Vec<CheckFinding> {
     let Some(manifest) = survey.manifest() else {
         return Vec::new();
     };
-    let untracked = Untracked::of(survey.workspace, survey.tree(), manifest);
+    let untracked = UntrackedContent::find_in_tree(survey.workspace, survey.tree(), manifest);
     let beyond = match manifest.hubs_left_out() {
         0 => None,
         count => Some(
-            warn(
+            warning_with_advice(
                 CheckId::MANIFEST_FOLDERS,
                 format!("{count} rows of the Hub Map are not used: it has more than {MAX_HUBS}"),
                 "join domains that belong together",
             )
-            .at("_MANIFEST.md", None),
+            .with_place("_MANIFEST.md", None),
         ),
     };
     let one = |(folder, notes): &(String, usize)| {
@@ -224,89 +237,89 @@ pub(super) fn manifest_folders(survey: &Survey<'_>) -> Vec<Finding> {
             // A note and not a warning: nothing is found again in a domain of
             // such a name, and `init` has already proposed to dissolve it, so a
             // fresh workspace must not fail.
-            return info(
+            return info_with_advice(
                 CheckId::MANIFEST_FOLDERS,
                 message,
                 "let its notes be sorted: run `memory-forge init --organise`, then apply the plan",
             )
-            .about(folder);
+            .with_subject(folder);
         }
-        let add = format!("run `memory-forge domain add {}`", shell_word(folder));
-        warn(CheckId::MANIFEST_FOLDERS, message, add).about(folder)
+        let add = format!("run `memory-forge domain add {}`", quote_shell_word(folder));
+        warning_with_advice(CheckId::MANIFEST_FOLDERS, message, add).with_subject(folder)
     };
     let folders = untracked.folders.iter().map(one);
     beyond.into_iter().chain(folders).collect()
 }
 
 /// Checks for entries that have been blocked for too long.
-pub(super) fn state_blocked(survey: &Survey<'_>) -> Vec<Finding> {
-    let Ok(Some(state)) = survey.mind.state() else {
+pub(super) fn check_state_blocked(survey: &WorkspaceSurvey<'_>) -> Vec<CheckFinding> {
+    let Ok(Some(state)) = survey.mind.read_state() else {
         return Vec::new();
     };
-    let sessions = survey.mind.sessions().unwrap_or_default();
-    session::stale(&state, &sessions, day_of(survey.now))
+    let sessions = survey.mind.read_sessions().unwrap_or_default();
+    session::stale(&state, &sessions, day_of_timestamp(survey.now))
         .into_iter()
         .map(|it| {
             let since = it.since.map(|day| format!(" since {day}"));
             let entries = it.entries;
-            warn(
+            warning_with_advice(
                 CheckId::STATE_BLOCKED,
                 format!(
                     "\"{}\" is blocked{} ({entries} log entries)",
-                    cut(&it.text, 120),
+                    truncate_at_word(&it.text, 120),
                     since.unwrap_or_default()
                 ),
                 "a person has to resolve it; then say what is still blocked, or nothing: \
                  `memory-forge session update --blocked ''`",
             )
-            .in_file(&survey.mind.file(File::State))
-            .about(&it.text)
+            .in_file(&survey.mind.file_path(MindFile::State))
+            .with_subject(&it.text)
         })
         .collect()
 }
 
 /// Checks that every hub of the Hub Map has closets, also one with a hub page
 /// (W-5).
-pub(super) fn closets_coverage(survey: &Survey<'_>) -> Vec<Finding> {
-    if !survey.is_full() {
+pub(super) fn check_closets_coverage(survey: &WorkspaceSurvey<'_>) -> Vec<CheckFinding> {
+    if !survey.is_fully_managed() {
         return Vec::new();
     }
-    let there = |path: &RelPath| survey.workspace.absolute(path).is_file();
+    let there = |path: &RelPath| survey.workspace.absolute_path(path).is_file();
     let mut found = Vec::new();
     for hub in survey.hubs() {
-        let closets = hub.closets();
-        let wanted = !hub.is_memory() || keeps_memory_closets(survey);
+        let closets = hub.closets_path();
+        let wanted = !hub.is_memory_hub() || needs_memory_closets(survey);
         if wanted && !there(&closets) {
-            let finding = warn(
+            let finding = warning_with_advice(
                 CheckId::CLOSETS_COVERAGE,
                 format!("{} has no {closets}", hub.name),
                 "run `memory-forge closets build`",
             );
-            found.push(finding.in_file(&closets).about(&hub.name));
+            found.push(finding.in_file(&closets).with_subject(&hub.name));
         }
     }
     found
 }
 
 /// Returns `true` if the state files need closets, as from version 2.1 on.
-fn keeps_memory_closets(survey: &Survey<'_>) -> bool {
+fn needs_memory_closets(survey: &WorkspaceSurvey<'_>) -> bool {
     let version = survey.manifest().and_then(|it| it.version());
     let mut parts = version
         .unwrap_or("")
         .split('.')
         .map(|it| it.parse::<u32>().unwrap_or(0));
     let version = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
-    survey.mind.layout() == Layout::Manifest && version >= (2, 1)
+    survey.mind.layout_kind() == StateLayoutKind::Manifest && version >= (2, 1)
 }
 
 /// Checks for edges to missing documents.
-pub(super) fn graph_dangling(survey: &Survey<'_>) -> Vec<Finding> {
+pub(super) fn check_graph_dangling(survey: &WorkspaceSurvey<'_>) -> Vec<CheckFinding> {
     let graph = survey.graph();
     graph
-        .dangling()
+        .dangling_edges()
         .map(|edge| {
             let (from, to) = (graph.node(edge.from), graph.node(edge.to));
-            let finding = warn(
+            let finding = warning_with_advice(
                 CheckId::GRAPH_DANGLING,
                 format!(
                     "{} {} -> {} leads nowhere",
@@ -316,7 +329,7 @@ pub(super) fn graph_dangling(survey: &Survey<'_>) -> Vec<Finding> {
                 ),
                 "correct the front matter, or write the page",
             );
-            let finding = finding.about(&to.name);
+            let finding = finding.with_subject(&to.name);
             match &from.path {
                 Some(path) => finding.in_file(path),
                 None => finding,
@@ -326,56 +339,63 @@ pub(super) fn graph_dangling(survey: &Survey<'_>) -> Vec<Finding> {
 }
 
 /// Checks the format version of the manifest's summaries.
-pub(super) fn manifest_summaries(survey: &Survey<'_>) -> Vec<Finding> {
-    let Some(manifest) = survey.manifest().filter(|_| survey.is_full()) else {
+pub(super) fn check_manifest_summaries(survey: &WorkspaceSurvey<'_>) -> Vec<CheckFinding> {
+    let Some(manifest) = survey.manifest().filter(|_| survey.is_fully_managed()) else {
         return Vec::new();
     };
     let outdated = |message: String| {
         let advice = "run `memory-forge manifest refresh`";
-        vec![warn(CheckId::MANIFEST_SUMMARIES, message, advice).at("_MANIFEST.md", None)]
+        vec![
+            warning_with_advice(CheckId::MANIFEST_SUMMARIES, message, advice)
+                .with_place("_MANIFEST.md", None),
+        ]
     };
     match manifest.summary_format() {
-        Some(format) if format >= SUMMARY_FORMAT => Vec::new(),
+        Some(format) if format >= SUMMARY_FORMAT_VERSION => Vec::new(),
         Some(format) => outdated(format!(
-            "summaries have format {format}, and {SUMMARY_FORMAT} is current"
+            "summaries have format {format}, and {SUMMARY_FORMAT_VERSION} is current"
         )),
         None => outdated("summaries have no format version".to_owned()),
     }
 }
 
 /// Checks the entries of the manifest.
-pub(super) fn manifest_entries(survey: &Survey<'_>) -> Vec<Finding> {
-    const CHECK: CheckId = CheckId::MANIFEST_ENTRIES;
+pub(super) fn check_manifest_entries(survey: &WorkspaceSurvey<'_>) -> Vec<CheckFinding> {
+    const CHECK_ID: CheckId = CheckId::MANIFEST_ENTRIES;
     let mut found = Vec::new();
-    if survey.mind.layout() == Layout::Manifest {
-        let rivalries = layout::rivalries(survey.workspace, survey.manifest());
-        let one = |it: &Rivalry| warn(CHECK, it.message(), it.advice()).in_file(&it.used);
+    if survey.mind.layout_kind() == StateLayoutKind::Manifest {
+        let rivalries = layout::find_rivalries(survey.workspace, survey.manifest());
+        let one = |it: &StateFileRivalry| {
+            warning_with_advice(CHECK_ID, it.message(), it.advice()).in_file(&it.used)
+        };
         found.extend(rivalries.iter().map(one));
     }
     let Some(manifest) = survey.manifest() else {
         return found;
     };
     for entry in manifest.entries() {
-        if is_dead(survey, entry) {
+        if is_dead_entry(survey, entry) {
             let message = format!(
                 "{} lists [[{}]], which is not there",
-                name(entry.part),
+                part_title(entry.part),
                 entry.target
             );
             // Only rows are removed automatically; other lines and lists belong
             // to people.
-            let fix = if entry.is_row() {
+            let fix = if entry.is_table_row() {
                 "restore the file, or drop the row (`memory-forge lint --fix`)"
             } else {
                 "restore the file, or take the line out of _MANIFEST.md by hand"
             };
             let finding = match entry.part {
-                Part::Tier3 => info(CHECK, message, fix),
-                _ => warn(CHECK, message, fix),
+                ManifestPart::Tier3 => info_with_advice(CHECK_ID, message, fix),
+                _ => warning_with_advice(CHECK_ID, message, fix),
             };
-            let finding = finding.at("_MANIFEST.md", None).about(&entry.target);
-            found.push(if entry.is_row() {
-                finding.repaired_by(RepairId::DropEntry)
+            let finding = finding
+                .with_place("_MANIFEST.md", None)
+                .with_subject(&entry.target);
+            found.push(if entry.is_table_row() {
+                finding.with_repair(RepairId::DropEntry)
             } else {
                 finding
             });
@@ -385,17 +405,17 @@ pub(super) fn manifest_entries(survey: &Survey<'_>) -> Vec<Finding> {
             } else {
                 &entry.target
             };
-            let message = format!("{} has no summary of [[{row}]]", name(entry.part));
+            let message = format!("{} has no summary of [[{row}]]", part_title(entry.part));
             let finding = if !has_text(survey, entry) {
                 let by_hand = "write it by hand; there is no text to take it from";
-                info(CHECK, message, by_hand)
-            } else if manifest.summary_format() >= Some(SUMMARY_FORMAT) {
-                info(CHECK, message, "fill it in (`memory-forge lint --fix`)")
-                    .repaired_by(RepairId::FillSummary)
+                info_with_advice(CHECK_ID, message, by_hand)
+            } else if manifest.summary_format() >= Some(SUMMARY_FORMAT_VERSION) {
+                info_with_advice(CHECK_ID, message, "fill it in (`memory-forge lint --fix`)")
+                    .with_repair(RepairId::FillSummary)
             } else {
-                info(CHECK, message, "run `memory-forge manifest refresh`")
+                info_with_advice(CHECK_ID, message, "run `memory-forge manifest refresh`")
             };
-            found.push(finding.at("_MANIFEST.md", None).about(row));
+            found.push(finding.with_place("_MANIFEST.md", None).with_subject(row));
         }
     }
     found
@@ -403,74 +423,76 @@ pub(super) fn manifest_entries(survey: &Survey<'_>) -> Vec<Finding> {
 
 /// Returns `true` if a row of the Hub Map is about a hub without documents,
 /// which has nothing to summarize.
-fn is_empty_hub(survey: &Survey<'_>, entry: &Entry) -> bool {
-    hub_of(survey, entry).is_some_and(|hub| hub.members.is_empty())
+fn is_empty_hub(survey: &WorkspaceSurvey<'_>, entry: &ManifestEntry) -> bool {
+    find_hub(survey, entry).is_some_and(|hub| hub.members.is_empty())
 }
 
 /// Returns the hub that a row of the Hub Map is about.
-fn hub_of<'s>(survey: &'s Survey<'_>, entry: &Entry) -> Option<&'s Hub> {
+fn find_hub<'s>(survey: &'s WorkspaceSurvey<'_>, entry: &ManifestEntry) -> Option<&'s Hub> {
     let manifest = survey.manifest()?;
     let rows = manifest.hub_map();
     let (_, folder) = rows
         .into_iter()
-        .find(|(it, _)| it.words() == entry.words())?;
+        .find(|(it, _)| it.cell_values() == entry.cell_values())?;
     survey.hubs().iter().find(|hub| Some(&hub.folder) == folder)
 }
 
 /// Returns `true` if the file or hub of a row has text for a summary.
-fn has_text(survey: &Survey<'_>, entry: &Entry) -> bool {
-    if entry.part == Part::HubMap {
-        return hub_of(survey, entry).is_some();
+fn has_text(survey: &WorkspaceSurvey<'_>, entry: &ManifestEntry) -> bool {
+    if entry.part == ManifestPart::HubMap {
+        return find_hub(survey, entry).is_some();
     }
     let found = survey.vault().names.resolve(&entry.target, "_MANIFEST.md");
-    let path = found.file().map(|it| survey.vault().file(it).path.clone());
+    let path = found
+        .opened_file()
+        .map(|it| survey.vault().file(it).path.clone());
     let text = path.and_then(|it| survey.workspace.read_text(&it).ok());
     text.is_some_and(|text| {
-        let document = document::parse(text);
-        !document.str(&document.body).trim().is_empty()
+        let document = document::parse_document(text);
+        !document.span_text(&document.body).trim().is_empty()
     })
 }
 
 /// Returns `true` if an entry names a missing file.
-pub(super) fn is_dead(survey: &Survey<'_>, entry: &Entry) -> bool {
+pub(super) fn is_dead_entry(survey: &WorkspaceSurvey<'_>, entry: &ManifestEntry) -> bool {
     let names = &survey.vault().names;
     !entry.target.is_empty()
-        && entry.part != Part::Config
-        && names.resolve(&entry.target, "_MANIFEST.md") == Resolution::Missing
-        && !is_folder(survey, &entry.target)
+        && entry.part != ManifestPart::Config
+        && names.resolve(&entry.target, "_MANIFEST.md") == LinkResolution::Missing
+        && !is_hub_folder(survey, &entry.target)
 }
 
 /// Returns `true` if the target is the folder of a hub, or closets that are
 /// still to be built there, which is for the check of coverage.
-fn is_folder(survey: &Survey<'_>, target: &str) -> bool {
-    let target = fold(target.trim_end_matches('/'));
+fn is_hub_folder(survey: &WorkspaceSurvey<'_>, target: &str) -> bool {
+    let target = fold_name(target.trim_end_matches('/'));
     if let Some(folder) = target.strip_suffix("/_closets") {
         let hub = survey
             .hubs()
             .iter()
-            .find(|it| fold(it.folder.as_str()) == folder);
-        return hub.is_some_and(|it| survey.workspace.absolute(&it.folder).is_dir());
+            .find(|it| fold_name(it.folder.as_str()) == folder);
+        return hub.is_some_and(|it| survey.workspace.absolute_path(&it.folder).is_dir());
     }
     survey
         .hubs()
         .iter()
-        .any(|it| fold(it.folder.as_str()) == target)
+        .any(|it| fold_name(it.folder.as_str()) == target)
 }
 
 /// Returns `true` if a row should have a summary and has none.
-pub(super) fn lacks_summary(entry: &Entry) -> bool {
-    matches!(entry.part, Part::Tier1 | Part::HubMap)
-        && entry.is_row()
+pub(super) fn lacks_summary(entry: &ManifestEntry) -> bool {
+    matches!(entry.part, ManifestPart::Tier1 | ManifestPart::HubMap)
+        && entry.is_table_row()
         && entry.text.trim().is_empty()
 }
 
 /// Returns the title of a part of the manifest.
-fn name(part: Part) -> &'static str {
+fn part_title(part: ManifestPart) -> &'static str {
     match part {
-        Part::Tier1 => "Tier 1",
-        Part::Tier2 => "Tier 2",
-        Part::Tier3 => "Tier 3",
-        Part::HubMap => "Hub Map",
-        Part::Config => "Config",
+        ManifestPart::Tier1 => "Tier 1",
+        ManifestPart::Tier2 => "Tier 2",
+        ManifestPart::Tier3 => "Tier 3",
+        ManifestPart::HubMap => "Hub Map",
+        ManifestPart::Config => "Config",
     }
 }

@@ -2,27 +2,27 @@
 //! a next step, and `ok` is reported only by a check without findings. It
 //! checks nothing itself.
 
-use crate::finding::{CheckId, CheckOutcome, Finding, Severity};
+use crate::finding::{CheckFinding, CheckId, CheckOutcome, CheckSeverity};
 
 /// The outcomes of all checks so far, in their order.
 #[derive(Default)]
-pub(super) struct Findings {
+pub(super) struct OutcomeCollector {
     outcomes: Vec<(CheckId, CheckOutcome)>,
 }
 
-impl Findings {
+impl OutcomeCollector {
     /// Returns all outcomes.
-    pub(super) fn all(self) -> Vec<(CheckId, CheckOutcome)> {
+    pub(super) fn into_outcomes(self) -> Vec<(CheckId, CheckOutcome)> {
         self.outcomes
     }
 
     /// Appends the outcomes of other checks.
-    pub(super) fn append(&mut self, other: Findings) {
+    pub(super) fn append(&mut self, other: OutcomeCollector) {
         self.outcomes.extend(other.outcomes);
     }
 
     /// Returns the reporter of a check.
-    pub(super) fn of(&mut self, check: CheckId) -> CheckReporter<'_> {
+    pub(super) fn reporter_for(&mut self, check: CheckId) -> CheckReporter<'_> {
         CheckReporter {
             all: self,
             check,
@@ -31,7 +31,7 @@ impl Findings {
     }
 
     /// Returns the outcome of a check so far, if any.
-    fn outcome(&mut self, check: CheckId) -> Option<&mut CheckOutcome> {
+    fn find_outcome(&mut self, check: CheckId) -> Option<&mut CheckOutcome> {
         let own = self.outcomes.iter_mut().find(|(it, _)| *it == check);
         own.map(|(_, outcome)| outcome)
     }
@@ -39,90 +39,101 @@ impl Findings {
 
 /// The reporter of one check, while it runs.
 pub(super) struct CheckReporter<'a> {
-    all: &'a mut Findings,
+    all: &'a mut OutcomeCollector,
     check: CheckId,
     good: Option<String>,
 }
 
 impl CheckReporter<'_> {
     /// Adds a finding, and returns a handle that sets its place.
-    pub(super) fn push(&mut self, finding: Finding) -> ReportedFinding<'_> {
-        if !matches!(self.all.outcome(self.check), Some(CheckOutcome::Found(_))) {
+    pub(super) fn add_finding(&mut self, finding: CheckFinding) -> FindingHandle<'_> {
+        if !matches!(
+            self.all.find_outcome(self.check),
+            Some(CheckOutcome::Found(_))
+        ) {
             // A finding replaces an earlier outcome that claims nothing is
             // wrong.
             self.all.outcomes.retain(|(it, _)| *it != self.check);
             let found = CheckOutcome::Found(Vec::new());
             self.all.outcomes.push((self.check, found));
         }
-        let Some(CheckOutcome::Found(findings)) = self.all.outcome(self.check) else {
+        let Some(CheckOutcome::Found(findings)) = self.all.find_outcome(self.check) else {
             unreachable!("it was just made one of findings");
         };
         findings.push(finding);
-        ReportedFinding {
+        FindingHandle {
             finding: findings.last_mut().expect("one was just added"),
         }
     }
 
     /// Adds a warning.
-    pub(super) fn warn(&mut self, message: impl Into<String>, next: &str) -> ReportedFinding<'_> {
-        self.push(Finding::new(self.check, Severity::Warning, message).advice(next))
-    }
-
-    /// Adds an error.
-    pub(super) fn problem(
+    pub(super) fn add_warning(
         &mut self,
         message: impl Into<String>,
         next: &str,
-    ) -> ReportedFinding<'_> {
-        self.push(Finding::new(self.check, Severity::Error, message).advice(next))
+    ) -> FindingHandle<'_> {
+        self.add_finding(
+            CheckFinding::new(self.check, CheckSeverity::Warning, message).with_advice(next),
+        )
+    }
+
+    /// Adds an error.
+    pub(super) fn add_problem(
+        &mut self,
+        message: impl Into<String>,
+        next: &str,
+    ) -> FindingHandle<'_> {
+        self.add_finding(
+            CheckFinding::new(self.check, CheckSeverity::Error, message).with_advice(next),
+        )
     }
 
     /// Reports that there is nothing to check, which is fine.
-    pub(super) fn none(&mut self, message: &str) {
-        self.settle(CheckOutcome::Passed(Some(message.to_owned())));
+    pub(super) fn add_passed(&mut self, message: &str) {
+        self.set_outcome(CheckOutcome::Passed(Some(message.to_owned())));
     }
 
     /// Reports that the check could not run.
-    pub(super) fn skip(&mut self, message: &str) {
-        self.settle(CheckOutcome::Skipped(message.to_owned()));
+    pub(super) fn add_skipped(&mut self, message: &str) {
+        self.set_outcome(CheckOutcome::Skipped(message.to_owned()));
     }
 
     /// Sets the outcome, unless the check has one.
-    fn settle(&mut self, outcome: CheckOutcome) {
-        if self.all.outcome(self.check).is_none() {
+    fn set_outcome(&mut self, outcome: CheckOutcome) {
+        if self.all.find_outcome(self.check).is_none() {
             self.all.outcomes.push((self.check, outcome));
         }
     }
 
     /// Reports that all is well, unless the check has an outcome.
-    pub(super) fn ok(&mut self, message: impl FnOnce() -> String) {
-        if self.all.outcome(self.check).is_none() {
-            self.none(&message());
+    pub(super) fn pass_if_clean(&mut self, message: impl FnOnce() -> String) {
+        if self.all.find_outcome(self.check).is_none() {
+            self.add_passed(&message());
         }
     }
 
     /// Remembers a message for [`CheckReporter::finish`], in case no finding
     /// follows.
-    pub(super) fn ok_later(&mut self, message: String) {
+    pub(super) fn pass_later(&mut self, message: String) {
         self.good = Some(message);
     }
 
     /// Reports the remembered message, unless the check has an outcome.
     pub(super) fn finish(&mut self) {
         if let Some(good) = self.good.take() {
-            self.ok(|| good);
+            self.pass_if_clean(|| good);
         }
     }
 }
 
 /// A handle that sets the place of the finding that was just added.
-pub(super) struct ReportedFinding<'a> {
-    finding: &'a mut Finding,
+pub(super) struct FindingHandle<'a> {
+    finding: &'a mut CheckFinding,
 }
 
-impl ReportedFinding<'_> {
+impl FindingHandle<'_> {
     /// Sets the place.
-    pub(super) fn at(self, path: &str, line: Option<usize>) {
-        *self.finding = self.finding.clone().at(path, line);
+    pub(super) fn set_place(self, path: &str, line: Option<usize>) {
+        *self.finding = self.finding.clone().with_place(path, line);
     }
 }

@@ -9,7 +9,7 @@ use crate::workspace::RelPath;
 
 /// Returns the file for text that leaves `source`: `packages/a/CLAUDE.md` goes
 /// to `knowledge/legacy/packages-a-CLAUDE.md`.
-pub fn path_for(source: &RelPath) -> RelPath {
+pub fn path_for_source(source: &RelPath) -> RelPath {
     let name: Vec<&str> = source
         .components()
         .map(|part| part.trim_start_matches('.'))
@@ -25,14 +25,19 @@ pub fn path_for(source: &RelPath) -> RelPath {
 
 /// Returns the legacy file after `original`, the text of `source`, was added to
 /// it.
-pub fn keep(existing: Option<&str>, source: &RelPath, original: &str, day: Date) -> String {
+pub fn merge_original(
+    existing: Option<&str>,
+    source: &RelPath,
+    original: &str,
+    day: Date,
+) -> String {
     // A byte order mark belongs to the file, not to its text.
     let original = original.strip_prefix('\u{feff}').unwrap_or(original);
-    let newline = document::parse(original).newline();
+    let newline = document::parse_document(original).newline();
     let Some(existing) = existing else {
         let front = [
             "---".to_owned(),
-            format!("source: {}", quoted(source.as_str())),
+            format!("source: {}", quote_yaml(source.as_str())),
             format!("date: {day}"),
             "---".to_owned(),
             String::new(),
@@ -55,7 +60,7 @@ pub fn keep(existing: Option<&str>, source: &RelPath, original: &str, day: Date)
 }
 
 /// Quotes a text as a YAML string, if it needs quotes.
-fn quoted(text: &str) -> String {
+fn quote_yaml(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-');
     if text.chars().all(plain) && text.starts_with(|c: char| c.is_ascii_alphabetic()) {
         text.to_owned()
@@ -74,14 +79,14 @@ mod tests {
 
     #[test]
     fn one_file_for_each_source() {
-        let check = |source, expect| assert_eq!(path_for(&path(source)).as_str(), expect);
+        let check = |source, expect| assert_eq!(path_for_source(&path(source)).as_str(), expect);
         check("CLAUDE.md", "knowledge/legacy/CLAUDE.md");
         check(
             "packages/a/CLAUDE.md",
             "knowledge/legacy/packages-a-CLAUDE.md",
         );
         check(".claude/CLAUDE.md", "knowledge/legacy/claude-CLAUDE.md");
-        let deep = path_for(&path(&format!("{}CLAUDE.md", "long-folder/".repeat(40))));
+        let deep = path_for_source(&path(&format!("{}CLAUDE.md", "long-folder/".repeat(40))));
         assert!(deep.as_str().ends_with("-CLAUDE.md"), "{deep}");
     }
 
@@ -89,13 +94,16 @@ mod tests {
     fn the_original_follows_word_for_word() {
         let day = "2026-03-01".parse().unwrap();
         let source = path("CLAUDE.md");
-        let first = keep(None, &source, "\u{feff}# A\r\n\r\ntext", day);
+        let first = merge_original(None, &source, "\u{feff}# A\r\n\r\ntext", day);
         assert_eq!(
             first,
             "---\r\nsource: CLAUDE.md\r\ndate: 2026-03-01\r\n---\r\n\r\n# A\r\n\r\ntext"
         );
-        assert_eq!(keep(Some(&first), &source, "# A\r\n\r\ntext", day), first);
-        let second = keep(Some(&first), &source, "new\n", day);
+        assert_eq!(
+            merge_original(Some(&first), &source, "# A\r\n\r\ntext", day),
+            first
+        );
+        let second = merge_original(Some(&first), &source, "new\n", day);
         assert_eq!(
             second,
             format!("{first}\n\n## From `CLAUDE.md` on 2026-03-01\n\nnew\n")

@@ -8,26 +8,26 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::document::{self, BlockKind, Code, Document, Edit, LinkKind};
-use crate::knowledge::readme::sentence_end;
+use crate::document::{self, BlockKind, CodeBlock, Document, LinkKind, TextEdit};
+use crate::knowledge::readme::find_sentence_end;
 use crate::tokens::{Tokenizer, count_tokens};
 use crate::workspace::RelPath;
 
 /// Tokens of `o200k` that a stub stays below, whatever is configured.
-pub const STUB_TOKENS: usize = 500;
+pub const MAX_STUB_TOKENS: usize = 500;
 
 /// Marks of the lines that `setup` writes. They differ from ours, so that
 /// `uninstall` never removes a stub.
-const SETUP: &str = "memory-forge:begin";
-const END_SETUP: &str = "memory-forge:end";
-const BEGIN: &str = "memory-forge:stub:begin";
-const END: &str = "memory-forge:stub:end";
-const KEEP: &str = "memory-forge:keep";
-const END_KEEP: &str = "/memory-forge:keep";
+const SETUP_BEGIN_MARK: &str = "memory-forge:begin";
+const SETUP_END_MARK: &str = "memory-forge:end";
+const STUB_BEGIN_MARK: &str = "memory-forge:stub:begin";
+const STUB_END_MARK: &str = "memory-forge:stub:end";
+const KEEP_BEGIN_MARK: &str = "memory-forge:keep";
+const KEEP_END_MARK: &str = "/memory-forge:keep";
 
 /// Result of shortening a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum StubVerdict {
     /// A shorter file.
     Stub {
         text: String,
@@ -42,15 +42,18 @@ pub enum Verdict {
 }
 
 /// Makes a stub of `text`, the text of `source`, whose rest goes to `legacy`.
-pub fn stub(text: &str, source: &RelPath, legacy: &RelPath, limit: usize) -> Verdict {
+pub fn make_stub(text: &str, source: &RelPath, legacy: &RelPath, limit: usize) -> StubVerdict {
     // `shorten` stays below its limit, while the configured one may be reached:
     // hence the one more.
-    let limit = STUB_TOKENS.min(limit + 1);
-    let shortened = shorten(text, limit, |stays, document| {
-        with_pointer(&with_paths(&stays.render(document), source), legacy)
+    let limit = MAX_STUB_TOKENS.min(limit + 1);
+    let shortened = shorten_to_limit(text, limit, |stays, document| {
+        insert_pointer(
+            &replace_imports_by_paths(&stays.render(document), source),
+            legacy,
+        )
     });
     match shortened {
-        Ok((_, text, tokens)) => Verdict::Stub { text, tokens },
+        Ok((_, text, tokens)) => StubVerdict::Stub { text, tokens },
         Err(verdict) => verdict,
     }
 }
@@ -67,13 +70,13 @@ pub struct SkillParts {
 
 /// Splits a skill into instructions, which stay, and explanations, which go to
 /// `reference`, a path relative to the skill.
-pub fn split_skill(text: &str, reference: &str, limit: usize) -> Result<SkillParts, Verdict> {
-    let shortened = shorten(text, limit + 1, |stays, document| {
-        with_reference(&stays.render(document), reference)
+pub fn split_skill(text: &str, reference: &str, limit: usize) -> Result<SkillParts, StubVerdict> {
+    let shortened = shorten_to_limit(text, limit + 1, |stays, document| {
+        insert_reference(&stays.render(document), reference)
     });
     let (stays, core, tokens) = shortened?;
-    let document = document::parse(text);
-    let moved = stays.inverted(&document).render(&document);
+    let document = document::parse_document(text);
+    let moved = stays.invert_selection(&document).render(&document);
     Ok(SkillParts {
         core,
         tokens,
@@ -83,20 +86,20 @@ pub fn split_skill(text: &str, reference: &str, limit: usize) -> Result<SkillPar
 
 /// Tokens that a move must save to be worth a change, if the limit cannot be
 /// reached.
-const LEAST_SAVED: usize = 100;
+const MIN_SAVED_TOKENS: usize = 100;
 
 /// Returns the longest form with fewer tokens than `limit`, else the shortest.
-fn shorten(
+fn shorten_to_limit(
     text: &str,
     limit: usize,
-    render: impl Fn(&Stays, &Document) -> String,
-) -> Result<(Stays, String, usize), Verdict> {
-    let document = document::parse(text);
-    let mut least: Option<(Stays, String, usize)> = None;
+    render: impl Fn(&KeptLines, &Document) -> String,
+) -> Result<(KeptLines, String, usize), StubVerdict> {
+    let document = document::parse_document(text);
+    let mut least: Option<(KeptLines, String, usize)> = None;
     // The more generous extent comes first, since the first text below the
     // limit is used.
-    for extent in [Extent::Sections, Extent::Commands] {
-        let stays = Stays::of(&document, extent);
+    for extent in [CommandExtent::Sections, CommandExtent::Commands] {
+        let stays = KeptLines::select_lines(&document, extent);
         let text = render(&stays, &document);
         // The pointer takes space too, so a form may be longer than the
         // original.
@@ -112,11 +115,11 @@ fn shorten(
         }
     }
     let Some((stays, text, tokens)) = least else {
-        return Err(Verdict::NothingToMove);
+        return Err(StubVerdict::NothingToMove);
     };
     let before = count_tokens(Tokenizer::O200k, &document.text);
-    if before.saturating_sub(tokens) < LEAST_SAVED {
-        return Err(Verdict::TooMuchMustStay { tokens });
+    if before.saturating_sub(tokens) < MIN_SAVED_TOKENS {
+        return Err(StubVerdict::TooMuchMustStay { tokens });
     }
     Ok((stays, text, tokens))
 }
@@ -124,111 +127,118 @@ fn shorten(
 /// Extent to which sections about commands stay; the first one that fits is
 /// used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Extent {
+enum CommandExtent {
     Sections,
     /// Only the commands of those sections: code, and lines with code in them.
     Commands,
 }
 
 /// Flags of the lines that stay.
-struct Stays {
+struct KeptLines {
     lines: Vec<bool>,
     /// Rules from long paragraphs, by the first line of each; they stay without
     /// the lines around them.
     extracts: BTreeMap<usize, String>,
 }
 
-impl Stays {
+impl KeptLines {
     /// Selects the lines that stay.
-    fn of(document: &Document, extent: Extent) -> Stays {
-        let mut stays = Stays {
+    fn select_lines(document: &Document, extent: CommandExtent) -> KeptLines {
+        let mut stays = KeptLines {
             lines: vec![false; document.line_starts.len()],
             extracts: BTreeMap::new(),
         };
         if let Some(front) = &document.front_matter {
-            stays.keep(document, &front.span);
+            stays.keep_span(document, &front.span);
         }
-        stays.keep_marked(document);
+        stays.keep_marked_parts(document);
         for link in &document.links {
             if link.kind == LinkKind::Import {
-                stays.keep(document, &link.span);
+                stays.keep_span(document, &link.span);
             }
         }
-        for code in document.code.iter().filter(|code| is_shell(document, code)) {
-            stays.keep(document, &code.span);
+        for code in document
+            .code
+            .iter()
+            .filter(|code| is_shell_code(document, code))
+        {
+            stays.keep_span(document, &code.span);
             stays.keep_lead_in(document, code.span.start);
         }
         stays.keep_command_sections(document, extent);
         stays.keep_rules(document);
-        stays.complete(document);
+        stays.add_context_lines(document);
         stays
     }
 
     /// Returns every line that does not stay, with the context that it needs.
-    fn inverted(&self, document: &Document) -> Stays {
-        let mut moves = Stays {
+    fn invert_selection(&self, document: &Document) -> KeptLines {
+        let mut moves = KeptLines {
             lines: self.lines.iter().map(|stays| !stays).collect(),
             extracts: BTreeMap::new(),
         };
-        moves.complete(document);
+        moves.add_context_lines(document);
         moves
     }
 
     /// Keeps the lines of a span.
-    fn keep(&mut self, document: &Document, span: &Range<usize>) {
+    fn keep_span(&mut self, document: &Document, span: &Range<usize>) {
         if span.is_empty() {
             return;
         }
-        let (first, last) = document.lines_of(span);
+        let (first, last) = document.line_range(span);
         self.lines[first - 1..last].fill(true);
     }
 
     /// Keeps marked parts. Marks are comments on lines of their own around a
     /// part, or one at the end of a line. An unclosed part extends to the end:
     /// where the author's intention is unclear, nothing moves.
-    fn keep_marked(&mut self, document: &Document) {
+    fn keep_marked_parts(&mut self, document: &Document) {
         let mut closing: Option<&str> = None;
         for index in 0..self.lines.len() {
-            let span = line(document, index);
-            let text = document.str(&span).trim_start_matches('\u{feff}').trim();
+            let span = line_span(document, index);
+            let text = document
+                .span_text(&span)
+                .trim_start_matches('\u{feff}')
+                .trim();
             let in_front = document.body.start > span.start && !text.is_empty();
-            if in_front || document.in_code(span.start) && closing.is_none() {
+            if in_front || document.is_in_code(span.start) && closing.is_none() {
                 // A comment alone on a line of code is an example; one at the
                 // end of the line is meant.
-                self.lines[index] |= comment_at_end(text) == Some("keep");
+                self.lines[index] |= trailing_comment(text) == Some("keep");
                 continue;
             }
-            match (closing, comment(text)) {
+            match (closing, whole_line_comment(text)) {
                 (Some(close), found) => {
                     self.lines[index] = true;
                     if found == Some(close) {
                         closing = None;
                     }
                 }
-                (None, Some(BEGIN)) => closing = Some(END),
-                (None, Some(SETUP)) => closing = Some(END_SETUP),
-                (None, Some(KEEP)) => closing = Some(END_KEEP),
-                (None, _) => self.lines[index] |= comment_at_end(text) == Some("keep"),
+                (None, Some(STUB_BEGIN_MARK)) => closing = Some(STUB_END_MARK),
+                (None, Some(SETUP_BEGIN_MARK)) => closing = Some(SETUP_END_MARK),
+                (None, Some(KEEP_BEGIN_MARK)) => closing = Some(KEEP_END_MARK),
+                (None, _) => self.lines[index] |= trailing_comment(text) == Some("keep"),
             }
             self.lines[index] |= closing.is_some();
         }
     }
 
     /// Keeps sections about commands, to this extent.
-    fn keep_command_sections(&mut self, document: &Document, extent: Extent) {
+    fn keep_command_sections(&mut self, document: &Document, extent: CommandExtent) {
         for (index, section) in document.sections.iter().enumerate() {
             // The title of the whole file does not describe its parts.
             let is_title = section.level == 1 && has_children(document, index);
             if section.level == 0 || is_title || !is_about_commands(&section.title) {
                 continue;
             }
-            if extent != Extent::Commands {
-                self.keep(document, &section.span);
+            if extent != CommandExtent::Commands {
+                self.keep_span(document, &section.span);
                 continue;
             }
-            let (first, last) = document.lines_of(&section.span);
+            let (first, last) = document.line_range(&section.span);
             for index in first - 1..last {
-                let text = document.str(&line(document, index));
+                let text = document.span_text(&line_span(document, index));
                 self.lines[index] |= text.contains('`');
             }
         }
@@ -237,8 +247,8 @@ impl Stays {
     /// Keeps paragraphs and list items that order or forbid something, lists in
     /// which most items do, and the line that introduces them.
     fn keep_rules(&mut self, document: &Document) {
-        let items = items(document);
-        let mut rules: Vec<bool> = items.iter().map(is_rule).collect();
+        let items = collect_items(document);
+        let mut rules: Vec<bool> = items.iter().map(is_rule_item).collect();
         let mut first = 0;
         for list in items.chunk_by(|a, b| a.list == b.list) {
             let all = &mut rules[first..first + list.len()];
@@ -259,7 +269,7 @@ impl Stays {
         }
         for (item, is_rule) in items.iter().zip(rules) {
             let kept = &mut self.lines[item.lines.clone()];
-            match rules_in(item).filter(|_| !is_rule) {
+            match extract_rules(item).filter(|_| !is_rule) {
                 _ if is_rule => kept.fill(true),
                 // A part of it stays for another reason, such as an import.
                 Some(_) if kept.contains(&true) => kept.fill(true),
@@ -275,44 +285,48 @@ impl Stays {
         if let Some(block) = before
             && block.kind == BlockKind::Paragraph
         {
-            let (first, last) = document.lines_of(&block.span);
-            if first == last && document.str(&block.span).trim_end().ends_with(':') {
-                self.keep(document, &block.span);
+            let (first, last) = document.line_range(&block.span);
+            if first == last && document.span_text(&block.span).trim_end().ends_with(':') {
+                self.keep_span(document, &block.span);
             }
         }
     }
 
     /// Adds the context that kept lines need: whole code blocks, the head of a
     /// table, the headings above, and the file's title.
-    fn complete(&mut self, document: &Document) {
+    fn add_context_lines(&mut self, document: &Document) {
         for code in &document.code {
-            if self.any(document, &code.span) {
-                self.keep(document, &code.span);
+            if self.has_text_in(document, &code.span) {
+                self.keep_span(document, &code.span);
             }
         }
         for block in &document.blocks {
-            if block.kind == BlockKind::Table && self.any(document, &block.span) {
-                let (first, last) = document.lines_of(&block.span);
+            if block.kind == BlockKind::Table && self.has_text_in(document, &block.span) {
+                let (first, last) = document.line_range(&block.span);
                 self.lines[first - 1..last.min(first + 1)].fill(true);
             }
         }
         for (index, section) in document.sections.iter().enumerate() {
             let is_title = section.level == 1 && index <= 1;
-            if section.level > 0 && (is_title || self.any(document, &section.span)) {
-                self.keep(document, &section.heading);
+            if section.level > 0 && (is_title || self.has_text_in(document, &section.span)) {
+                self.keep_span(document, &section.heading);
             }
         }
     }
 
     /// Returns `true` if a line of the span stays that is not blank.
-    fn any(&self, document: &Document, span: &Range<usize>) -> bool {
+    fn has_text_in(&self, document: &Document, span: &Range<usize>) -> bool {
         if span.is_empty() {
             return false;
         }
-        let (first, last) = document.lines_of(span);
+        let (first, last) = document.line_range(span);
         self.extracts.range(first - 1..last).next().is_some()
             || (first - 1..last).any(|index| {
-                self.lines[index] && !document.str(&line(document, index)).trim().is_empty()
+                self.lines[index]
+                    && !document
+                        .span_text(&line_span(document, index))
+                        .trim()
+                        .is_empty()
             })
     }
 
@@ -340,7 +354,7 @@ impl Stays {
                 gap = true;
                 continue;
             }
-            let line = document.str(&line(document, index));
+            let line = document.span_text(&line_span(document, index));
             let line = line.strip_prefix('\u{feff}').unwrap_or(line);
             // The gap adds a blank line of its own.
             if (gap || text.len() == start) && line.trim().is_empty() {
@@ -368,39 +382,43 @@ impl Stays {
 
 /// Adds the lines that point to the moved text, below the title, where an
 /// unclosed code block cannot swallow them. Existing ones are enough.
-fn with_pointer(text: &str, legacy: &RelPath) -> String {
+fn insert_pointer(text: &str, legacy: &RelPath) -> String {
     if text.contains(&format!("`{legacy}`")) {
         return text.to_owned();
     }
-    let newline = document::parse(text).newline();
+    let newline = document::parse_document(text).newline();
     let pointer = [
-        &format!("<!-- {BEGIN} -->"),
+        &format!("<!-- {STUB_BEGIN_MARK} -->"),
         "What this project knows is in `knowledge/` and is not loaded automatically.",
         "Search it before you change something: `memory-forge search \"<question>\"`.",
         "Without the tool, begin with `knowledge/README.md`.",
         &format!("The former text of this file is in `{legacy}`."),
-        &format!("<!-- {END} -->"),
+        &format!("<!-- {STUB_END_MARK} -->"),
     ];
-    behind_title(text, &pointer.join(newline))
+    insert_behind_title(text, &pointer.join(newline))
 }
 
 /// Adds the line that points from a skill to its moved text. The mark at its
 /// end keeps it there the next time.
-fn with_reference(text: &str, reference: &str) -> String {
+fn insert_reference(text: &str, reference: &str) -> String {
     if text.contains(&format!("`{reference}`")) {
         return text.to_owned();
     }
     let pointer =
         format!("Explanations are in `{reference}`; read it when you need them. <!-- keep -->");
-    behind_title(text, &pointer)
+    insert_behind_title(text, &pointer)
 }
 
 /// Inserts lines below the title, or at the top without one.
-fn behind_title(text: &str, lines: &str) -> String {
-    let document = document::parse(text);
+fn insert_behind_title(text: &str, lines: &str) -> String {
+    let document = document::parse_document(text);
     let newline = document.newline();
     let title = document.sections.get(1).filter(|section| {
-        section.level == 1 && document.str(&document.sections[0].own).trim().is_empty()
+        section.level == 1
+            && document
+                .span_text(&document.sections[0].own)
+                .trim()
+                .is_empty()
     });
     let at = title.map_or(document.body.start, |title| title.heading.end);
     let (before, after) = text.split_at(at);
@@ -423,26 +441,26 @@ fn behind_title(text: &str, lines: &str) -> String {
 
 /// Replaces imports of documents in `knowledge/` by their paths: the stub
 /// advises to search there, so loading them at every start is redundant.
-fn with_paths(text: &str, source: &RelPath) -> String {
-    let document = document::parse(text);
+fn replace_imports_by_paths(text: &str, source: &RelPath) -> String {
+    let document = document::parse_document(text);
     let mut edits = Vec::new();
     for link in document
         .links
         .iter()
         .filter(|link| link.kind == LinkKind::Import)
     {
-        if let Some(path) = path_in_knowledge(source, &link.target) {
-            edits.push(Edit {
+        if let Some(path) = resolve_knowledge_path(source, &link.target) {
+            edits.push(TextEdit {
                 span: link.span.clone(),
                 text: format!("`{path}`"),
             });
         }
     }
-    document::apply(text, edits).unwrap_or_else(|_| text.to_owned())
+    document::apply_edits(text, edits).unwrap_or_else(|_| text.to_owned())
 }
 
 /// Resolves an import in `source` to a document that a search finds.
-fn path_in_knowledge(source: &RelPath, target: &str) -> Option<RelPath> {
+fn resolve_knowledge_path(source: &RelPath, target: &str) -> Option<RelPath> {
     let mut parts: Vec<&str> = source.components().collect();
     parts.pop();
     for part in target.split('/') {
@@ -457,19 +475,19 @@ fn path_in_knowledge(source: &RelPath, target: &str) -> Option<RelPath> {
 }
 
 /// Returns the span of a line.
-fn line(document: &Document, index: usize) -> Range<usize> {
+fn line_span(document: &Document, index: usize) -> Range<usize> {
     let end = document.line_starts.get(index + 1).copied();
     document.line_starts[index]..end.unwrap_or(document.text.len())
 }
 
 /// Returns the text of a comment that fills a line.
-fn comment(text: &str) -> Option<&str> {
+fn whole_line_comment(text: &str) -> Option<&str> {
     let inner = text.strip_prefix("<!--")?.strip_suffix("-->")?;
     (!inner.contains("-->")).then(|| inner.trim())
 }
 
 /// Returns the text of a comment at the end of a line.
-fn comment_at_end(text: &str) -> Option<&str> {
+fn trailing_comment(text: &str) -> Option<&str> {
     let inner = text.trim_end().strip_suffix("-->")?;
     Some(inner[inner.rfind("<!--")? + 4..].trim())
 }
@@ -507,7 +525,7 @@ const COMMAND_WORDS: [&str; 22] = [
 ];
 
 /// Words of the longest title that is a label; a longer one is a statement.
-const MOST_WORDS: usize = 6;
+const MAX_LABEL_WORDS: usize = 6;
 
 /// Returns `true` if a title is a label about commands.
 fn is_about_commands(title: &str) -> bool {
@@ -516,11 +534,11 @@ fn is_about_commands(title: &str) -> bool {
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
         .collect();
-    words.len() <= MOST_WORDS && words.iter().any(|word| COMMAND_WORDS.contains(word))
+    words.len() <= MAX_LABEL_WORDS && words.iter().any(|word| COMMAND_WORDS.contains(word))
 }
 
 /// A paragraph, a list item, or another run of lines that is read as one.
-struct Item {
+struct TextItem {
     lines: Range<usize>,
     text: String,
     /// The indentation of its list, and the line where that begins.
@@ -528,15 +546,15 @@ struct Item {
 }
 
 /// Splits a document into items, without front matter, code and headings.
-fn items(document: &Document) -> Vec<Item> {
-    let mut items: Vec<Item> = Vec::new();
+fn collect_items(document: &Document) -> Vec<TextItem> {
+    let mut items: Vec<TextItem> = Vec::new();
     let mut open = false;
     let mut lists: Vec<(usize, usize)> = Vec::new();
     for index in 0..document.line_starts.len() {
-        let span = line(document, index);
-        let raw = document.str(&span);
+        let span = line_span(document, index);
+        let raw = document.span_text(&span);
         let text = raw.trim_start_matches('\u{feff}').trim();
-        let skipped = document.in_code(span.start) || span.start < document.body.start;
+        let skipped = document.is_in_code(span.start) || span.start < document.body.start;
         if text.is_empty() || skipped || text.starts_with('#') {
             open = false;
             if !text.is_empty() {
@@ -561,7 +579,7 @@ fn items(document: &Document) -> Vec<Item> {
                 item.text.push(' ');
                 item.text.push_str(text);
             }
-            None => items.push(Item {
+            None => items.push(TextItem {
                 lines: index..index + 1,
                 text: text.to_owned(),
                 list: lists.last().copied().filter(|_| marker),
@@ -582,7 +600,7 @@ fn is_list_marker(text: &str) -> bool {
 }
 
 /// Words that order or forbid in any position.
-const ORDERS: [&str; 13] = [
+const ORDER_WORDS: [&str; 13] = [
     "always",
     "never",
     "must",
@@ -599,7 +617,7 @@ const ORDERS: [&str; 13] = [
 ];
 
 /// Words that order in a short item only, since explanations use them too.
-const ORDERS_IN_SHORT: [&str; 8] = [
+const SHORT_ORDER_WORDS: [&str; 8] = [
     "only",
     "required",
     "requires",
@@ -611,7 +629,7 @@ const ORDERS_IN_SHORT: [&str; 8] = [
 ];
 
 /// Verbs at the beginning of an instruction.
-const IMPERATIVES: [&str; 42] = [
+const IMPERATIVE_VERBS: [&str; 42] = [
     "add", "ask", "avoid", "build", "call", "check", "commit", "create", "delete", "do",
     "document", "ensure", "follow", "format", "give", "include", "keep", "leave", "limit", "make",
     "name", "only", "pass", "prefer", "put", "read", "remove", "report", "return", "review", "run",
@@ -623,23 +641,26 @@ const IMPERATIVES: [&str; 42] = [
 const MAX_SHORT_WORDS: usize = 40;
 
 /// Returns `true` if an item as a whole orders or forbids something.
-fn is_rule(item: &Item) -> bool {
-    let sentences = sentences(&item.text);
-    let ordering = sentences.iter().filter(|sentence| orders(sentence)).count();
+fn is_rule_item(item: &TextItem) -> bool {
+    let sentences = split_sentences(&item.text);
+    let ordering = sentences
+        .iter()
+        .filter(|sentence| is_order(sentence))
+        .count();
     if item.list.is_some() || count_words(&item.text) <= MAX_SHORT_WORDS {
-        let words = spaced(&item.text);
+        let words = pad_words(&item.text);
         let has = |order: &&str| words.contains(&format!(" {order} "));
         let short = count_words(&item.text) <= MAX_SHORT_WORDS;
-        return ordering > 0 || short && ORDERS_IN_SHORT.iter().any(has);
+        return ordering > 0 || short && SHORT_ORDER_WORDS.iter().any(has);
     }
     // What would become a heading or a list at the beginning of a line stays
     // where it is.
-    let structural = |it: &&str| orders(it) && !begins_plainly(it);
+    let structural = |it: &&str| is_order(it) && !can_begin_line(it);
     ordering * 2 > sentences.len() || sentences.iter().any(structural)
 }
 
 /// Returns `true` if a sentence is still plain text at the beginning of a line.
-fn begins_plainly(sentence: &str) -> bool {
+fn can_begin_line(sentence: &str) -> bool {
     let first = sentence.chars().next();
     let plain = |c: char| c.is_alphabetic() || matches!(c, '`' | '"' | '\'' | '(' | '“' | '*');
     first.is_some_and(plain) && !is_list_marker(sentence) && !sentence.starts_with("```")
@@ -647,22 +668,22 @@ fn begins_plainly(sentence: &str) -> bool {
 
 /// Extracts the sentences of a long paragraph that order or forbid, word for
 /// word.
-fn rules_in(item: &Item) -> Option<String> {
+fn extract_rules(item: &TextItem) -> Option<String> {
     // Rows of tables and quotations are not taken apart.
     if item.list.is_some() || item.text.starts_with(['|', '>']) {
         return None;
     }
-    let mut rules = sentences(&item.text);
-    rules.retain(|sentence| orders(sentence));
+    let mut rules = split_sentences(&item.text);
+    rules.retain(|sentence| is_order(sentence));
     (!rules.is_empty()).then(|| rules.join(" "))
 }
 
 /// Splits a text into sentences.
-fn sentences(text: &str) -> Vec<&str> {
+fn split_sentences(text: &str) -> Vec<&str> {
     let mut rest = text.trim();
     let mut found = Vec::new();
     while !rest.is_empty() {
-        let (sentence, behind) = rest.split_at(sentence_end(rest));
+        let (sentence, behind) = rest.split_at(find_sentence_end(rest));
         found.push(sentence.trim());
         rest = behind.trim_start();
     }
@@ -670,14 +691,14 @@ fn sentences(text: &str) -> Vec<&str> {
 }
 
 /// Returns `true` if a sentence orders or forbids something.
-fn orders(sentence: &str) -> bool {
+fn is_order(sentence: &str) -> bool {
     let shouts =
         |word: &str| matches!(word, "NEVER" | "ALWAYS" | "MUST" | "CRITICAL" | "IMPORTANT");
     if sentence.split(|c: char| !c.is_alphanumeric()).any(shouts) {
         return true;
     }
-    let words = spaced(sentence);
-    if ORDERS
+    let words = pad_words(sentence);
+    if ORDER_WORDS
         .iter()
         .any(|order| words.contains(&format!(" {order} ")))
     {
@@ -685,12 +706,12 @@ fn orders(sentence: &str) -> bool {
     }
     let is_number = |word: &str| word.bytes().all(|b| b.is_ascii_digit());
     let first = words.split_whitespace().find(|word| !is_number(word));
-    first.is_some_and(|word| IMPERATIVES.contains(&word))
+    first.is_some_and(|word| IMPERATIVE_VERBS.contains(&word))
 }
 
 /// Returns the words in lower case with a space around each, so that whole
 /// words and phrases can be searched.
-fn spaced(text: &str) -> String {
+fn pad_words(text: &str) -> String {
     let lower = text.to_lowercase().replace('’', "'");
     let words: Vec<&str> = lower
         .split(|c: char| !c.is_alphanumeric() && c != '\'')
@@ -705,7 +726,7 @@ fn count_words(text: &str) -> usize {
 }
 
 /// Programs that mark a line as a command.
-const PROGRAMS: [&str; 36] = [
+const COMMAND_PROGRAMS: [&str; 36] = [
     "bash", "bun", "bundle", "bunx", "cargo", "cmake", "composer", "deno", "docker", "dotnet",
     "git", "go", "gradle", "just", "make", "mix", "mvn", "nix", "node", "npm", "npx", "php", "pip",
     "pnpm", "poetry", "pytest", "python", "python3", "rake", "ruff", "sbt", "swift", "task", "tox",
@@ -713,12 +734,12 @@ const PROGRAMS: [&str; 36] = [
 ];
 
 /// Returns `true` if a code block contains shell commands.
-fn is_shell(document: &Document, code: &Code) -> bool {
-    let mut lines = document.str(&code.span).lines().map(str::trim);
+fn is_shell_code(document: &Document, code: &CodeBlock) -> bool {
+    let mut lines = document.span_text(&code.span).lines().map(str::trim);
     let is_command = |line: &str| {
         let line = line.strip_prefix("$ ").unwrap_or(line);
         let program = line.split_whitespace().next().unwrap_or_default();
-        PROGRAMS.contains(&program) || program.starts_with("./")
+        COMMAND_PROGRAMS.contains(&program) || program.starts_with("./")
     };
     let language = code.language.to_lowercase();
     match language.as_str() {

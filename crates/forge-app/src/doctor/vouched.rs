@@ -5,33 +5,33 @@
 
 use super::ReadingDepth;
 use crate::document::{self, Document};
-use crate::index::{self, Counts, Entry, Index};
+use crate::index::{self, CatalogueEntry, Index, IndexCounts};
 use crate::knowledge::describe::TextTraits;
 use crate::knowledge::{readme, refresh};
-use crate::workspace::{Found, RelPath, Scan, Workspace};
+use crate::workspace::{RelPath, ScannedFile, Workspace, WorkspaceScan};
 
 /// An index that was read completely and compared with the files.
 pub(super) struct IndexReading {
     /// Damages of the index, as sentences.
     pub(super) wrong: Vec<String>,
-    pub(super) catalogue: Vec<Entry>,
+    pub(super) catalogue: Vec<CatalogueEntry>,
     /// Number of files that differ from the index.
     pub(super) behind: usize,
-    pub(super) counts: Counts,
+    pub(super) counts: IndexCounts,
     has_current_shape: bool,
 }
 
 /// Reads the whole index and compares it with the files.
 pub(super) fn read_index(
     workspace: &Workspace,
-    scan: &Scan,
+    scan: &WorkspaceScan,
     index: &Index,
-) -> Result<IndexReading, index::Error> {
+) -> Result<IndexReading, index::IndexError> {
     let wrong = index.verify()?;
     let catalogue = index.catalogue()?;
     Ok(IndexReading {
         wrong,
-        behind: refresh::behind(workspace, scan, index, &catalogue)?,
+        behind: refresh::count_behind(workspace, scan, index, &catalogue)?,
         counts: index.counts()?,
         has_current_shape: refresh::has_current_shape(workspace, index)?,
         catalogue,
@@ -62,7 +62,7 @@ pub(super) struct ReadingPlan<'a> {
 
 impl<'a> ReadingPlan<'a> {
     /// Plans to open every file.
-    pub(super) fn everything() -> ReadingPlan<'a> {
+    pub(super) fn for_every_file() -> ReadingPlan<'a> {
         ReadingPlan {
             index: None,
             vouchers: Vec::new(),
@@ -73,31 +73,32 @@ impl<'a> ReadingPlan<'a> {
 
     /// Plans to open the files that a sound index does not vouch for, those
     /// with something to report, and a share of the rest.
-    pub(super) fn of(
+    pub(super) fn for_scan(
         workspace: &Workspace,
-        scan: &Scan,
+        scan: &WorkspaceScan,
         index: Option<(&'a Index, &IndexReading)>,
         depth: ReadingDepth,
     ) -> ReadingPlan<'a> {
         // Opening 200,000 files alone takes as long as two searches without
         // changes, hence the sample.
         let (Some((index, reading)), ReadingDepth::Sample { most, turn }) = (index, depth) else {
-            return ReadingPlan::everything();
+            return ReadingPlan::for_every_file();
         };
         let is_sound = reading.wrong.is_empty() && reading.has_current_shape;
-        let (true, Ok(traits)) = (is_sound && scan.files.len() > most, index.traits()) else {
-            return ReadingPlan::everything();
+        let (true, Ok(traits)) = (is_sound && scan.files.len() > most, index.document_traits())
+        else {
+            return ReadingPlan::for_every_file();
         };
         let catalogue = &reading.catalogue;
         let list_is_current =
-            readme::is_kept(index, catalogue) && refresh::nothing_differs(scan, catalogue);
+            readme::is_list_current(index, catalogue) && refresh::is_in_step(scan, catalogue);
         // Its lines are made of texts, and only a list that we made for these
         // very files shows what is in them.
         let list_needs_texts = !list_is_current
             && workspace
-                .read_text(&readme::path())
+                .read_text(&readme::readme_path())
                 .is_ok_and(|text| readme::has_list(&text));
-        let vouch = |found: &Found, entry: &Entry| {
+        let vouch = |found: &ScannedFile, entry: &CatalogueEntry| {
             let traits = traits.get(&entry.id).copied().unwrap_or_default();
             let traits = TextTraits::from_bits(traits);
             // A stamp proves that a file is unchanged only if the file was
@@ -105,8 +106,8 @@ impl<'a> ReadingPlan<'a> {
             let is_vouched = entry.problem.is_none()
                 && entry.stamp.proves_unchanged(found.size, found.changed_ns)
                 && !traits.has_findings()
-                && found.path.as_str() != readme::PATH
-                && !(list_needs_texts && readme::is_listed(&found.path));
+                && found.path.as_str() != readme::README_PATH
+                && !(list_needs_texts && readme::belongs_in_list(&found.path));
             if is_vouched {
                 IndexVoucher::Believed(traits)
             } else {
@@ -142,7 +143,7 @@ impl<'a> ReadingPlan<'a> {
     }
 
     /// Returns the traits of a file that need not be opened.
-    pub(super) fn believed(&self, at: usize) -> Option<TextTraits> {
+    pub(super) fn believed_traits(&self, at: usize) -> Option<TextTraits> {
         match self.vouchers.get(at)? {
             IndexVoucher::Believed(traits) => Some(*traits),
             IndexVoucher::None | IndexVoucher::Checked(_) => None,
@@ -150,22 +151,28 @@ impl<'a> ReadingPlan<'a> {
     }
 
     /// Returns how many files that were not opened have front matter.
-    pub(super) fn believed_front_matter(&self) -> usize {
-        let believed = (0..self.vouchers.len()).filter_map(|at| self.believed(at));
+    pub(super) fn count_believed_front_matter(&self) -> usize {
+        let believed = (0..self.vouchers.len()).filter_map(|at| self.believed_traits(at));
         believed.filter(|traits| traits.has_front_matter()).count()
     }
 
     /// Compares a document with the claim of the index, if it is to be
     /// verified.
-    pub(super) fn check(&mut self, at: usize, path: &RelPath, document: &Document, secrets: bool) {
+    pub(super) fn check_document(
+        &mut self,
+        at: usize,
+        path: &RelPath,
+        document: &Document,
+        secrets: bool,
+    ) {
         let (Some(IndexVoucher::Checked(traits)), Some(index)) =
             (self.vouchers.get(at), self.index)
         else {
             return;
         };
         let hash = document::content_hash(&document.text);
-        let is_same = TextTraits::of(document, secrets) == *traits
-            && index.hash_of(path.as_str()).ok().flatten() == Some(hash);
+        let is_same = TextTraits::of_document(document, secrets) == *traits
+            && index.content_hash_of(path.as_str()).ok().flatten() == Some(hash);
         if !is_same {
             self.contradicted.push(path.clone());
         }
@@ -173,7 +180,7 @@ impl<'a> ReadingPlan<'a> {
 
     /// Stops trusting the index after a contradiction. Returns the positions of
     /// the files that must be read now.
-    pub(super) fn distrust(&mut self) -> Vec<usize> {
+    pub(super) fn distrust_index(&mut self) -> Vec<usize> {
         let is_believed = |voucher: &IndexVoucher| matches!(voucher, IndexVoucher::Believed(_));
         let believed = (0..self.vouchers.len())
             .filter(|at| is_believed(&self.vouchers[*at]))

@@ -6,23 +6,23 @@ use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
-use crate::document::{Link, LinkKind};
-use crate::graph::{self, Graph, Kind};
-use crate::links::{Resolution, Vault};
-use crate::mind::Mind;
+use crate::document::{DocumentLink, LinkKind};
+use crate::graph::{self, NodeKind, WorkspaceGraph};
+use crate::links::{LinkResolution, NoteVault};
+use crate::mind::MindStore;
 use crate::quote;
-use crate::workspace::{RelPath, Role, Workspace};
+use crate::workspace::{FileRole, RelPath, Workspace};
 
-use super::Audience;
+use super::DocumentAudience;
 
 /// Every document of a workspace with its links, as one audience may see them.
 pub struct KnownDocuments {
     /// The files and what each holds.
-    pub vault: Vault,
+    pub vault: NoteVault,
     /// Notes, people, decisions and tasks, and their connections.
-    pub graph: Graph,
+    pub graph: WorkspaceGraph,
     /// For each file those that lead to it.
-    pub backlinks: HashMap<u32, Vec<Backlink>>,
+    pub backlinks: HashMap<u32, Vec<DocumentBacklink>>,
     hidden: Vec<bool>,
     /// Files that the program keeps next to the notes, such as checkpoints.
     kept: Vec<RelPath>,
@@ -30,7 +30,7 @@ pub struct KnownDocuments {
 
 /// A link that leads to a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Backlink {
+pub struct DocumentBacklink {
     /// The number of the file that has it.
     pub from: u32,
     /// Its line.
@@ -41,18 +41,20 @@ pub struct Backlink {
 
 impl KnownDocuments {
     /// Reads all documents and their links.
-    pub fn read(workspace: &Workspace, audience: Audience) -> KnownDocuments {
-        let vault = Vault::read(workspace);
-        let mut graph = graph::build(&vault).with_state(&vault, &Mind::open(workspace).shown());
-        let private = |path: &RelPath| audience == Audience::Others && workspace.is_private(path);
+    pub fn read(workspace: &Workspace, audience: DocumentAudience) -> KnownDocuments {
+        let vault = NoteVault::read(workspace);
+        let mut graph = graph::build_graph(&vault)
+            .with_state(&vault, &MindStore::open(workspace).redact_for_display());
+        let private =
+            |path: &RelPath| audience == DocumentAudience::Others && workspace.is_private(path);
         if graph
             .nodes
             .iter()
             .any(|it| it.path.as_ref().is_some_and(private))
         {
-            let open = |graph: &Graph, wanted: &dyn Fn(u32) -> bool| {
+            let open = |graph: &WorkspaceGraph, wanted: &dyn Fn(u32) -> bool| {
                 let all: Vec<u32> = (0..graph.nodes.len() as u32).collect();
-                graph.part(&all.into_iter().filter(|it| wanted(*it)).collect::<Vec<_>>())
+                graph.subgraph_of(&all.into_iter().filter(|it| wanted(*it)).collect::<Vec<_>>())
             };
             let shown = |node: u32| !graph.node(node).path.as_ref().is_some_and(private);
             graph = open(&graph, &shown);
@@ -63,7 +65,7 @@ impl KnownDocuments {
                 named[edge.from as usize] = true;
                 named[edge.to as usize] = true;
             }
-            let own = [Kind::Decision, Kind::Task];
+            let own = [NodeKind::Decision, NodeKind::Task];
             let known = |node: u32| {
                 let it = graph.node(node);
                 named[node as usize] || it.path.is_some() || own.contains(&it.kind)
@@ -71,16 +73,20 @@ impl KnownDocuments {
             graph = open(&graph, &known);
         }
         let hidden: Vec<bool> = vault.files.iter().map(|file| private(&file.path)).collect();
-        let mut backlinks: HashMap<u32, Vec<Backlink>> = HashMap::new();
+        let mut backlinks: HashMap<u32, Vec<DocumentBacklink>> = HashMap::new();
         for (from, _, note) in vault.notes() {
             if hidden[from as usize] {
                 continue;
             }
             for link in &note.links {
-                let Some(to) = vault.resolve(from, link).file().filter(|to| *to != from) else {
+                let Some(to) = vault
+                    .resolve(from, link)
+                    .opened_file()
+                    .filter(|to| *to != from)
+                else {
                     continue;
                 };
-                backlinks.entry(to).or_default().push(Backlink {
+                backlinks.entry(to).or_default().push(DocumentBacklink {
                     from,
                     line: link.line,
                     key: link.key.clone(),
@@ -93,31 +99,31 @@ impl KnownDocuments {
             backlinks,
             hidden,
             kept: match audience {
-                Audience::Owner => Mind::all_files(workspace),
-                Audience::Others => Vec::new(),
+                DocumentAudience::Owner => MindStore::list_all_files(workspace),
+                DocumentAudience::Others => Vec::new(),
             },
         }
     }
 
     /// Returns the number of a document that the audience may see: Markdown
     /// that is not derived.
-    pub fn document(&self, path: &RelPath) -> Option<u32> {
-        let index = self.vault.position(path)?;
+    pub fn visible_document(&self, path: &RelPath) -> Option<u32> {
+        let index = self.vault.position_of(path)?;
         let file = self.vault.file(index);
-        let shown = path.as_str().ends_with(".md") && file.role != Role::Derived;
+        let shown = path.as_str().ends_with(".md") && file.role != FileRole::Derived;
         (shown && !self.hidden[index as usize]).then_some(index)
     }
 
     /// Returns a number that changes whenever a file is added, removed or
     /// written.
-    pub fn stamp(workspace: &Workspace) -> u64 {
+    pub fn compute_stamp(workspace: &Workspace) -> u64 {
         let mut hasher = DefaultHasher::new();
         let files = workspace.tree().files.into_iter();
         for found in files.chain(workspace.scan().files) {
             (found.path.as_str(), found.mtime_ns, found.size).hash(&mut hasher);
         }
-        for path in Mind::all_files(workspace) {
-            let facts = std::fs::metadata(workspace.absolute(&path)).ok();
+        for path in MindStore::list_all_files(workspace) {
+            let facts = std::fs::metadata(workspace.absolute_path(&path)).ok();
             let facts = facts.and_then(|it| Some((it.modified().ok()?, it.len())));
             (path.as_str(), facts).hash(&mut hasher);
         }
@@ -125,7 +131,7 @@ impl KnownDocuments {
     }
 
     /// Returns `true` for Markdown that the program keeps next to the notes.
-    pub fn is_kept(&self, path: &RelPath) -> bool {
+    pub fn is_kept_file(&self, path: &RelPath) -> bool {
         path.as_str().ends_with(".md") && self.kept.contains(path)
     }
 
@@ -135,28 +141,32 @@ impl KnownDocuments {
             .vault
             .notes()
             .map(|(index, file, _)| (index, &file.path));
-        all.filter(|(_, path)| self.document(path).is_some())
+        all.filter(|(_, path)| self.visible_document(path).is_some())
     }
 
     /// Returns the title of a document, or the name of its file.
     pub fn title(&self, index: u32) -> String {
         let file = self.vault.file(index);
         let title = file.note.as_ref().and_then(|note| note.title.as_deref());
-        quote::clean(title.unwrap_or_else(|| file.path.file_name())).into_owned()
+        quote::sanitize_text(title.unwrap_or_else(|| file.path.file_name())).into_owned()
     }
 
     /// Returns the file that a link of the document at `from` leads to.
-    pub fn goal<'a>(&'a self, from: &'a RelPath, link: &Link) -> Option<&'a RelPath> {
+    pub fn resolve_link<'a>(
+        &'a self,
+        from: &'a RelPath,
+        link: &DocumentLink,
+    ) -> Option<&'a RelPath> {
         let names = &self.vault.names;
         let found = match link.kind {
             _ if link.target.is_empty() => return Some(from),
             LinkKind::Wiki | LinkKind::Embed => names.resolve(&link.target, from.as_str()),
             _ => match names.resolve_path(&link.target, from.as_str()) {
-                Resolution::Missing => names.resolve(&link.target, from.as_str()),
+                LinkResolution::Missing => names.resolve(&link.target, from.as_str()),
                 found => found,
             },
         };
-        let index = found.file()?;
+        let index = found.opened_file()?;
         (!self.hidden[index as usize]).then(|| &self.vault.file(index).path)
     }
 }

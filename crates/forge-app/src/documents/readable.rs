@@ -2,38 +2,43 @@
 //! agents load, what is derived, nor anything outside, whatever a link points
 //! to.
 
-use crate::mind::{File, Mind};
-use crate::workspace::{Found, RelPath, Role, Workspace, role_by_path};
+use crate::mind::{MindFile, MindStore};
+use crate::workspace::{FileRole, RelPath, ScannedFile, Workspace, role_by_path};
 
 /// State files in the order in which they are listed.
-const STATE: [File; 5] = [
-    File::State,
-    File::Progress,
-    File::Decisions,
-    File::SessionLog,
-    File::Archive,
+const LISTED_STATE_FILES: [MindFile; 5] = [
+    MindFile::State,
+    MindFile::Progress,
+    MindFile::Decisions,
+    MindFile::SessionLog,
+    MindFile::Archive,
 ];
 
 /// Lists the wanted files that belong to the memory and may be read.
-pub fn readable_files(workspace: &Workspace, wanted: &dyn Fn(&RelPath) -> bool) -> Vec<Found> {
+pub fn list_readable_files(
+    workspace: &Workspace,
+    wanted: &dyn Fn(&RelPath) -> bool,
+) -> Vec<ScannedFile> {
     let mut files = workspace.scan().files;
     // The target of a link costs a system call, so it is checked last.
     files.retain(|found| {
-        wanted(&found.path) && may_be_read(found.role) && leads_to_memory(workspace, &found.path)
+        wanted(&found.path)
+            && is_readable_role(found.role)
+            && is_target_readable(workspace, &found.path)
     });
     files
 }
 
 /// Returns `true` if a file may be read by name.
 pub fn is_readable(workspace: &Workspace, path: &RelPath) -> bool {
-    may_be_read(role_by_path(path)) && leads_to_memory(workspace, path)
+    is_readable_role(role_by_path(path)) && is_target_readable(workspace, path)
 }
 
 /// Lists the state files, each once.
-pub fn state_files(workspace: &Workspace) -> Vec<RelPath> {
-    let mind = Mind::open(workspace);
+pub fn list_state_files(workspace: &Workspace) -> Vec<RelPath> {
+    let mind = MindStore::open(workspace);
     let mut files: Vec<RelPath> = Vec::new();
-    for path in STATE.map(|which| mind.file(which)) {
+    for path in LISTED_STATE_FILES.map(|which| mind.file_path(which)) {
         if !files.contains(&path) {
             files.push(path);
         }
@@ -43,20 +48,24 @@ pub fn state_files(workspace: &Workspace) -> Vec<RelPath> {
 
 /// Returns `true` if the file may be read after links are followed: a link may
 /// point to one that may not.
-fn leads_to_memory(workspace: &Workspace, path: &RelPath) -> bool {
-    let absolute = workspace.absolute(path);
+fn is_target_readable(workspace: &Workspace, path: &RelPath) -> bool {
+    let absolute = workspace.absolute_path(path);
     let real = || {
         let real = absolute.canonicalize().ok()?;
         let real = real.strip_prefix(workspace.root()).ok()?.to_str()?;
         RelPath::new(&real.replace('\\', "/")).ok()
     };
-    real().is_some_and(|real| may_be_read(role_by_path(&real)))
+    real().is_some_and(|real| is_readable_role(role_by_path(&real)))
 }
 
 /// Returns `true` if files of this role may be read.
-fn may_be_read(role: Role) -> bool {
+fn is_readable_role(role: FileRole) -> bool {
     match role {
-        Role::Knowledge | Role::Routing | Role::Agent | Role::State | Role::Archive => true,
-        Role::Derived | Role::Autoload | Role::Untracked => false,
+        FileRole::Knowledge
+        | FileRole::Routing
+        | FileRole::Agent
+        | FileRole::State
+        | FileRole::Archive => true,
+        FileRole::Derived | FileRole::Autoload | FileRole::Untracked => false,
     }
 }

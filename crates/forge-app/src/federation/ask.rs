@@ -6,25 +6,25 @@ use crate::corrections::Corrections;
 use crate::embed::Embedder;
 use crate::index::Index;
 use crate::knowledge::{forget, fresh, maps, refresh};
-use crate::recall::{self, Answer, Ask, Mode};
-use crate::workspace::{Workspace, identity};
+use crate::recall::{self, RecallAnswer, RecallMode, RecallQuery};
+use crate::workspace::{Workspace, workspace_identity};
 
-use super::Source;
+use super::SourceWorkspace;
 
 /// The answer of one workspace.
 #[derive(Debug)]
-pub struct FromSource {
-    pub source: Source,
+pub struct SourceResponse {
+    pub source: SourceWorkspace,
     /// Its hits, or why it was skipped.
-    pub answer: Result<Answered, String>,
+    pub answer: Result<SourceAnswer, String>,
 }
 
 /// Hits of one workspace, with notes for the reader.
 #[derive(Debug)]
-pub struct Answered {
+pub struct SourceAnswer {
     /// The hits. Their paths are absolute, since they are outside the current
     /// workspace.
-    pub answer: Answer,
+    pub answer: RecallAnswer,
     /// Notes about how the answer was found.
     pub notes: Vec<String>,
 }
@@ -32,32 +32,36 @@ pub struct Answered {
 /// Searches every searchable source, except the workspace at `here`, which has
 /// its own searches: neither this folder nor another checkout of it. Nothing
 /// there is written and no text of a query is a pattern.
-pub fn ask(
-    sources: &[Source],
+pub fn search_sources(
+    sources: &[SourceWorkspace],
     here: Option<&Path>,
     embedder: &dyn Embedder,
-    ask: &Ask,
-) -> Vec<FromSource> {
+    ask: &RecallQuery,
+) -> Vec<SourceResponse> {
     let searchable = sources.iter().filter(|source| source.searchable);
-    let mut others: Vec<&Source> = searchable
+    let mut others: Vec<&SourceWorkspace> = searchable
         .filter(|source| here != Some(source.path.as_path()))
         .collect();
     if others.iter().any(|source| source.id.is_some())
-        && let Some(own) = here.and_then(|it| identity(&Workspace::open(it).ok()?))
+        && let Some(own) = here.and_then(|it| workspace_identity(&Workspace::open(it).ok()?))
     {
         others.retain(|source| source.id.as_ref() != Some(&own.id()));
     }
     let others = others.into_iter();
     others
-        .map(|source| FromSource {
+        .map(|source| SourceResponse {
             source: source.clone(),
-            answer: one(source, embedder, ask),
+            answer: search_source(source, embedder, ask),
         })
         .collect()
 }
 
 /// Searches one source through its maps and its index.
-fn one(source: &Source, embedder: &dyn Embedder, ask: &Ask) -> Result<Answered, String> {
+fn search_source(
+    source: &SourceWorkspace,
+    embedder: &dyn Embedder,
+    ask: &RecallQuery,
+) -> Result<SourceAnswer, String> {
     // A relative path would depend on the current directory.
     if !source.path.is_absolute() {
         return Err(format!(
@@ -70,10 +74,10 @@ fn one(source: &Source, embedder: &dyn Embedder, ask: &Ask) -> Result<Answered, 
     }
     let workspace = Workspace::open(&source.path).map_err(|e| e.to_string())?;
     let mut notes = Vec::new();
-    let mapped = maps::ask(&workspace, ask, Some(embedder)).map_err(|e| e.to_string())?;
+    let mapped = maps::search_maps(&workspace, ask, Some(embedder)).map_err(|e| e.to_string())?;
     notes.extend(mapped.unread.into_iter().chain(mapped.notes));
     let routing = mapped.answer;
-    let indexed = match indexed_answer(&workspace, embedder, ask, &mut notes) {
+    let indexed = match search_source_index(&workspace, embedder, ask, &mut notes) {
         Ok(answer) => answer,
         Err(error) => {
             notes.push(format!("its index could not be asked: {error}"));
@@ -81,7 +85,7 @@ fn one(source: &Source, embedder: &dyn Embedder, ask: &Ask) -> Result<Answered, 
         }
     };
     let mut answer = match (indexed, routing) {
-        (Some(indexed), Some(routing)) => recall::join(indexed, routing, ask.limit),
+        (Some(indexed), Some(routing)) => recall::merge_answers(indexed, routing, ask.limit),
         (Some(one), None) | (None, Some(one)) => one,
         (None, None) => return Err("it has neither closets nor a manifest nor an index".into()),
     };
@@ -92,35 +96,35 @@ fn one(source: &Source, embedder: &dyn Embedder, ask: &Ask) -> Result<Answered, 
             *by = workspace.root().join(&*by).display().to_string();
         }
     }
-    Ok(Answered { answer, notes })
+    Ok(SourceAnswer { answer, notes })
 }
 
 /// Searches the index of a source, read-only. Returns `None` without one.
-fn indexed_answer(
+fn search_source_index(
     workspace: &Workspace,
     embedder: &dyn Embedder,
-    ask: &Ask,
+    ask: &RecallQuery,
     notes: &mut Vec<String>,
-) -> Result<Option<Answer>, refresh::Error> {
+) -> Result<Option<RecallAnswer>, refresh::RefreshError> {
     // Read-only, so that a search leaves no trace in another workspace.
-    let Some(index) = Index::open_read_only(&workspace.derived())? else {
+    let Some(index) = Index::open_read_only(&workspace.derived_folder())? else {
         return Ok(None);
     };
     let (scan, manifest) = workspace.scan_and_manifest();
     let mut catalogue = index.catalogue()?;
-    fresh::retire(&mut catalogue, manifest.as_ref());
-    let forgotten = forget::forgotten(workspace)?;
+    fresh::archive_retired(&mut catalogue, manifest.as_ref());
+    let forgotten = forget::read_forgotten_paths(workspace)?;
     // Facts that are corrected here count as corrected there as well.
     let own = Corrections::read(workspace)?;
-    let corrections = Corrections::of([own.all(), ask.corrections.all()].concat());
-    let behind = refresh::differences(&scan, &catalogue, false);
+    let corrections = Corrections::from_list([own.all(), ask.corrections.all()].concat());
+    let behind = refresh::find_differences(&scan, &catalogue, false);
     let behind = behind.to_read.len() + behind.gone.len();
     if behind > 0 {
         notes.push(format!(
             "{behind} file(s) changed there since its index was made; `memory-forge index` there brings it up to date"
         ));
     }
-    let ask = Ask {
+    let ask = RecallQuery {
         scopes: vec!["knowledge", "routing"],
         forgotten: &forgotten,
         corrections: &corrections,
@@ -128,14 +132,19 @@ fn indexed_answer(
     };
     // Vectors of different models cannot be compared, so an index with another
     // model is searched by text.
-    let ours = index.has_model(embedder.id(), embedder.dimensions())?;
+    let ours = index.has_vectors_of_model(embedder.id(), embedder.dimensions())?;
     let ask = if ours {
         ask
     } else {
-        Ask {
-            mode: Mode::Text,
+        RecallQuery {
+            mode: RecallMode::Text,
             ..ask
         }
     };
-    Ok(Some(recall::ask(&index, &catalogue, Some(embedder), &ask)?))
+    Ok(Some(recall::rank_passages(
+        &index,
+        &catalogue,
+        Some(embedder),
+        &ask,
+    )?))
 }

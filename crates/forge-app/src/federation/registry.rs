@@ -8,14 +8,15 @@ use std::path::{Path, PathBuf};
 use jiff::civil::Date;
 
 use crate::diagnostic::Diagnostic;
-use crate::document::{self, Document, Edit};
+use crate::document::{self, Document, TextEdit};
 use crate::secrets;
 use crate::state_files::MIND_FOLDER;
 use crate::workspace::{
-    self, Backup, OutsideChange, OutsideFile, Workspace, change_outside, identity, lock_outside,
+    self, BackupAction, OutsideChange, OutsideFile, Workspace, change_outside, lock_outside,
+    workspace_identity,
 };
 
-const HEAD: &str = "\
+const REGISTRY_TEMPLATE: &str = "\
 # Memex Sources
 
 > Workspaces that may be searched from one another, each under its own name.
@@ -25,11 +26,11 @@ const HEAD: &str = "\
 ";
 
 /// Characters of the longest source name, so that it fits a list.
-const NAME_MOST: usize = 64;
+const MAX_SOURCE_NAME_CHARS: usize = 64;
 
 /// A registered workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Source {
+pub struct SourceWorkspace {
     pub name: String,
     pub path: PathBuf,
     /// The date as the file has it.
@@ -41,7 +42,7 @@ pub struct Source {
 
 /// Errors of the registry.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum RegistryError {
     /// The user has no home folder.
     #[error("There is no home folder, and so no registry of sources")]
     NoHome,
@@ -59,27 +60,27 @@ pub enum Error {
     Folder { path: PathBuf, why: String },
     /// The registry could not be read or written.
     #[error(transparent)]
-    File(#[from] workspace::Error),
+    File(#[from] workspace::WorkspaceError),
 }
 
-impl Diagnostic for Error {
+impl Diagnostic for RegistryError {
     fn code(&self) -> &'static str {
         match self {
-            Error::NoHome => "sources.no-home",
-            Error::Registered(_) => "sources.registered",
-            Error::Unknown(_) => "sources.unknown",
-            Error::Name { .. } => "sources.invalid-name",
-            Error::Folder { .. } => "sources.invalid-folder",
-            Error::File(error) => error.code(),
+            RegistryError::NoHome => "sources.no-home",
+            RegistryError::Registered(_) => "sources.registered",
+            RegistryError::Unknown(_) => "sources.unknown",
+            RegistryError::Name { .. } => "sources.invalid-name",
+            RegistryError::Folder { .. } => "sources.invalid-folder",
+            RegistryError::File(error) => error.code(),
         }
     }
 
     fn hints(&self) -> Vec<String> {
         let hint = match self {
-            Error::File(error) => return error.hints(),
-            Error::Name { .. } | Error::Folder { .. } => return Vec::new(),
-            Error::NoHome => "Set `HOME`",
-            Error::Registered(_) | Error::Unknown(_) => {
+            RegistryError::File(error) => return error.hints(),
+            RegistryError::Name { .. } | RegistryError::Folder { .. } => return Vec::new(),
+            RegistryError::NoHome => "Set `HOME`",
+            RegistryError::Registered(_) | RegistryError::Unknown(_) => {
                 "`memory-forge sources list` shows the names"
             }
         };
@@ -87,13 +88,13 @@ impl Diagnostic for Error {
     }
 
     fn is_usage(&self) -> bool {
-        !matches!(self, Error::NoHome | Error::File(_))
+        !matches!(self, RegistryError::NoHome | RegistryError::File(_))
     }
 }
 
 /// A new registration.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Added {
+pub struct SourceRegistration {
     pub path: PathBuf,
     /// Whether it has anything to search yet.
     pub has_memory: bool,
@@ -101,14 +102,14 @@ pub struct Added {
 
 /// The registry of one person.
 #[derive(Debug, Clone)]
-pub struct Registry {
+pub struct SourceRegistry {
     file: OutsideFile,
     home: PathBuf,
 }
 
 /// An entry of the file, with its spans.
-struct Entry {
-    source: Source,
+struct RegistryEntry {
+    source: SourceWorkspace,
     /// The heading and the lines up to the next one.
     span: Range<usize>,
     /// The value of `searchable:`, if that line exists.
@@ -117,15 +118,16 @@ struct Entry {
     path: Range<usize>,
 }
 
-impl Registry {
+impl SourceRegistry {
     /// Returns the registry in a home folder. Fails if the user has none.
-    pub fn of_home(home: Option<&Path>) -> Result<Registry, Error> {
-        home.map(Registry::of).ok_or(Error::NoHome)
+    pub fn of_home(home: Option<&Path>) -> Result<SourceRegistry, RegistryError> {
+        home.map(SourceRegistry::in_folder)
+            .ok_or(RegistryError::NoHome)
     }
 
     /// Returns the registry in this home folder.
-    pub fn of(home: &Path) -> Registry {
-        Registry {
+    pub fn in_folder(home: &Path) -> SourceRegistry {
+        SourceRegistry {
             file: OutsideFile {
                 base: home.to_owned(),
                 path: home.join(".memex").join("sources.md"),
@@ -140,23 +142,29 @@ impl Registry {
     }
 
     /// Returns the registered workspaces in the order of the file.
-    pub fn sources(&self) -> Result<Vec<Source>, Error> {
+    pub fn sources(&self) -> Result<Vec<SourceWorkspace>, RegistryError> {
         let Some(text) = self.file.read_text()? else {
             return Ok(Vec::new());
         };
-        let entries = self.entries(&document::parse(text));
+        let entries = self.parse_entries(&document::parse_document(text));
         Ok(entries.into_iter().map(|entry| entry.source).collect())
     }
 
     /// Registers the folder at `path` under `name`, with links in the path
     /// resolved, so that it has a single path.
-    pub fn add(&self, name: &str, path: &Path, today: Date) -> Result<Added, Error> {
-        let name = checked(name)?;
-        let (real, shown) = folder(path)?;
-        let id = identity(&Workspace::open(&real)?).map(|it| format!("- id: {}", it.id()));
-        self.change(|document, entries| {
-            if entries.iter().any(|e| same(&e.source.name, name)) {
-                return Err(Error::Registered(name.to_owned()));
+    pub fn add_source(
+        &self,
+        name: &str,
+        path: &Path,
+        today: Date,
+    ) -> Result<SourceRegistration, RegistryError> {
+        let name = validate_name(name)?;
+        let (real, shown) = resolve_folder(path)?;
+        let id =
+            workspace_identity(&Workspace::open(&real)?).map(|it| format!("- id: {}", it.id()));
+        self.edit_file(|document, entries| {
+            if entries.iter().any(|e| is_same_name(&e.source.name, name)) {
+                return Err(RegistryError::Registered(name.to_owned()));
             }
             let eol = document.newline();
             let end = document.text.len();
@@ -175,18 +183,18 @@ impl Registry {
             ];
             lines.extend(id.clone());
             lines.push(String::new());
-            Ok(replace(end..end, close.to_owned() + &lines.join(eol)))
+            Ok(replace_span(end..end, close.to_owned() + &lines.join(eol)))
         })?;
-        Ok(Added {
+        Ok(SourceRegistration {
             has_memory: has_memory(&real),
             path: real,
         })
     }
 
     /// Removes the entry; the workspace itself is not touched.
-    pub fn remove(&self, name: &str) -> Result<(), Error> {
-        self.change(|document, entries| {
-            let entry = find(entries, name)?;
+    pub fn remove_source(&self, name: &str) -> Result<(), RegistryError> {
+        self.edit_file(|document, entries| {
+            let entry = find_entry(entries, name)?;
             let mut span = entry.span.clone();
             // The blank line above the entry came with it.
             let before = &document.text[..span.start];
@@ -195,46 +203,53 @@ impl Registry {
                 let line = before[blank..].find('\n').map_or(0, |at| at + 1);
                 span.start = blank + line;
             }
-            Ok(replace(span, String::new()))
+            Ok(replace_span(span, String::new()))
         })
     }
 
     /// Sets whether a workspace is searched.
-    pub fn set_searchable(&self, name: &str, searchable: bool) -> Result<(), Error> {
-        self.change(|document, entries| {
-            let entry = find(entries, name)?;
+    pub fn set_searchable(&self, name: &str, searchable: bool) -> Result<(), RegistryError> {
+        self.edit_file(|document, entries| {
+            let entry = find_entry(entries, name)?;
             Ok(match &entry.searchable {
-                Some(value) => replace(value.clone(), searchable.to_string()),
+                Some(value) => replace_span(value.clone(), searchable.to_string()),
                 None => {
                     let eol = document.newline();
                     let at = entry.path.end;
-                    replace(at..at, format!("{eol}- searchable: {searchable}"))
+                    replace_span(at..at, format!("{eol}- searchable: {searchable}"))
                 }
             })
         })
     }
 
     /// Changes the path of an entry whose workspace was moved.
-    pub fn set_path(&self, name: &str, path: &Path) -> Result<PathBuf, Error> {
-        let (real, shown) = folder(path)?;
-        self.change(|_, entries| Ok(replace(find(entries, name)?.path.clone(), shown.clone())))?;
+    pub fn set_path(&self, name: &str, path: &Path) -> Result<PathBuf, RegistryError> {
+        let (real, shown) = resolve_folder(path)?;
+        self.edit_file(|_, entries| {
+            Ok(replace_span(
+                find_entry(entries, name)?.path.clone(),
+                shown.clone(),
+            ))
+        })?;
         Ok(real)
     }
 
     /// Makes one edit of the file under its lock, and writes only if it changes
     /// something.
-    fn change(
+    fn edit_file(
         &self,
-        edit: impl FnOnce(&Document, &[Entry]) -> Result<Edit, Error>,
-    ) -> Result<(), Error> {
+        edit: impl FnOnce(&Document, &[RegistryEntry]) -> Result<TextEdit, RegistryError>,
+    ) -> Result<(), RegistryError> {
         // Two processes may register workspaces at the same moment.
         let _lock = lock_outside(&self.file, "The registry of sources")?;
         let before = self.file.read_text()?;
-        let text = before.clone().unwrap_or_else(|| HEAD.to_owned());
-        let document = document::parse(text);
-        let entries = self.entries(&document);
-        let after = document::apply(&document.text, vec![edit(&document, &entries)?])
-            .map_err(|e| workspace::Error::Refused(e.to_string()))?;
+        let text = before
+            .clone()
+            .unwrap_or_else(|| REGISTRY_TEMPLATE.to_owned());
+        let document = document::parse_document(text);
+        let entries = self.parse_entries(&document);
+        let after = document::apply_edits(&document.text, vec![edit(&document, &entries)?])
+            .map_err(|e| workspace::WorkspaceError::Refused(e.to_string()))?;
         if before.as_deref() == Some(after.as_str()) {
             return Ok(());
         }
@@ -244,9 +259,9 @@ impl Registry {
         let change = OutsideChange {
             file: self.file.clone(),
             backup: if before.is_none() || had_backup {
-                Backup::Leave
+                BackupAction::Leave
             } else {
-                Backup::Take
+                BackupAction::Take
             },
             before: before.map(String::into_bytes),
             after: Some(after.into_bytes()),
@@ -255,7 +270,7 @@ impl Registry {
     }
 
     /// Parses the entries of the file.
-    fn entries(&self, document: &Document) -> Vec<Entry> {
+    fn parse_entries(&self, document: &Document) -> Vec<RegistryEntry> {
         let sections = document.sections.iter().filter(|s| s.level == 2);
         sections
             .filter_map(|section| {
@@ -264,8 +279,8 @@ impl Registry {
                 let mut searchable = None;
                 let mut id = None;
                 let mut start = section.own.start;
-                for line in document.str(&section.own).split_inclusive('\n') {
-                    if let Some((key, at)) = field(line) {
+                for line in document.span_text(&section.own).split_inclusive('\n') {
+                    if let Some((key, at)) = parse_field(line) {
                         let at = start + at.start..start + at.end;
                         match key.as_str() {
                             "path" => path = path.or(Some(at)),
@@ -278,16 +293,16 @@ impl Registry {
                     start += line.len();
                 }
                 let path = path?;
-                let told = searchable.as_ref().map(|at| document.str(at));
-                Some(Entry {
-                    source: Source {
+                let told = searchable.as_ref().map(|at| document.span_text(at));
+                Some(RegistryEntry {
+                    source: SourceWorkspace {
                         name: section.title.trim().to_owned(),
-                        path: self.expanded(document.str(&path)),
-                        registered: registered.map(|at| document.str(&at).to_owned()),
+                        path: self.expand_home(document.span_text(&path)),
+                        registered: registered.map(|at| document.span_text(&at).to_owned()),
                         // Any value other than `true` keeps a workspace
                         // private.
                         searchable: told.is_none_or(|v| v.eq_ignore_ascii_case("true")),
-                        id: id.map(|at| document.str(&at).to_owned()),
+                        id: id.map(|at| document.span_text(&at).to_owned()),
                     },
                     span: section.heading.start..section.own.end,
                     searchable,
@@ -298,7 +313,7 @@ impl Registry {
     }
 
     /// Expands `~/` in a path.
-    fn expanded(&self, path: &str) -> PathBuf {
+    fn expand_home(&self, path: &str) -> PathBuf {
         match path.strip_prefix("~/") {
             Some(rest) => self.home.join(rest),
             None => PathBuf::from(path),
@@ -307,7 +322,7 @@ impl Registry {
 }
 
 /// Parses `- key: value` to the key and the span of the value.
-fn field(line: &str) -> Option<(String, Range<usize>)> {
+fn parse_field(line: &str) -> Option<(String, Range<usize>)> {
     let body = line.trim_start();
     let indent = line.len() - body.len();
     let marked = body.trim_start_matches(['-', '*', ' ']);
@@ -320,50 +335,54 @@ fn field(line: &str) -> Option<(String, Range<usize>)> {
 }
 
 /// Returns an edit of this span.
-fn replace(span: Range<usize>, text: String) -> Edit {
-    Edit { span, text }
+fn replace_span(span: Range<usize>, text: String) -> TextEdit {
+    TextEdit { span, text }
 }
 
 /// Returns the entry with this name, or fails.
-fn find<'a>(entries: &'a [Entry], name: &str) -> Result<&'a Entry, Error> {
-    let found = entries.iter().find(|e| same(&e.source.name, name));
-    found.ok_or_else(|| Error::Unknown(name.to_owned()))
+fn find_entry<'a>(
+    entries: &'a [RegistryEntry],
+    name: &str,
+) -> Result<&'a RegistryEntry, RegistryError> {
+    let found = entries.iter().find(|e| is_same_name(&e.source.name, name));
+    found.ok_or_else(|| RegistryError::Unknown(name.to_owned()))
 }
 
 /// Compares names without case and surrounding spaces.
-fn same(a: &str, b: &str) -> bool {
+fn is_same_name(a: &str, b: &str) -> bool {
     a.trim().to_lowercase() == b.trim().to_lowercase()
 }
 
 /// Validates a name, which must have the same meaning in a heading and in
 /// lists.
-fn checked(name: &str) -> Result<&str, Error> {
+fn validate_name(name: &str) -> Result<&str, RegistryError> {
     let trimmed = name.trim();
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ' ');
     let why = if trimmed.is_empty() {
         "it is empty"
-    } else if trimmed.chars().count() > NAME_MOST {
+    } else if trimmed.chars().count() > MAX_SOURCE_NAME_CHARS {
         "it has more than 64 characters"
     } else if !trimmed.chars().all(plain) {
         "only letters, digits, spaces, `-`, `_` and `.` may be in it"
-    } else if document::inert_line(trimmed) != trimmed || trimmed.starts_with(['-', '.']) {
+    } else if document::escape_markdown_line(trimmed) != trimmed || trimmed.starts_with(['-', '.'])
+    {
         "Markdown or a shell would read it as something else"
-    } else if !secrets::find(trimmed).is_empty() {
+    } else if !secrets::find_secrets(trimmed).is_empty() {
         "it looks as if it held a secret"
     } else {
         return Ok(trimmed);
     };
-    Err(Error::Name {
-        name: secrets::redact(name).into_owned(),
+    Err(RegistryError::Name {
+        name: secrets::redact_secrets(name).into_owned(),
         why,
     })
 }
 
 /// Resolves a folder to its real path, and returns that path as the file writes
 /// it.
-fn folder(path: &Path) -> Result<(PathBuf, String), Error> {
+fn resolve_folder(path: &Path) -> Result<(PathBuf, String), RegistryError> {
     let real = Workspace::open(path)?.root().to_owned();
-    let shown = value(&real).ok_or_else(|| Error::Folder {
+    let shown = path_value(&real).ok_or_else(|| RegistryError::Folder {
         path: real.clone(),
         why: "its name cannot be written on one line of UTF-8".to_owned(),
     })?;
@@ -371,7 +390,7 @@ fn folder(path: &Path) -> Result<(PathBuf, String), Error> {
 }
 
 /// Returns a path as the value of a line, if it can be read back unchanged.
-fn value(path: &Path) -> Option<String> {
+fn path_value(path: &Path) -> Option<String> {
     let text = path.to_str()?;
     let one_line = !text.chars().any(char::is_control) && text.trim() == text;
     one_line.then(|| text.to_owned())

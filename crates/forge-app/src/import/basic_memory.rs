@@ -5,31 +5,35 @@
 
 use std::path::Path;
 
-use super::land::Landing;
-use super::notes::{self, Kind};
-use super::{Error, Options, Report};
+use super::land::ImportWriter;
+use super::notes::{self, NoteImportSpec};
+use super::{ImportError, ImportOptions, ImportReport};
 use crate::document::Document;
 use crate::workspace::Workspace;
 
 /// Imports the notes of a basic-memory folder.
-pub fn run(workspace: &Workspace, folder: &Path, options: &Options) -> Result<Report, Error> {
-    let folder = notes::folder(folder)?;
-    let mut landing = Landing::new(workspace, options)?;
-    let kind = Kind {
+pub fn import_basic_memory(
+    workspace: &Workspace,
+    folder: &Path,
+    options: &ImportOptions,
+) -> Result<ImportReport, ImportError> {
+    let folder = notes::require_folder(folder)?;
+    let mut landing = ImportWriter::new(workspace, options)?;
+    let kind = NoteImportSpec {
         source: "basic-memory",
         id: "",
         folder: "knowledge/basic-memory",
         folders: true,
-        names,
+        names: note_names,
     };
-    for note in notes::below(folder, options, &mut landing.report) {
-        notes::place(workspace, &note, &kind, &mut landing)?;
+    for note in notes::find_notes(folder, options, &mut landing.report) {
+        notes::import_note(workspace, &note, &kind, &mut landing)?;
     }
     landing.finish()
 }
 
 /// Returns the names by which links mean a note: its title and its permalink.
-fn names(document: &Document) -> Vec<String> {
+fn note_names(document: &Document) -> Vec<String> {
     let front = document.front_matter.as_ref();
     let keys = ["title", "permalink"];
     let names = keys.iter().filter_map(|key| front?.text(key));

@@ -4,7 +4,7 @@
 //! It is opened read-only, also while claude-mem runs. Columns are queried by
 //! name; a column that a version does not have is reported and left out.
 
-use crate::document::day_of;
+use crate::document::day_of_timestamp;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
@@ -13,16 +13,19 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 
-use super::land::{Incoming, Landing};
-use super::page::{Kind, Page, heading, one_line};
-use super::transcripts::{counted, front};
-use super::{Error, Options, Report, moment, name_from, short, usual};
-use crate::admit::{Tally, admit_import};
+use super::land::{ImportWriter, IncomingDocument};
+use super::page::{ConversationPage, PageEntryKind, format_heading, to_one_line};
+use super::transcripts::{build_front_matter, pluralize_count};
+use super::{
+    ImportError, ImportOptions, ImportReport, derive_file_stem, keep_plausible_moment,
+    parse_moment, shorten_id,
+};
+use crate::admit::{ImportTally, admit_import};
 use crate::workspace::{RelPath, Workspace};
 
 /// Selection of sessions: claude-mem keeps those of all projects in one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Projects {
+pub enum ProjectSelection {
     /// Sessions of these projects, by the names that claude-mem uses: their
     /// folders'.
     Named(Vec<String>),
@@ -32,9 +35,9 @@ pub enum Projects {
 
 /// Columns of each table. The names of ids have changed between versions; the
 /// first existing one is used.
-const SESSION_IDS: [&str; 2] = ["memory_session_id", "sdk_session_id"];
-const CONTENT_IDS: [&str; 2] = ["content_session_id", "claude_session_id"];
-const OBSERVATION: [&str; 10] = [
+const SESSION_ID_COLUMNS: [&str; 2] = ["memory_session_id", "sdk_session_id"];
+const CONTENT_ID_COLUMNS: [&str; 2] = ["content_session_id", "claude_session_id"];
+const OBSERVATION_COLUMNS: [&str; 10] = [
     "type",
     "title",
     "subtitle",
@@ -46,7 +49,7 @@ const OBSERVATION: [&str; 10] = [
     "files_modified",
     "created_at_epoch",
 ];
-const SUMMARY: [&str; 8] = [
+const SUMMARY_COLUMNS: [&str; 8] = [
     "request",
     "investigated",
     "learned",
@@ -56,29 +59,29 @@ const SUMMARY: [&str; 8] = [
     "files_edited",
     "created_at_epoch",
 ];
-const PROMPT: [&str; 3] = ["prompt_number", "prompt_text", "created_at_epoch"];
+const PROMPT_COLUMNS: [&str; 3] = ["prompt_number", "prompt_text", "created_at_epoch"];
 
 /// Imports the sessions of a claude-mem database.
-pub fn run(
+pub fn import_claude_mem(
     workspace: &Workspace,
     file: &Path,
-    projects: &Projects,
-    options: &Options,
-) -> Result<Report, Error> {
-    let database = Database::open(file)?;
-    let mut landing = Landing::new(workspace, options)?;
+    projects: &ProjectSelection,
+    options: &ImportOptions,
+) -> Result<ImportReport, ImportError> {
+    let database = ClaudeMemDatabase::open(file)?;
+    let mut landing = ImportWriter::new(workspace, options)?;
     for (table, why) in &database.missing {
         let shown = file.display().to_string();
         landing
             .report
-            .problem(&shown, None, format!("table `{table}`: {why}"));
+            .add_problem(&shown, None, format!("table `{table}`: {why}"));
     }
-    let mut sessions = database.sessions()?;
+    let mut sessions = database.list_sessions()?;
     let others: BTreeMap<String, usize> = sessions.iter().fold(BTreeMap::new(), |mut all, it| {
         *all.entry(it.project.clone()).or_default() += 1;
         all
     });
-    if let Projects::Named(names) = projects {
+    if let ProjectSelection::Named(names) = projects {
         sessions.retain(|session| names.contains(&session.project));
         if sessions.is_empty() && !others.is_empty() {
             let names: Vec<String> = others
@@ -87,7 +90,7 @@ pub fn run(
                 .map(|(name, count)| {
                     format!(
                         "{} ({count})",
-                        one_line(&admit_import(name, &mut Tally::default()), 80)
+                        to_one_line(&admit_import(name, &mut ImportTally::default()), 80)
                     )
                 })
                 .collect();
@@ -95,7 +98,7 @@ pub fn run(
                 "it has no session of this project; it has {}",
                 names.join(", ")
             );
-            landing.report.skip(file.display().to_string(), why);
+            landing.report.add_skipped(file.display().to_string(), why);
         }
     }
     sessions.sort_by(|a, b| (b.started, &b.key).cmp(&(a.started, &a.key)));
@@ -105,24 +108,24 @@ pub fn run(
             landing.report.beyond_limit += 1;
             continue;
         }
-        let Some(page) = database.page(&session)? else {
+        let Some(page) = database.build_page(&session)? else {
             continue;
         };
         if let (Some(since), Some(last)) = (options.since, page.last)
-            && day_of(last) < since
+            && day_of_timestamp(last) < since
         {
             landing.report.older += 1;
             continue;
         }
         imported += 1;
-        landing.place(page.incoming)?;
+        landing.place_document(page.incoming)?;
     }
     landing.report.files.sort_by(|a, b| a.path.cmp(&b.path));
     landing.finish()
 }
 
 /// A session, as the tables describe it.
-struct Session {
+struct ClaudeMemSession {
     /// The id of its page.
     key: String,
     /// Its id in observations and summaries, and the one in prompts.
@@ -134,13 +137,13 @@ struct Session {
 }
 
 /// A page that is ready for import, and the time of its last entry.
-struct Made {
-    incoming: Incoming,
+struct SessionPage {
+    incoming: IncomingDocument,
     last: Option<Timestamp>,
 }
 
 /// A claude-mem database and its columns.
-struct Database {
+struct ClaudeMemDatabase {
     file: PathBuf,
     connection: Connection,
     columns: HashMap<&'static str, Vec<String>>,
@@ -148,22 +151,22 @@ struct Database {
 }
 
 /// A row by column names, without empty values.
-type Row = HashMap<String, String>;
+type ClaudeMemRow = HashMap<String, String>;
 
-impl Database {
+impl ClaudeMemDatabase {
     /// Opens a database and reads which columns it has.
-    fn open(file: &Path) -> Result<Database, Error> {
+    fn open(file: &Path) -> Result<ClaudeMemDatabase, ImportError> {
         if !file.is_file() {
-            return Err(Error::Missing {
+            return Err(ImportError::Missing {
                 path: file.to_path_buf(),
             });
         }
-        let unreadable = |why: String| Error::Unreadable {
+        let unreadable = |why: String| ImportError::Unreadable {
             path: file.to_path_buf(),
             why,
         };
-        let connection = connect(file).map_err(|error| unreadable(error.to_string()))?;
-        let mut database = Database {
+        let connection = open_read_only(file).map_err(|error| unreadable(error.to_string()))?;
+        let mut database = ClaudeMemDatabase {
             file: file.to_path_buf(),
             connection,
             columns: HashMap::new(),
@@ -171,12 +174,12 @@ impl Database {
         };
         let tables: [(&'static str, &[&str]); 4] = [
             ("sdk_sessions", &["project", "started_at_epoch"]),
-            ("observations", &OBSERVATION),
-            ("session_summaries", &SUMMARY),
-            ("user_prompts", &PROMPT),
+            ("observations", &OBSERVATION_COLUMNS),
+            ("session_summaries", &SUMMARY_COLUMNS),
+            ("user_prompts", &PROMPT_COLUMNS),
         ];
         for (table, wanted) in tables {
-            let columns = database.columns_of(table)?;
+            let columns = database.list_columns(table)?;
             let lacks: Vec<&str> = wanted
                 .iter()
                 .copied()
@@ -201,8 +204,8 @@ impl Database {
     }
 
     /// Lists the columns of a table.
-    fn columns_of(&self, table: &str) -> Result<Vec<String>, Error> {
-        let names = self.query("SELECT name FROM pragma_table_info(?1)", &[table])?;
+    fn list_columns(&self, table: &str) -> Result<Vec<String>, ImportError> {
+        let names = self.query_rows("SELECT name FROM pragma_table_info(?1)", &[table])?;
         Ok(names
             .into_iter()
             .filter_map(|mut row| row.remove("name"))
@@ -210,7 +213,7 @@ impl Database {
     }
 
     /// Returns the first of these columns that the table has.
-    fn column(&self, table: &str, names: &[&'static str]) -> Option<&'static str> {
+    fn find_column(&self, table: &str, names: &[&'static str]) -> Option<&'static str> {
         let columns = self.columns.get(table)?;
         names
             .iter()
@@ -219,19 +222,19 @@ impl Database {
     }
 
     /// Lists every session that occurs in any table.
-    fn sessions(&self) -> Result<Vec<Session>, Error> {
-        let mut sessions: Vec<Session> = Vec::new();
+    fn list_sessions(&self) -> Result<Vec<ClaudeMemSession>, ImportError> {
+        let mut sessions: Vec<ClaudeMemSession> = Vec::new();
         let table = "sdk_sessions";
-        let memory = self.column(table, &SESSION_IDS);
-        let content = self.column(table, &CONTENT_IDS);
+        let memory = self.find_column(table, &SESSION_ID_COLUMNS);
+        let content = self.find_column(table, &CONTENT_ID_COLUMNS);
         if memory.is_some() || content.is_some() {
-            for mut row in self.query("SELECT * FROM sdk_sessions", &[])? {
+            for mut row in self.query_rows("SELECT * FROM sdk_sessions", &[])? {
                 let memory = memory.and_then(|name| row.remove(name));
                 let content = content.and_then(|name| row.remove(name));
                 let Some(key) = content.clone().or_else(|| memory.clone()) else {
                     continue;
                 };
-                sessions.push(Session {
+                sessions.push(ClaudeMemSession {
                     key,
                     memory,
                     content,
@@ -239,26 +242,26 @@ impl Database {
                     title: row
                         .remove("custom_title")
                         .or_else(|| row.remove("user_prompt")),
-                    started: when(&row, "started_at"),
+                    started: parse_time(&row, "started_at"),
                 });
             }
         }
-        let ids = |which: fn(&Session) -> Option<&String>| -> HashSet<String> {
+        let ids = |which: fn(&ClaudeMemSession) -> Option<&String>| -> HashSet<String> {
             sessions.iter().filter_map(which).cloned().collect()
         };
         let mut memories = ids(|it| it.memory.as_ref());
         let mut contents = ids(|it| it.content.as_ref());
         for (table, names, is_memory) in [
-            ("observations", SESSION_IDS, true),
-            ("session_summaries", SESSION_IDS, true),
-            ("user_prompts", CONTENT_IDS, false),
+            ("observations", SESSION_ID_COLUMNS, true),
+            ("session_summaries", SESSION_ID_COLUMNS, true),
+            ("user_prompts", CONTENT_ID_COLUMNS, false),
         ] {
-            let Some(id) = self.column(table, &names) else {
+            let Some(id) = self.find_column(table, &names) else {
                 continue;
             };
-            let project = self.column(table, &["project"]).unwrap_or("''");
+            let project = self.find_column(table, &["project"]).unwrap_or("''");
             let sql = format!("SELECT {id} AS id, {project} AS project FROM {table} GROUP BY {id}");
-            for mut row in self.query(&sql, &[])? {
+            for mut row in self.query_rows(&sql, &[])? {
                 let Some(key) = row.remove("id") else {
                     continue;
                 };
@@ -270,7 +273,7 @@ impl Database {
                 if !known.insert(key.clone()) {
                     continue;
                 }
-                sessions.push(Session {
+                sessions.push(ClaudeMemSession {
                     memory: is_memory.then(|| key.clone()),
                     content: (!is_memory).then(|| key.clone()),
                     key,
@@ -284,31 +287,31 @@ impl Database {
     }
 
     /// Returns the rows of a session in a table, oldest first.
-    fn rows(
+    fn session_rows(
         &self,
         table: &str,
         ids: &[&'static str],
         id: Option<&String>,
-    ) -> Result<Vec<Row>, Error> {
-        let (Some(column), Some(id)) = (self.column(table, ids), id) else {
+    ) -> Result<Vec<ClaudeMemRow>, ImportError> {
+        let (Some(column), Some(id)) = (self.find_column(table, ids), id) else {
             return Ok(Vec::new());
         };
         let order = self
-            .column(table, &["created_at_epoch", "created_at"])
+            .find_column(table, &["created_at_epoch", "created_at"])
             .unwrap_or("rowid");
         let sql = format!("SELECT * FROM {table} WHERE {column} = ?1 ORDER BY {order}, rowid");
-        self.query(&sql, &[id])
+        self.query_rows(&sql, &[id])
     }
 
     /// Runs a query and returns its rows as text.
-    fn query(&self, sql: &str, values: &[&str]) -> Result<Vec<Row>, Error> {
-        let run = || -> rusqlite::Result<Vec<Row>> {
+    fn query_rows(&self, sql: &str, values: &[&str]) -> Result<Vec<ClaudeMemRow>, ImportError> {
+        let run = || -> rusqlite::Result<Vec<ClaudeMemRow>> {
             let mut statement = self.connection.prepare_cached(sql)?;
             let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
             let mut rows = statement.query(rusqlite::params_from_iter(values))?;
             let mut all = Vec::new();
             while let Some(row) = rows.next()? {
-                let mut fields = Row::new();
+                let mut fields = ClaudeMemRow::new();
                 for (at, name) in names.iter().enumerate() {
                     let text = match row.get_ref(at)? {
                         ValueRef::Text(text) => String::from_utf8_lossy(text).into_owned(),
@@ -324,38 +327,38 @@ impl Database {
             }
             Ok(all)
         };
-        run().map_err(|error| Error::Unreadable {
+        run().map_err(|error| ImportError::Unreadable {
             path: self.file.clone(),
             why: error.to_string(),
         })
     }
 
     /// Builds the page of a session. Returns `None` if it has no entries.
-    fn page(&self, session: &Session) -> Result<Option<Made>, Error> {
-        let mut entries: Vec<(Option<Timestamp>, Kind, Row)> = Vec::new();
+    fn build_page(&self, session: &ClaudeMemSession) -> Result<Option<SessionPage>, ImportError> {
+        let mut entries: Vec<(Option<Timestamp>, PageEntryKind, ClaudeMemRow)> = Vec::new();
         let tables = [
             (
                 "user_prompts",
-                CONTENT_IDS,
+                CONTENT_ID_COLUMNS,
                 session.content.as_ref(),
-                Kind::Prompt,
+                PageEntryKind::Prompt,
             ),
             (
                 "observations",
-                SESSION_IDS,
+                SESSION_ID_COLUMNS,
                 session.memory.as_ref(),
-                Kind::Noted,
+                PageEntryKind::Noted,
             ),
             (
                 "session_summaries",
-                SESSION_IDS,
+                SESSION_ID_COLUMNS,
                 session.memory.as_ref(),
-                Kind::Summary,
+                PageEntryKind::Summary,
             ),
         ];
         for (table, ids, id, kind) in tables {
-            for row in self.rows(table, &ids, id)? {
-                entries.push((when(&row, "created_at"), kind, row));
+            for row in self.session_rows(table, &ids, id)? {
+                entries.push((parse_time(&row, "created_at"), kind, row));
             }
         }
         if entries.is_empty() {
@@ -364,20 +367,20 @@ impl Database {
         // A stable sort: of one moment, prompts come before the notes about
         // them.
         entries.sort_by_key(|(when, ..)| *when);
-        let (mut page, mut tally) = (Page::default(), Tally::default());
+        let (mut page, mut tally) = (ConversationPage::default(), ImportTally::default());
         let mut title = session.title.clone();
         let mut hasher = blake3::Hasher::new();
         for (when, kind, row) in &entries {
-            let (label, text) = words(*kind, row);
+            let (label, text) = format_entry(*kind, row);
             hasher.update(format!("{when:?}\0{label}\0{text}\0").as_bytes());
-            if title.is_none() && matches!(kind, Kind::Prompt | Kind::Summary) {
+            if title.is_none() && matches!(kind, PageEntryKind::Prompt | PageEntryKind::Summary) {
                 title = Some(row.get("request").unwrap_or(&text).clone());
             }
             let text = admit_import(&text, &mut tally);
             if label.is_empty() {
-                page.add(*kind, *when, &text)
+                page.add_entry(*kind, *when, &text)
             } else {
-                page.add_titled(*kind, *when, &admit_import(&label, &mut tally), &text)
+                page.add_titled_entry(*kind, *when, &admit_import(&label, &mut tally), &text)
             };
         }
         let title = admit_import(title.as_deref().unwrap_or_default(), &mut tally);
@@ -389,19 +392,21 @@ impl Database {
             .started
             .or_else(|| entries.iter().find_map(|(when, ..)| *when));
         let last = entries.iter().rev().find_map(|(when, ..)| *when);
-        let id = one_line(&admit_import(&session.key, &mut tally), 300);
-        let date = first.map_or("undated".to_owned(), |first| day_of(first).to_string());
+        let id = to_one_line(&admit_import(&session.key, &mut tally), 300);
+        let date = first.map_or("undated".to_owned(), |first| {
+            day_of_timestamp(first).to_string()
+        });
         let name = format!(
             "knowledge/imported/claude-mem/{date}-{}-{}.md",
-            name_from(&words).as_deref().unwrap_or("session"),
-            short(&id)
+            derive_file_stem(&words).as_deref().unwrap_or("session"),
+            shorten_id(&id)
         );
-        let title = match heading(&words, 100) {
+        let title = match format_heading(&words, 100) {
             title if title.is_empty() => "Session".to_owned(),
             title => title,
         };
-        let project = one_line(&admit_import(&session.project, &mut tally), 100);
-        let head = front(&[
+        let project = to_one_line(&admit_import(&session.project, &mut tally), 100);
+        let head = build_front_matter(&[
             ("title", &title),
             ("date", &date),
             ("type", "session"),
@@ -409,23 +414,23 @@ impl Database {
         ]);
         let about = format!(
             "What claude-mem kept of a session: {}, {}, {}.",
-            counted(page.count(Kind::Prompt), "prompt"),
-            counted(page.count(Kind::Noted), "observation"),
-            counted(page.count(Kind::Summary), "summary")
+            pluralize_count(page.count_kind(PageEntryKind::Prompt), "prompt"),
+            pluralize_count(page.count_kind(PageEntryKind::Noted), "observation"),
+            pluralize_count(page.count_kind(PageEntryKind::Summary), "summary")
         );
-        let left_out = match page.dropped() {
+        let left_out = match page.dropped_entries() {
             0 => String::new(),
             count => format!(" Left out: entries in the middle ({count})."),
         };
         let body = page.render(|_| None);
-        Ok(Some(Made {
-            incoming: Incoming {
-                path: RelPath::new(&name).map_err(crate::workspace::Error::from)?,
+        Ok(Some(SessionPage {
+            incoming: IncomingDocument {
+                path: RelPath::new(&name).map_err(crate::workspace::WorkspaceError::from)?,
                 source: "claude-mem",
                 source_id: id,
                 source_hash: hasher.finalize().to_hex()[..32].to_owned(),
                 text: format!("{head}\n# {title}\n\n{about}{left_out}\n{body}"),
-                entries: page.shown(),
+                entries: page.shown_entries(),
                 tally,
             },
             last,
@@ -437,7 +442,7 @@ impl Database {
 /// WAL mode gets files in its folder even from a reader, unless it is opened as
 /// immutable; that is only safe while no other program has it open, in which
 /// case the files exist already.
-fn connect(file: &Path) -> rusqlite::Result<Connection> {
+fn open_read_only(file: &Path) -> rusqlite::Result<Connection> {
     let beside = |suffix: &str| {
         let mut name = file.as_os_str().to_owned();
         name.push(suffix);
@@ -465,8 +470,8 @@ fn connect(file: &Path) -> rusqlite::Result<Connection> {
 }
 
 /// Parses `created_at` as text, or else as milliseconds or seconds.
-fn when(row: &Row, name: &str) -> Option<Timestamp> {
-    if let Some(when) = row.get(name).and_then(|text| moment(text)) {
+fn parse_time(row: &ClaudeMemRow, name: &str) -> Option<Timestamp> {
+    if let Some(when) = row.get(name).and_then(|text| parse_moment(text)) {
         return Some(when);
     }
     let number: i64 = row.get(&format!("{name}_epoch"))?.parse().ok()?;
@@ -477,11 +482,11 @@ fn when(row: &Row, name: &str) -> Option<Timestamp> {
     } else {
         number.checked_mul(1000)?
     };
-    usual(Timestamp::from_millisecond(millis).ok()?)
+    keep_plausible_moment(Timestamp::from_millisecond(millis).ok()?)
 }
 
 /// Returns the heading and the text of an entry.
-fn words(kind: Kind, row: &Row) -> (String, String) {
+fn format_entry(kind: PageEntryKind, row: &ClaudeMemRow) -> (String, String) {
     let get = |name: &str| row.get(name).map(String::as_str).unwrap_or_default();
     let mut text = String::new();
     let mut add = |part: &str| {
@@ -491,12 +496,12 @@ fn words(kind: Kind, row: &Row) -> (String, String) {
         }
     };
     let label = match kind {
-        Kind::Prompt => {
+        PageEntryKind::Prompt => {
             add(get("prompt_text"));
             String::new()
         }
-        Kind::Summary => {
-            for name in &SUMMARY[..6] {
+        PageEntryKind::Summary => {
+            for name in &SUMMARY_COLUMNS[..6] {
                 let part = get(name);
                 if !part.is_empty() {
                     let title = name.replace('_', " ");
@@ -507,7 +512,7 @@ fn words(kind: Kind, row: &Row) -> (String, String) {
                     ));
                 }
             }
-            add(&listed("Files edited: ", get("files_edited"), ", "));
+            add(&join_json_list("Files edited: ", get("files_edited"), ", "));
             String::new()
         }
         _ => {
@@ -516,10 +521,14 @@ fn words(kind: Kind, row: &Row) -> (String, String) {
             if get("text") != get("narrative") {
                 add(get("text"));
             }
-            add(&listed("• ", get("facts"), "\n• "));
-            add(&listed("Concepts: ", get("concepts"), ", "));
-            add(&listed("Files read: ", get("files_read"), ", "));
-            add(&listed("Files modified: ", get("files_modified"), ", "));
+            add(&join_json_list("• ", get("facts"), "\n• "));
+            add(&join_json_list("Concepts: ", get("concepts"), ", "));
+            add(&join_json_list("Files read: ", get("files_read"), ", "));
+            add(&join_json_list(
+                "Files modified: ",
+                get("files_modified"),
+                ", ",
+            ));
             let title = [get("type"), get("title")];
             let title: Vec<&str> = title.into_iter().filter(|it| !it.is_empty()).collect();
             title.join(": ")
@@ -529,7 +538,7 @@ fn words(kind: Kind, row: &Row) -> (String, String) {
 }
 
 /// Joins a list that is stored as JSON. Other values are used as they are.
-fn listed(before: &str, value: &str, between: &str) -> String {
+fn join_json_list(before: &str, value: &str, between: &str) -> String {
     let items: Vec<String> = match serde_json::from_str::<Value>(value) {
         Ok(Value::Array(items)) => items
             .iter()

@@ -7,18 +7,18 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::workspace::regular::{self, Links, Unreadable};
+use crate::workspace::regular::{self, FileReadError, LinkPolicy};
 
 /// Bytes of the longest line that is read; pictures make lines long, words do
 /// not.
-pub(super) const MOST_LINE: usize = 16 << 20;
+pub(super) const MAX_JSONL_LINE_BYTES: usize = 16 << 20;
 
 /// Bytes of the largest file that is read; a larger one is not a conversation,
 /// and reading it would take minutes.
-const MAX_BYTES: u64 = 1 << 30;
+const MAX_FILE_BYTES: u64 = 1 << 30;
 
 /// Unusable lines that are listed; the rest is counted.
-const MOST_BAD: usize = 20;
+const MAX_NAMED_BAD_LINES: usize = 20;
 
 /// A line that was skipped, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct BadLine {
 
 /// Result of reading a file.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Read {
+pub(super) struct JsonlReadResult {
     /// Hash of the bytes that were read.
     pub(super) hash: String,
     pub(super) bad: Vec<BadLine>,
@@ -39,38 +39,38 @@ pub(super) struct Read {
 
 /// Passes every object of a file to `each`, with its line number. `each`
 /// returns whether to continue.
-pub(super) fn objects(
+pub(super) fn for_each_object(
     path: &Path,
     mut each: impl FnMut(usize, &Value) -> bool,
-) -> io::Result<Read> {
-    let file = regular::open(path, Links::Follow)?;
+) -> io::Result<JsonlReadResult> {
+    let file = regular::open_regular(path, LinkPolicy::Follow)?;
     let size = file.metadata()?.len();
-    if size > MAX_BYTES {
-        let limit = MAX_BYTES;
-        return Err(Unreadable::TooLarge { size, limit }.into());
+    if size > MAX_FILE_BYTES {
+        let limit = MAX_FILE_BYTES;
+        return Err(FileReadError::TooLarge { size, limit }.into());
     }
-    read(BufReader::with_capacity(1 << 18, file), &mut each)
+    read_objects(BufReader::with_capacity(1 << 18, file), &mut each)
 }
 
 /// Reads objects until the end, or until `each` stops it.
-fn read(
+fn read_objects(
     mut reader: impl BufRead,
     each: &mut impl FnMut(usize, &Value) -> bool,
-) -> io::Result<Read> {
+) -> io::Result<JsonlReadResult> {
     let mut hasher = blake3::Hasher::new();
-    let mut read = Read::default();
+    let mut read = JsonlReadResult::default();
     let mut line = Vec::new();
     for number in 1.. {
         line.clear();
-        let end = next_line(&mut reader, &mut line, &mut hasher)?;
+        let end = read_next_line(&mut reader, &mut line, &mut hasher)?;
         let mut bad = |why: String| {
-            if read.bad.len() < MOST_BAD {
+            if read.bad.len() < MAX_NAMED_BAD_LINES {
                 read.bad.push(BadLine { line: number, why })
             } else {
                 read.more_bad += 1
             }
         };
-        match object(&line, end) {
+        match parse_object(&line, end) {
             Ok(None) => {}
             Ok(Some(value)) => {
                 if !each(number, &value) {
@@ -89,15 +89,18 @@ fn read(
 
 /// Ending of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct End {
+struct LineEnd {
     of_file: bool,
     too_long: bool,
 }
 
 /// Parses a line as a JSON object; `None` for an empty line.
-fn object(line: &[u8], end: End) -> Result<Option<Value>, String> {
+fn parse_object(line: &[u8], end: LineEnd) -> Result<Option<Value>, String> {
     if end.too_long {
-        return Err(format!("it is longer than {} MiB", MOST_LINE >> 20));
+        return Err(format!(
+            "it is longer than {} MiB",
+            MAX_JSONL_LINE_BYTES >> 20
+        ));
     }
     let Ok(text) = std::str::from_utf8(line) else {
         return Err("it is not UTF-8".to_owned());
@@ -116,11 +119,11 @@ fn object(line: &[u8], end: End) -> Result<Option<Value>, String> {
 
 /// Reads up to the next line feed. Of a line that is too long, only the end is
 /// searched.
-fn next_line(
+fn read_next_line(
     reader: &mut impl BufRead,
     line: &mut Vec<u8>,
     hasher: &mut blake3::Hasher,
-) -> io::Result<End> {
+) -> io::Result<LineEnd> {
     let mut long = false;
     loop {
         let bytes = match reader.fill_buf() {
@@ -128,7 +131,7 @@ fn next_line(
             other => other?,
         };
         if bytes.is_empty() {
-            return Ok(End {
+            return Ok(LineEnd {
                 of_file: true,
                 too_long: long,
             });
@@ -140,7 +143,7 @@ fn next_line(
         // Also of a line that is too long, so that the hash covers every byte
         // read.
         hasher.update(&bytes[..taken]);
-        long |= line.len() + taken > MOST_LINE;
+        long |= line.len() + taken > MAX_JSONL_LINE_BYTES;
         if long {
             line.clear();
         } else {
@@ -148,7 +151,7 @@ fn next_line(
         }
         reader.consume(taken);
         if found {
-            return Ok(End {
+            return Ok(LineEnd {
                 of_file: false,
                 too_long: long,
             });
@@ -163,10 +166,10 @@ mod tests {
     #[test]
     fn bad_lines_are_named_and_the_others_used() {
         let mut text = b"{\"a\":1}\n\nnot json\n42\n{\"b\":\"\xff\"}\n".to_vec();
-        text.extend(vec![b'x'; MOST_LINE + 5]);
+        text.extend(vec![b'x'; MAX_JSONL_LINE_BYTES + 5]);
         text.extend(b"\n{\"c\":3}\r\n{\"d\":");
         let mut seen = Vec::new();
-        let read = read(&text[..], &mut |line, _: &Value| {
+        let read = read_objects(&text[..], &mut |line, _: &Value| {
             seen.push(line);
             true
         });

@@ -6,21 +6,25 @@
 
 use std::path::Path;
 
-use super::land::Landing;
-use super::notes::{self, Kind, Note};
-use super::{Error, Options, Proposed, Report, StateProposal};
-use crate::admit::{Tally, admit_import};
+use super::land::ImportWriter;
+use super::notes::{self, NoteImportSpec, SourceNote};
+use super::{ImportError, ImportOptions, ImportReport, StateProposal, StateProposalKind};
+use crate::admit::{ImportTally, admit_import};
 use crate::document::{self, Document};
 use crate::state_files::MIND_FOLDER;
-use crate::workspace::{Workspace, read_beyond};
+use crate::workspace::{Workspace, read_beyond_workspace};
 
-const MOST_PROPOSALS: usize = 20;
+const MAX_STATE_PROPOSALS: usize = 20;
 
 /// Imports the notes of a memory bank.
-pub fn run(workspace: &Workspace, folder: &Path, options: &Options) -> Result<Report, Error> {
-    let folder = notes::folder(folder)?;
-    let mut landing = Landing::new(workspace, options)?;
-    let kind = Kind {
+pub fn import_memory_bank(
+    workspace: &Workspace,
+    folder: &Path,
+    options: &ImportOptions,
+) -> Result<ImportReport, ImportError> {
+    let folder = notes::require_folder(folder)?;
+    let mut landing = ImportWriter::new(workspace, options)?;
+    let kind = NoteImportSpec {
         source: "memory-bank",
         id: "",
         folder: "knowledge/memory-bank",
@@ -29,10 +33,10 @@ pub fn run(workspace: &Workspace, folder: &Path, options: &Options) -> Result<Re
     };
     // Without state files there is nothing to propose entries for.
     let has_state = workspace.root().join(MIND_FOLDER).is_dir();
-    for note in notes::below(folder, options, &mut landing.report) {
-        notes::place(workspace, &note, &kind, &mut landing)?;
+    for note in notes::find_notes(folder, options, &mut landing.report) {
+        notes::import_note(workspace, &note, &kind, &mut landing)?;
         if has_state {
-            propose(workspace, &note, &mut landing.report);
+            propose_open_work(workspace, &note, &mut landing.report);
         }
     }
     landing.finish()
@@ -40,27 +44,27 @@ pub fn run(workspace: &Workspace, folder: &Path, options: &Options) -> Result<Re
 
 /// Proposes a note's open work for the state files, unless they have it
 /// already.
-fn propose(workspace: &Workspace, note: &Note, report: &mut Report) {
+fn propose_open_work(workspace: &Workspace, note: &SourceNote, report: &mut ImportReport) {
     let stem = note.name.to_lowercase();
     let speaks = ["activecontext.md", "progress.md", "tasks.md"];
     if !speaks.iter().any(|name| stem.ends_with(name)) {
         return;
     }
-    let Some(text) = read_beyond(&note.file, 1 << 20) else {
+    let Some(text) = read_beyond_workspace(&note.file, 1 << 20) else {
         return;
     };
     let known: String = workspace
-        .markdown_in(MIND_FOLDER)
+        .markdown_files_in(MIND_FOLDER)
         .iter()
         .filter_map(|path| workspace.read_text(path).ok())
         .collect();
     // A tally of its own, since the import of the note has already counted
     // these secrets.
-    let document = document::parse(admit_import(&text, &mut Tally::default()));
+    let document = document::parse_document(admit_import(&text, &mut ImportTally::default()));
     let mut add = |what, text: &str| {
-        let text = document::inert_line(text);
+        let text = document::escape_markdown_line(text);
         let there = known.contains(&text) || report.proposals.iter().any(|it| it.text == text);
-        if !text.is_empty() && !there && report.proposals.len() < MOST_PROPOSALS {
+        if !text.is_empty() && !there && report.proposals.len() < MAX_STATE_PROPOSALS {
             report.proposals.push(StateProposal {
                 from: note.name.clone(),
                 what,
@@ -68,15 +72,15 @@ fn propose(workspace: &Workspace, note: &Note, report: &mut Report) {
             });
         }
     };
-    for item in items(
+    for item in section_items(
         &document,
         &["current focus", "current work focus", "active work"],
     )
     .take(1)
     {
-        add(Proposed::Active, item);
+        add(StateProposalKind::Active, item);
     }
-    for (at, item) in items(
+    for (at, item) in section_items(
         &document,
         &["next steps", "next step", "what's left to build"],
     )
@@ -84,23 +88,23 @@ fn propose(workspace: &Workspace, note: &Note, report: &mut Report) {
     {
         add(
             if at == 0 {
-                Proposed::Next
+                StateProposalKind::Next
             } else {
-                Proposed::Task
+                StateProposalKind::Task
             },
             item,
         );
     }
     for task in document.tasks.iter().filter(|task| !task.done) {
-        add(Proposed::Task, &task.text);
+        add(StateProposalKind::Task, &task.text);
     }
 }
 
 /// Returns the list items, or other lines, of sections with these titles.
-fn items<'a>(document: &'a Document, titles: &'a [&str]) -> impl Iterator<Item = &'a str> {
+fn section_items<'a>(document: &'a Document, titles: &'a [&str]) -> impl Iterator<Item = &'a str> {
     let wanted = |title: &str| titles.contains(&title.trim().to_lowercase().as_str());
     let sections = document.sections.iter().filter(move |it| wanted(&it.title));
-    let lines = sections.flat_map(|section| document.str(&section.own).lines());
+    let lines = sections.flat_map(|section| document.span_text(&section.own).lines());
     lines.filter_map(|line| {
         let line = line.trim();
         // Ticked or not, tasks are looked at as such.

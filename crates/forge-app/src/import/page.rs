@@ -14,15 +14,15 @@ use crate::secrets;
 
 /// Bytes of a page: its beginning and its end are kept, since a session states
 /// its purpose first and its results last.
-const HEAD: usize = 128 << 10;
-const TAIL: usize = 384 << 10;
+const MAX_HEAD_BYTES: usize = 128 << 10;
+const MAX_TAIL_BYTES: usize = 384 << 10;
 
 /// Bytes of one entry's text.
-const MOST_TEXT: usize = 16 << 10;
+const MAX_ENTRY_BYTES: usize = 16 << 10;
 
 /// Kind of an entry, which decides its heading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum PageEntryKind {
     Prompt,
     Answer,
     /// A tool call, one line among others.
@@ -37,43 +37,43 @@ pub(super) enum Kind {
     Summary,
 }
 
-impl Kind {
+impl PageEntryKind {
     /// Returns the word that begins the heading.
-    fn word(self) -> &'static str {
+    fn heading_word(self) -> &'static str {
         match self {
-            Kind::Prompt => "Prompt",
-            Kind::Answer => "Answer",
-            Kind::Tool => "Tools",
-            Kind::Compacted => "Compacted",
-            Kind::SubAgent => "Sub-agent",
-            Kind::Noted => "Noted",
-            Kind::Summary => "Summary",
+            PageEntryKind::Prompt => "Prompt",
+            PageEntryKind::Answer => "Answer",
+            PageEntryKind::Tool => "Tools",
+            PageEntryKind::Compacted => "Compacted",
+            PageEntryKind::SubAgent => "Sub-agent",
+            PageEntryKind::Noted => "Noted",
+            PageEntryKind::Summary => "Summary",
         }
     }
 
     /// Returns the level of the heading.
-    fn level(self) -> usize {
+    fn heading_level(self) -> usize {
         match self {
-            Kind::Prompt | Kind::Noted | Kind::Summary => 2,
+            PageEntryKind::Prompt | PageEntryKind::Noted | PageEntryKind::Summary => 2,
             _ => 3,
         }
     }
 
-    const ALL: [Kind; 7] = [
-        Kind::Prompt,
-        Kind::Answer,
-        Kind::Tool,
-        Kind::Compacted,
-        Kind::SubAgent,
-        Kind::Noted,
-        Kind::Summary,
+    const ALL: [PageEntryKind; 7] = [
+        PageEntryKind::Prompt,
+        PageEntryKind::Answer,
+        PageEntryKind::Tool,
+        PageEntryKind::Compacted,
+        PageEntryKind::SubAgent,
+        PageEntryKind::Noted,
+        PageEntryKind::Summary,
     ];
 }
 
 /// An entry of a page.
 #[derive(Clone, Debug)]
-struct Entry {
-    kind: Kind,
+struct PageEntry {
+    kind: PageEntryKind,
     when: Option<Timestamp>,
     /// Inert Markdown.
     text: String,
@@ -91,101 +91,116 @@ pub(super) struct EntryId(usize);
 
 /// A page that grows. It accepts admitted text and makes it inert.
 #[derive(Debug, Default)]
-pub(super) struct Page {
-    head: Vec<Entry>,
-    tail: VecDeque<Entry>,
+pub(super) struct ConversationPage {
+    head: Vec<PageEntry>,
+    tail: VecDeque<PageEntry>,
     head_bytes: usize,
     tail_bytes: usize,
     /// Set once an entry did not fit the head; all later ones go to the tail.
     head_full: bool,
     dropped: usize,
-    counts: [usize; Kind::ALL.len()],
+    counts: [usize; PageEntryKind::ALL.len()],
 }
 
-impl Page {
+impl ConversationPage {
     /// Adds an entry.
-    pub(super) fn add(&mut self, kind: Kind, when: Option<Timestamp>, text: &str) -> EntryId {
-        self.push(kind, when, String::new(), quoted(&cut(text, MOST_TEXT)))
+    pub(super) fn add_entry(
+        &mut self,
+        kind: PageEntryKind,
+        when: Option<Timestamp>,
+        text: &str,
+    ) -> EntryId {
+        self.push_entry(
+            kind,
+            when,
+            String::new(),
+            quote_text(&cut_text(text, MAX_ENTRY_BYTES)),
+        )
     }
 
-    /// Adds an entry as [`Page::add`] does, with a title in its heading.
-    pub(super) fn add_titled(
+    /// Adds an entry as [`ConversationPage::add_entry`] does, with a title in its heading.
+    pub(super) fn add_titled_entry(
         &mut self,
-        kind: Kind,
+        kind: PageEntryKind,
         when: Option<Timestamp>,
         title: &str,
         text: &str,
     ) -> EntryId {
-        let label = heading(title, 120);
-        self.push(kind, when, label, quoted(&cut(text, MOST_TEXT)))
+        let label = format_heading(title, 120);
+        self.push_entry(
+            kind,
+            when,
+            label,
+            quote_text(&cut_text(text, MAX_ENTRY_BYTES)),
+        )
     }
 
     /// Adds a tool call as one line.
-    pub(super) fn add_tool(&mut self, when: Option<Timestamp>, call: &str) -> EntryId {
-        let call = one_line(call, 200);
-        self.push(Kind::Tool, when, String::new(), call)
+    pub(super) fn add_tool_call(&mut self, when: Option<Timestamp>, call: &str) -> EntryId {
+        let call = to_one_line(call, 200);
+        self.push_entry(PageEntryKind::Tool, when, String::new(), call)
     }
 
     /// Sets the source record of an entry.
-    pub(super) fn comes_from(&mut self, id: EntryId, record: u32) {
-        if let Some(entry) = self.entry(id) {
+    pub(super) fn set_record(&mut self, id: EntryId, record: u32) {
+        if let Some(entry) = self.entry_mut(id) {
             entry.record = Some(record);
         }
     }
 
     /// Appends a result to the line of a tool call, if the page still has it.
-    pub(super) fn result(&mut self, id: EntryId, result: &str) {
-        let result = one_line(result, 240);
+    pub(super) fn add_result(&mut self, id: EntryId, result: &str) {
+        let result = to_one_line(result, 240);
         if result.is_empty() {
             return;
         }
-        self.grow(id, |entry| {
+        self.edit_entry(id, |entry| {
             entry.text.push_str(" → ");
             entry.text.push_str(&result);
         });
     }
 
     /// Replaces the text of an entry.
-    pub(super) fn replace(&mut self, id: EntryId, text: &str) {
-        let text = quoted(&cut(text, MOST_TEXT));
-        self.grow(id, |entry| entry.text = text);
+    pub(super) fn replace_text(&mut self, id: EntryId, text: &str) {
+        let text = quote_text(&cut_text(text, MAX_ENTRY_BYTES));
+        self.edit_entry(id, |entry| entry.text = text);
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.total() == 0
+        self.total_entries() == 0
     }
 
     /// Counts the entries of a kind, dropped ones included.
-    pub(super) fn count(&self, kind: Kind) -> usize {
+    pub(super) fn count_kind(&self, kind: PageEntryKind) -> usize {
         self.counts[kind as usize]
     }
 
     /// Returns the number of entries that the page shows.
-    pub(super) fn shown(&self) -> usize {
+    pub(super) fn shown_entries(&self) -> usize {
         self.head.len() + self.tail.len()
     }
 
     /// Returns the number of entries that did not fit.
-    pub(super) fn dropped(&self) -> usize {
+    pub(super) fn dropped_entries(&self) -> usize {
         self.dropped
     }
 
     /// Returns the number of all entries.
-    fn total(&self) -> usize {
-        self.shown() + self.dropped
+    fn total_entries(&self) -> usize {
+        self.shown_entries() + self.dropped
     }
 
     /// Appends an entry to the head while it fits, then to the tail.
-    fn push(
+    fn push_entry(
         &mut self,
-        kind: Kind,
+        kind: PageEntryKind,
         when: Option<Timestamp>,
         label: String,
         text: String,
     ) -> EntryId {
-        let id = EntryId(self.total());
+        let id = EntryId(self.total_entries());
         self.counts[kind as usize] += 1;
-        let entry = Entry {
+        let entry = PageEntry {
             kind,
             when,
             text: if text.is_empty() {
@@ -197,8 +212,8 @@ impl Page {
             record: None,
             number: self.counts[kind as usize],
         };
-        let bytes = entry.bytes();
-        if !self.head_full && self.head_bytes + bytes <= HEAD {
+        let bytes = entry.size_bytes();
+        if !self.head_full && self.head_bytes + bytes <= MAX_HEAD_BYTES {
             self.head_bytes += bytes;
             self.head.push(entry);
             return id;
@@ -206,17 +221,19 @@ impl Page {
         self.head_full = true;
         self.tail_bytes += bytes;
         self.tail.push_back(entry);
-        self.shed();
+        self.drop_middle();
         id
     }
 
     /// Changes an entry and updates the size.
-    fn grow(&mut self, id: EntryId, change: impl FnOnce(&mut Entry)) {
+    fn edit_entry(&mut self, id: EntryId, change: impl FnOnce(&mut PageEntry)) {
         let in_head = id.0 < self.head.len();
-        let Some(entry) = self.entry(id) else { return };
-        let before = entry.bytes();
+        let Some(entry) = self.entry_mut(id) else {
+            return;
+        };
+        let before = entry.size_bytes();
         change(entry);
-        let after = entry.bytes();
+        let after = entry.size_bytes();
         // The head may grow beyond its part by what results add; lines of
         // results are short, so it stays near it.
         let bytes = if in_head {
@@ -225,23 +242,23 @@ impl Page {
             &mut self.tail_bytes
         };
         *bytes = *bytes - before + after;
-        self.shed();
+        self.drop_middle();
     }
 
     /// Drops the oldest entries of the tail until it fits. The last entry
     /// always stays.
-    fn shed(&mut self) {
-        while self.tail_bytes > TAIL && self.tail.len() > 1 {
+    fn drop_middle(&mut self) {
+        while self.tail_bytes > MAX_TAIL_BYTES && self.tail.len() > 1 {
             let Some(entry) = self.tail.pop_front() else {
                 break;
             };
-            self.tail_bytes -= entry.bytes();
+            self.tail_bytes -= entry.size_bytes();
             self.dropped += 1;
         }
     }
 
     /// Returns an entry, unless it was dropped.
-    fn entry(&mut self, id: EntryId) -> Option<&mut Entry> {
+    fn entry_mut(&mut self, id: EntryId) -> Option<&mut PageEntry> {
         if id.0 < self.head.len() {
             return self.head.get_mut(id.0);
         }
@@ -262,7 +279,7 @@ impl Page {
             out.push_str(&format!(
                 "\n### Left out\n\n{} entries in the middle: a page has at most {} KiB.\n",
                 self.dropped,
-                (HEAD + TAIL) >> 10
+                (MAX_HEAD_BYTES + MAX_TAIL_BYTES) >> 10
             ));
             last = None;
         }
@@ -273,9 +290,9 @@ impl Page {
     }
 }
 
-impl Entry {
+impl PageEntry {
     /// Returns the size of the entry on the page, with its heading.
-    fn bytes(&self) -> usize {
+    fn size_bytes(&self) -> usize {
         self.text.len() + self.label.len() + 32
     }
 
@@ -284,14 +301,14 @@ impl Entry {
     fn render(
         &self,
         out: &mut String,
-        last: &mut Option<(Kind, Option<&'static str>)>,
+        last: &mut Option<(PageEntryKind, Option<&'static str>)>,
         day: &mut Option<jiff::civil::Date>,
         remark: &impl Fn(u32) -> Option<&'static str>,
     ) {
         let remark = self.record.and_then(remark);
         let same = *last == Some((self.kind, remark));
         *last = Some((self.kind, remark));
-        if self.kind == Kind::Tool {
+        if self.kind == PageEntryKind::Tool {
             if !same {
                 out.push_str(&format!("\n### Tools{}\n\n", remark.unwrap_or_default()));
             }
@@ -299,10 +316,10 @@ impl Entry {
             return;
         }
         out.push('\n');
-        out.extend(std::iter::repeat_n('#', self.kind.level()));
+        out.extend(std::iter::repeat_n('#', self.kind.heading_level()));
         out.push(' ');
-        out.push_str(self.kind.word());
-        if self.kind == Kind::Prompt {
+        out.push_str(self.kind.heading_word());
+        if self.kind == PageEntryKind::Prompt {
             out.push_str(&format!(" {}", self.number));
         }
         if !self.label.is_empty() {
@@ -326,15 +343,16 @@ impl Entry {
 }
 
 /// Counts the entries of a page from its Markdown.
-pub fn entries(page: &Document) -> usize {
+pub fn count_entries(page: &Document) -> usize {
     let mut entries = 0;
     for section in page.sections.iter().filter(|section| section.level > 1) {
-        let is = |kind: &&Kind| {
-            usize::from(section.level) == kind.level() && section.title.starts_with(kind.word())
+        let is = |kind: &&PageEntryKind| {
+            usize::from(section.level) == kind.heading_level()
+                && section.title.starts_with(kind.heading_word())
         };
-        match Kind::ALL.iter().find(is) {
-            Some(Kind::Tool) => {
-                let lines = page.str(&section.own).lines();
+        match PageEntryKind::ALL.iter().find(is) {
+            Some(PageEntryKind::Tool) => {
+                let lines = page.span_text(&section.own).lines();
                 entries += lines.filter(|line| line.starts_with("- ")).count();
             }
             Some(_) => entries += 1,
@@ -346,13 +364,13 @@ pub fn entries(page: &Document) -> usize {
 
 /// Quotes a text as plain Markdown text. Fenced code stays code, with its
 /// indentation, inside a fence that nothing in it can close.
-pub(super) fn quoted(text: &str) -> String {
+pub(super) fn quote_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 64);
     let mut prose = String::new();
     let mut lines = text.lines().peekable();
     let flush = |prose: &mut String, out: &mut String| {
         // A link or an image in a conversation must not become one of the page.
-        let inert = document::inert_block(prose).replace("](", "]\\(");
+        let inert = document::escape_markdown_block(prose).replace("](", "]\\(");
         prose.clear();
         if !inert.is_empty() {
             if !out.is_empty() {
@@ -362,7 +380,7 @@ pub(super) fn quoted(text: &str) -> String {
         }
     };
     while let Some(line) = lines.next() {
-        let Some((mark, length, info)) = fence(line) else {
+        let Some((mark, length, info)) = parse_fence(line) else {
             prose.push_str(line);
             prose.push('\n');
             continue;
@@ -370,7 +388,9 @@ pub(super) fn quoted(text: &str) -> String {
         flush(&mut prose, &mut out);
         let mut code = Vec::new();
         for line in lines.by_ref() {
-            if fence(line).is_some_and(|(m, l, info)| m == mark && l >= length && info.is_empty()) {
+            if parse_fence(line)
+                .is_some_and(|(m, l, info)| m == mark && l >= length && info.is_empty())
+            {
                 break;
             }
             code.push(line);
@@ -378,13 +398,17 @@ pub(super) fn quoted(text: &str) -> String {
         if !out.is_empty() {
             out.push_str("\n\n");
         }
-        let longest = code.iter().map(|line| longest_run(line)).max().unwrap_or(0);
+        let longest = code
+            .iter()
+            .map(|line| longest_backtick_run(line))
+            .max()
+            .unwrap_or(0);
         // One backtick more than the longest run inside, so that no line of the
         // code closes the fence.
         let marks = "`".repeat(longest.max(2) + 1);
-        out.push_str(&format!("{marks}{}\n", language(info)));
+        out.push_str(&format!("{marks}{}\n", clean_language(info)));
         for line in code {
-            out.push_str(&visible(line));
+            out.push_str(&strip_control_chars(line));
             out.push('\n');
         }
         out.push_str(&marks);
@@ -394,7 +418,7 @@ pub(super) fn quoted(text: &str) -> String {
 }
 
 /// Parses a line that opens or closes code: its mark, length and info string.
-fn fence(line: &str) -> Option<(char, usize, &str)> {
+fn parse_fence(line: &str) -> Option<(char, usize, &str)> {
     let line = line.trim_end();
     let start = line.trim_start();
     let mark = start.chars().next().filter(|c| matches!(c, '`' | '~'))?;
@@ -404,13 +428,13 @@ fn fence(line: &str) -> Option<(char, usize, &str)> {
 }
 
 /// Returns the length of the longest run of backticks.
-fn longest_run(line: &str) -> usize {
+fn longest_backtick_run(line: &str) -> usize {
     let runs = line.split(|c| c != '`').map(str::len);
     runs.max().unwrap_or(0)
 }
 
 /// Returns the language of an info string, if it is a plain word.
-fn language(info: &str) -> &str {
+fn clean_language(info: &str) -> &str {
     let word = info.split_whitespace().next().unwrap_or_default();
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '_' | '#' | '.');
     if word.len() <= 24 && word.chars().all(plain) {
@@ -422,7 +446,7 @@ fn language(info: &str) -> &str {
 
 /// Removes characters from a line of code that would end it or control a
 /// terminal.
-fn visible(line: &str) -> String {
+fn strip_control_chars(line: &str) -> String {
     let shown = line.trim_end_matches(['\r', ' ', '\t']).chars();
     shown
         .filter(|c| !c.is_control() || *c == '\t')
@@ -434,38 +458,38 @@ fn visible(line: &str) -> String {
 }
 
 /// Formats a heading: one line, inert, with a limited length.
-pub(super) fn heading(text: &str, most: usize) -> String {
-    let line = one_line(text, most);
+pub(super) fn format_heading(text: &str, most: usize) -> String {
+    let line = to_one_line(text, most);
     // A trailing `#` would be taken for the end of the heading.
     line.trim_end_matches(['#', ' ']).to_owned()
 }
 
 /// Formats a text as one inert line of at most this many characters.
-pub(super) fn one_line(text: &str, most: usize) -> String {
+pub(super) fn to_one_line(text: &str, most: usize) -> String {
     let mut chars = text.trim().chars();
     let mut line: String = chars.by_ref().take(most).collect();
     if chars.next().is_some() {
         line.push('…');
-        line = judged_anew(&line);
+        line = redact_again(&line);
     }
-    document::inert_line(&line).replace("](", "]\\(")
+    document::escape_markdown_line(&line).replace("](", "]\\(")
 }
 
 /// Cuts a text to this many bytes, with a note of how much is missing.
-fn cut(text: &str, most: usize) -> String {
+fn cut_text(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();
     }
     let kept = &text[..text.floor_char_boundary(most)];
     let left = text[kept.len()..].chars().count();
-    let kept = judged_anew(kept);
+    let kept = redact_again(kept);
     format!("{kept}\n\n(… {left} more characters left out)")
 }
 
 /// Redacts a text again after it was cut: a credential that its end marked as
 /// an example may look real without it.
-fn judged_anew(cut: &str) -> String {
-    secrets::redact(cut).into_owned()
+fn redact_again(cut: &str) -> String {
+    secrets::redact_secrets(cut).into_owned()
 }
 
 #[cfg(test)]

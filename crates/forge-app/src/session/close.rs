@@ -13,26 +13,26 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::closes::log_close;
 use super::open::OpenSession;
-use crate::brief::overview::{closed_at, unclean};
-use crate::bulk::{Skill, last_ok};
-use crate::closets::{self, BuildRequest};
-use crate::document::day_of;
-use crate::links::{self, Vault};
+use crate::brief::overview::{last_close_time, newest_note_after_close};
+use crate::bulk::{BulkSkill, last_successful_run};
+use crate::closets::{self, ClosetBuildRequest};
+use crate::document::day_of_timestamp;
+use crate::links::{self, NoteVault};
 use crate::mind::{
-    Captured, Error, File, Fullness, Layout, Mind, NewSession, Record, Recorded, Written,
-    days_since,
+    DecisionFullness, MindError, MindFile, MindStore, NewSession, RecordOutcome, SessionCapture,
+    SessionRecord, StateLayoutKind, StateWriteOutcome, days_since,
 };
 use crate::routing::archives::{ArchiveRow, list_archive};
-use crate::routing::hubs::{Hub, hubs_of};
-use crate::routing::manifest::{self, Manifest, Mode, SUMMARY_FORMAT};
-use crate::routing::untracked::{Untracked, is_skipped};
+use crate::routing::hubs::{Hub, hubs_of_manifest};
+use crate::routing::manifest::{self, Manifest, ManifestMode, SUMMARY_FORMAT_VERSION};
+use crate::routing::untracked::{UntrackedContent, is_skipped_path};
 use crate::thresholds::{CONSOLIDATE_NAG_DAYS, MAX_DECISION_LINES};
 use crate::upkeep::resummarize;
-use crate::workspace::{self, RelPath, Role, Tree, Workspace};
+use crate::workspace::{self, FileRole, RelPath, Workspace, WorkspaceTree};
 
 /// A request to close a session.
 #[derive(Debug, Clone)]
-pub struct SessionClosing<'a> {
+pub struct SessionCloseRequest<'a> {
     pub ending: SessionEnding<'a>,
     /// The folder that a client gives its plugin, for the log of clean closes.
     pub log_folder: Option<&'a Path>,
@@ -45,7 +45,7 @@ pub enum SessionEnding<'a> {
     /// An agent or a person describes it. The session stays open until its
     /// client reports the end, which then finds the description.
     Described {
-        record: Box<Record>,
+        record: Box<SessionRecord>,
         /// The files that were worked on; by their times where they are not named.
         touched: Option<Vec<RelPath>>,
     },
@@ -57,7 +57,7 @@ pub enum SessionEnding<'a> {
 /// What the end of a session recorded.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionReport {
-    pub recorded: Recorded,
+    pub recorded: RecordOutcome,
     pub state: Option<RelPath>,
     pub touched: Vec<RelPath>,
     /// Hubs whose closets were refreshed, with the number of entries.
@@ -69,7 +69,7 @@ pub struct SessionReport {
     pub linked: usize,
     /// Links to missing files, as `file:line: [[link]]`.
     pub broken: Vec<String>,
-    pub untracked: Untracked,
+    pub untracked: UntrackedContent,
     pub ideas: usize,
     pub notes: Vec<String>,
     /// Parts that should have been written and are missing.
@@ -81,24 +81,26 @@ pub struct SessionReport {
 
 /// Command that shortens a file of decisions that is nearly full. It passes
 /// `--force`, because a run a moment ago is no reason to wait.
-pub(crate) const SHORTEN: &str = "memory-forge consolidate --fix --force";
+pub(crate) const SHORTEN_COMMAND: &str = "memory-forge consolidate --fix --force";
 /// Advice where that command would not help.
-pub(crate) const SHORTEN_BY_HAND: &str =
+pub(crate) const SHORTEN_BY_HAND_ADVICE: &str =
     "it is not filled by old decisions, so a person has to shorten it";
 
 /// Closes a session. Returns `None` where there is neither a manifest nor any
 /// state; then nothing is written.
 pub fn close_session(
-    mind: &Mind<'_>,
-    closing: &SessionClosing<'_>,
-) -> Result<Option<SessionReport>, Error> {
+    mind: &MindStore<'_>,
+    closing: &SessionCloseRequest<'_>,
+) -> Result<Option<SessionReport>, MindError> {
     let workspace = mind.workspace();
     let now = closing.now;
     let report = match &closing.ending {
         SessionEnding::Described { record, touched } => {
-            describe(workspace, mind, record, touched.as_deref(), now)?
+            record_description(workspace, mind, record, touched.as_deref(), now)?
         }
-        SessionEnding::Reported { reason, git_wait } => report_end(mind, reason, *git_wait, now)?,
+        SessionEnding::Reported { reason, git_wait } => {
+            record_reported_end(mind, reason, *git_wait, now)?
+        }
     };
     let is_clean = report.as_ref().is_some_and(|it| it.incomplete.is_empty());
     if let (true, Some(folder)) = (is_clean, closing.log_folder) {
@@ -110,23 +112,23 @@ pub fn close_session(
 
 /// Records a reported end, and captures for the next session what would be
 /// lost.
-fn report_end(
-    mind: &Mind<'_>,
+fn record_reported_end(
+    mind: &MindStore<'_>,
     reason: &str,
     git_wait: Duration,
     now: Timestamp,
-) -> Result<Option<SessionReport>, Error> {
-    if !mind.exists() {
+) -> Result<Option<SessionReport>, MindError> {
+    if !mind.has_state_files() {
         return Ok(None);
     }
     let report = SessionReport {
-        state: Some(mind.file(File::State)),
-        stale_for: mind.stale_for(now),
+        state: Some(mind.file_path(MindFile::State)),
+        stale_for: mind.stale_duration(now),
         ..SessionReport::default()
     };
-    mind.touch(now)?;
-    mind.session_ended(reason, now)?;
-    mind.session_end_checkpoint(reason, now)?;
+    mind.touch_activity(now)?;
+    mind.log_session_end(reason, now)?;
+    mind.write_session_end_checkpoint(reason, now)?;
     if let Some(open) = OpenSession::read(mind) {
         open.close(mind, reason, git_wait, now)?;
     }
@@ -134,49 +136,49 @@ fn report_end(
 }
 
 /// Records the description of a session and everything that follows from it.
-fn describe(
+fn record_description(
     workspace: &Workspace,
-    mind: &Mind<'_>,
-    record: &Record,
+    mind: &MindStore<'_>,
+    record: &SessionRecord,
     named: Option<&[RelPath]>,
     now: Timestamp,
-) -> Result<Option<SessionReport>, Error> {
-    let manifest = Manifest::load(workspace)?.filter(|it| it.mode() != Mode::Absent);
-    if manifest.is_none() && !mind.exists() {
+) -> Result<Option<SessionReport>, MindError> {
+    let manifest = Manifest::load(workspace)?.filter(|it| it.mode() != ManifestMode::Absent);
+    if manifest.is_none() && !mind.has_state_files() {
         return Ok(None);
     }
     let mut ended = SessionReport {
-        state: Some(mind.file(File::State)),
+        state: Some(mind.file_path(MindFile::State)),
         ..SessionReport::default()
     };
     let tree = manifest.as_ref().map(|it| it.tree(workspace));
     if let Some(tree) = &tree {
         ended.touched = match named {
             Some(named) => named.to_vec(),
-            None => touched(tree, mind),
+            None => find_touched_notes(tree, mind),
         };
     }
     // An error in the maps must not lose the description of the session: it is
     // kept and reported at the end.
     let maps = match &manifest {
-        Some(manifest) => keep_maps(workspace, manifest, now, &mut ended),
+        Some(manifest) => update_links_and_closets(workspace, manifest, now, &mut ended),
         None => Ok(()),
     };
     let mut written = record.clone();
     if let Some(tree) = &tree
-        && says_nothing(&written)
-        && mind.layout() == Layout::Manifest
-        && unclean(tree, mind).is_some()
+        && is_empty_record(&written)
+        && mind.layout_kind() == StateLayoutKind::Manifest
+        && newest_note_after_close(tree, mind).is_some()
     {
-        written.session = Some(left_open(&ended.touched));
+        written.session = Some(build_unclosed_entry(&ended.touched));
     }
-    ended.recorded = mind.record("Close the session", &written, now)?;
+    ended.recorded = mind.write_record("Close the session", &written, now)?;
     if let (Some(manifest), Some(tree)) = (&manifest, &tree) {
-        list_and_check(workspace, mind, manifest, tree, now, &mut ended)?;
+        update_manifest_and_check(workspace, mind, manifest, tree, now, &mut ended)?;
     }
-    ended.ideas = mind.ideas().map(|it| it.len()).unwrap_or_default();
-    remarks(workspace, mind, manifest.as_ref(), now, &mut ended);
-    ended.incomplete = self_test(workspace, mind, record, &ended);
+    ended.ideas = mind.read_ideas().map(|it| it.len()).unwrap_or_default();
+    add_remarks(workspace, mind, manifest.as_ref(), now, &mut ended);
+    ended.incomplete = find_missing_records(workspace, mind, record, &ended);
     if let Err(error) = maps {
         ended.incomplete.push(format!(
             "links and closets of what was touched: {error}; `memory-forge links apply` and \
@@ -187,15 +189,15 @@ fn describe(
 }
 
 /// Returns `true` if the record describes nothing.
-fn says_nothing(record: &Record) -> bool {
+fn is_empty_record(record: &SessionRecord) -> bool {
     record.state.is_empty() && record.decisions.is_empty() && record.session.is_none()
 }
 
 /// Builds the log entry of a session that was not closed; without it, the next
 /// start would report it again.
-fn left_open(touched: &[RelPath]) -> NewSession {
+fn build_unclosed_entry(touched: &[RelPath]) -> NewSession {
     NewSession {
-        captured: Some(Captured {
+        captured: Some(SessionCapture {
             reason: "the session was not closed".to_owned(),
             files: touched.iter().map(ToString::to_string).collect(),
         }),
@@ -204,45 +206,47 @@ fn left_open(touched: &[RelPath]) -> NewSession {
 }
 
 /// Lists the notes that were written since the last session was closed.
-fn touched(tree: &Tree, mind: &Mind<'_>) -> Vec<RelPath> {
-    let Some(closed) = closed_at(mind) else {
+fn find_touched_notes(tree: &WorkspaceTree, mind: &MindStore<'_>) -> Vec<RelPath> {
+    let Some(closed) = last_close_time(mind) else {
         return Vec::new();
     };
     let closed = closed.as_nanosecond();
     tree.files
         .iter()
-        .filter(|it| it.is_markdown() && matches!(it.role, Role::Knowledge | Role::Untracked))
-        .filter(|it| !is_skipped(&it.path) && i128::from(it.mtime_ns) > closed)
+        .filter(|it| {
+            it.is_markdown() && matches!(it.role, FileRole::Knowledge | FileRole::Untracked)
+        })
+        .filter(|it| !is_skipped_path(&it.path) && i128::from(it.mtime_ns) > closed)
         .map(|it| it.path.clone())
         .collect()
 }
 
 /// Updates links and closets of the touched notes.
-fn keep_maps(
+fn update_links_and_closets(
     workspace: &Workspace,
     manifest: &Manifest,
     now: Timestamp,
     ended: &mut SessionReport,
-) -> Result<(), Error> {
+) -> Result<(), MindError> {
     if !ended.touched.is_empty() {
-        let vault = Vault::read(workspace);
-        let applied = links::apply(workspace, &vault, &ended.touched, false);
+        let vault = NoteVault::read(workspace);
+        let applied = links::link_mentions(workspace, &vault, &ended.touched, false);
         if !applied.proposal.is_empty() {
             let what = "Link mentions of the session";
             applied.proposal.apply(workspace, what, now)?;
             ended.linked = applied.linked;
         }
     }
-    let hubs = hubs_of(workspace, manifest);
+    let hubs = hubs_of_manifest(workspace, manifest);
     let touched = |hub: &Hub| hub.members.iter().any(|it| ended.touched.contains(it));
     let hubs: Vec<&Hub> = hubs.iter().filter(|it| touched(it)).collect();
-    let pages = resummarize::pages(workspace, &hubs)?;
+    let pages = resummarize::plan_hub_pages(workspace, &hubs)?;
     let receipt = pages
         .proposal
         .apply(workspace, "Hub tables of the session", now)?;
-    pages.remember(workspace)?;
+    pages.remember_summaries(workspace)?;
     ended.pages = receipt.files.len();
-    if manifest.mode() == Mode::Full {
+    if manifest.mode() == ManifestMode::Full {
         refresh_closets(workspace, &hubs, now, ended)?;
     }
     Ok(())
@@ -251,41 +255,48 @@ fn keep_maps(
 /// Updates what depends on the record as well as on the notes: the state's own
 /// closets, summaries, the manifest. It considers all files, so it is
 /// idempotent.
-fn list_and_check(
+fn update_manifest_and_check(
     workspace: &Workspace,
-    mind: &Mind<'_>,
+    mind: &MindStore<'_>,
     manifest: &Manifest,
-    tree: &Tree,
+    tree: &WorkspaceTree,
     now: Timestamp,
     ended: &mut SessionReport,
-) -> Result<(), Error> {
-    if manifest.mode() == Mode::Full {
-        let hubs = hubs_of(workspace, manifest);
+) -> Result<(), MindError> {
+    if manifest.mode() == ManifestMode::Full {
+        let hubs = hubs_of_manifest(workspace, manifest);
         // The state files are a hub only once they have closets: a close never
         // creates the first ones.
-        let has = |hub: &Hub| hub.is_memory() && workspace.absolute(&hub.closets()).is_file();
+        let has = |hub: &Hub| {
+            hub.is_memory_hub() && workspace.absolute_path(&hub.closets_path()).is_file()
+        };
         let hubs: Vec<&Hub> = hubs.iter().filter(|it| has(it)).collect();
         refresh_closets(workspace, &hubs, now, ended)?;
     }
     // Summaries of an older format are for `manifest refresh` and `upgrade`.
-    let current = manifest.summary_format() >= Some(SUMMARY_FORMAT);
-    if manifest.mode() == Mode::Full && current {
-        let plan = resummarize::plan(workspace, false)?;
+    let current = manifest.summary_format() >= Some(SUMMARY_FORMAT_VERSION);
+    if manifest.mode() == ManifestMode::Full && current {
+        let plan = resummarize::plan_summaries(workspace, false)?;
         let receipt = plan
             .proposal
             .apply(workspace, "Summaries of the session", now)?;
-        plan.remember(workspace)?;
+        plan.remember_summaries(workspace)?;
         ended.manifest |= !receipt.files.is_empty();
     }
-    ended.untracked = Untracked::of(workspace, tree, manifest).at_least(3);
-    let (archive, state) = (mind.file(File::Archive), mind.file(File::State));
-    if mind.layout() == Layout::Manifest && workspace.absolute(&archive).is_file() {
+    ended.untracked = UntrackedContent::find_in_tree(workspace, tree, manifest).with_min_notes(3);
+    let (archive, state) = (
+        mind.file_path(MindFile::Archive),
+        mind.file_path(MindFile::State),
+    );
+    if mind.layout_kind() == StateLayoutKind::Manifest
+        && workspace.absolute_path(&archive).is_file()
+    {
         ended.manifest |= list_log_archive(workspace, &archive, &state, now)?;
     }
     // The vault is read again, because the entries that were just written may
     // contain links.
-    let report = links::check(&Vault::read(workspace));
-    let broken = report.missing();
+    let report = links::check_links(&NoteVault::read(workspace));
+    let broken = report.missing_targets();
     ended.broken = broken
         .map(|it| format!("{}:{}: [[{}]]", it.path, it.line, it.link))
         .collect();
@@ -298,8 +309,8 @@ fn refresh_closets(
     hubs: &[&Hub],
     now: Timestamp,
     ended: &mut SessionReport,
-) -> Result<(), workspace::Error> {
-    let request = BuildRequest {
+) -> Result<(), workspace::WorkspaceError> {
+    let request = ClosetBuildRequest {
         hubs: hubs.to_vec(),
         force: false,
         dry_run: false,
@@ -307,7 +318,7 @@ fn refresh_closets(
     };
     // Without the lock of a bulk run: a session must end even while another
     // process builds.
-    let built = closets::build(workspace, &request, now, |_| {})?;
+    let built = closets::build_closets(workspace, &request, now, |_| {})?;
     ended.manifest |= built.listed > 0;
     for (hub, report) in built.hubs {
         let report = report?;
@@ -325,7 +336,7 @@ fn list_log_archive(
     archive: &RelPath,
     state: &RelPath,
     now: Timestamp,
-) -> Result<bool, Error> {
+) -> Result<bool, MindError> {
     let path = archive.as_str();
     // Next to the state, its stem is enough for a link.
     let target = if archive.parent() == state.parent() {
@@ -340,8 +351,10 @@ fn list_log_archive(
     let (listed, _) = workspace.change_with(
         "List the archive of the session log",
         now,
-        |change| -> Result<_, Error> {
-            let listed = list_archive(change, &row, now, |it| it.retired().holds(path))?;
+        |change| -> Result<_, MindError> {
+            let listed = list_archive(change, &row, now, |it| {
+                it.retired_files().contains_path(path)
+            })?;
             Ok(listed)
         },
     )?;
@@ -349,27 +362,27 @@ fn list_log_archive(
 }
 
 /// Adds remarks about a nearly full file of decisions and about consolidation.
-fn remarks(
+fn add_remarks(
     workspace: &Workspace,
-    mind: &Mind<'_>,
+    mind: &MindStore<'_>,
     manifest: Option<&Manifest>,
     now: Timestamp,
     ended: &mut SessionReport,
 ) {
     let lines = ended.recorded.decision_lines;
-    let advice = match mind.decisions_fullness() {
-        Fullness::Fine => None,
-        Fullness::CanBeShortened => Some(format!("run `{SHORTEN}`")),
-        Fullness::ByHand => Some(SHORTEN_BY_HAND.to_owned()),
+    let advice = match mind.check_decisions_fullness() {
+        DecisionFullness::Fine => None,
+        DecisionFullness::CanBeShortened => Some(format!("run `{SHORTEN_COMMAND}`")),
+        DecisionFullness::ByHand => Some(SHORTEN_BY_HAND_ADVICE.to_owned()),
     };
     if let Some(advice) = advice {
         ended.notes.push(format!(
             "{} has {lines} lines of at most {MAX_DECISION_LINES}; {advice}",
-            mind.file(File::Decisions)
+            mind.file_path(MindFile::Decisions)
         ));
     }
     if manifest.is_some()
-        && let Some(note) = consolidate_nag(workspace, mind, now)
+        && let Some(note) = consolidation_reminder(workspace, mind, now)
     {
         ended.notes.push(note);
     }
@@ -378,14 +391,18 @@ fn remarks(
 /// Returns a reminder if it is time to consolidate. A manifest is rewritten
 /// often, so the oldest date in the state files shows the age of the workspace
 /// as well.
-fn consolidate_nag(workspace: &Workspace, mind: &Mind<'_>, now: Timestamp) -> Option<String> {
-    let today = day_of(now);
-    let written = std::fs::metadata(workspace.absolute(&manifest::path())).ok()?;
+fn consolidation_reminder(
+    workspace: &Workspace,
+    mind: &MindStore<'_>,
+    now: Timestamp,
+) -> Option<String> {
+    let today = day_of_timestamp(now);
+    let written = std::fs::metadata(workspace.absolute_path(&manifest::manifest_path())).ok()?;
     let written = Timestamp::try_from(written.modified().ok()?)
         .ok()
-        .map(day_of);
-    let logged = mind.sessions().unwrap_or_default().into_iter();
-    let decided = mind.decisions().unwrap_or_default().into_iter();
+        .map(day_of_timestamp);
+    let logged = mind.read_sessions().unwrap_or_default().into_iter();
+    let decided = mind.read_decisions().unwrap_or_default().into_iter();
     let dates = logged
         .filter_map(|it| it.date)
         .chain(decided.filter_map(|it| it.date));
@@ -393,13 +410,13 @@ fn consolidate_nag(workspace: &Workspace, mind: &Mind<'_>, now: Timestamp) -> Op
     if days_since(oldest, today) < CONSOLIDATE_NAG_DAYS {
         return None;
     }
-    let last = last_ok(workspace, Skill::Consolidate).map(|it| it.when);
+    let last = last_successful_run(workspace, BulkSkill::Consolidate).map(|it| it.when);
     match last {
         None => Some("consolidate has never run; run `memory-forge consolidate`".to_owned()),
         Some(when)
             if now.duration_since(when) > SignedDuration::from_hours(24 * CONSOLIDATE_NAG_DAYS) =>
         {
-            let on = day_of(when);
+            let on = day_of_timestamp(when);
             Some(format!(
                 "consolidate last ran {on}; run `memory-forge consolidate`"
             ))
@@ -409,32 +426,32 @@ fn consolidate_nag(workspace: &Workspace, mind: &Mind<'_>, now: Timestamp) -> Op
 }
 
 /// Reads everything back as the next session will, and lists what is missing.
-fn self_test(
+fn find_missing_records(
     workspace: &Workspace,
-    mind: &Mind<'_>,
-    record: &Record,
+    mind: &MindStore<'_>,
+    record: &SessionRecord,
     ended: &SessionReport,
 ) -> Vec<String> {
     let mut missing = Vec::new();
-    let state = mind.state().ok().flatten();
+    let state = mind.read_state().ok().flatten();
     let wanted = !record.state.is_empty();
     if wanted && state.as_ref().is_none_or(|it| it.updated.is_none()) {
-        missing.push(format!("{} has no date", mind.file(File::State)));
+        missing.push(format!("{} has no date", mind.file_path(MindFile::State)));
     }
     if let Some(logged) = &ended.recorded.session {
-        let there = mind.sessions().unwrap_or_default();
+        let there = mind.read_sessions().unwrap_or_default();
         if !there.iter().any(|it| it.title == logged.title) {
             missing.push(format!("`{}` is not in the log", logged.title));
         }
     }
-    let decided = mind.decisions().unwrap_or_default();
+    let decided = mind.read_decisions().unwrap_or_default();
     let wanted = record.decisions.len();
     let held = ended.recorded.decided.len() + ended.recorded.known_decisions;
     if held != wanted || decided.len() < ended.recorded.decided.len() {
         missing.push(format!("{held} of {wanted} decisions were recorded"));
     }
     for path in &ended.touched {
-        if !workspace.absolute(path).is_file() {
+        if !workspace.absolute_path(path).is_file() {
             missing.push(format!("{path} is not there"));
         }
     }
@@ -447,9 +464,9 @@ impl SessionReport {
         let mut lines = vec!["Session closed.".to_owned()];
         if let Some(path) = &self.state {
             lines.push(match self.recorded.state {
-                Written::Created => format!("- Status: created {path}"),
-                Written::Updated => format!("- Status: updated {path}"),
-                Written::Unchanged => format!("- Status: unchanged {path}"),
+                StateWriteOutcome::Created => format!("- Status: created {path}"),
+                StateWriteOutcome::Updated => format!("- Status: updated {path}"),
+                StateWriteOutcome::Unchanged => format!("- Status: unchanged {path}"),
             });
         }
         if let Some(logged) = &self.recorded.session {

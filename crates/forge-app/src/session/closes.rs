@@ -6,67 +6,74 @@ use std::path::Path;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::workspace::{self, Backup, OutsideChange, OutsideFile, Workspace, change_outside};
+use crate::workspace::{self, BackupAction, OutsideChange, OutsideFile, Workspace, change_outside};
 
 /// File name of the log, which other tools read.
-pub const FILE: &str = "session-closes.log";
+pub const CLOSE_LOG_FILE: &str = "session-closes.log";
 
 /// Lines that the log keeps; older ones are dropped.
-const MAX_LINES: usize = 1_000;
+const MAX_LOG_LINES: usize = 1_000;
 
 /// Time within which two lines describe one close: a command and the client's
 /// own event may both report it.
-const SAME_CLOSE: SignedDuration = SignedDuration::from_mins(5);
+const SAME_CLOSE_WINDOW: SignedDuration = SignedDuration::from_mins(5);
 
 /// Attempts to write, since another session may write at the same moment.
-const TRIES: usize = 3;
+const MAX_WRITE_ATTEMPTS: usize = 3;
 
 /// Appends a line for a workspace whose session was closed cleanly.
 pub(super) fn log_close(
     folder: &Path,
     workspace: &Workspace,
     now: Timestamp,
-) -> Result<(), workspace::Error> {
+) -> Result<(), workspace::WorkspaceError> {
     let mut tries = 0;
     loop {
         tries += 1;
-        match append(folder, workspace, now) {
-            Err(workspace::Error::ChangedSince { .. }) if tries < TRIES => {}
+        match append_close_line(folder, workspace, now) {
+            Err(workspace::WorkspaceError::ChangedSince { .. }) if tries < MAX_WRITE_ATTEMPTS => {}
             done => return done,
         }
     }
 }
 
 /// Appends the line once, unless the last one describes the same close.
-fn append(folder: &Path, workspace: &Workspace, now: Timestamp) -> Result<(), workspace::Error> {
+fn append_close_line(
+    folder: &Path,
+    workspace: &Workspace,
+    now: Timestamp,
+) -> Result<(), workspace::WorkspaceError> {
     let file = OutsideFile {
         base: folder.to_owned(),
-        path: folder.join(FILE),
+        path: folder.join(CLOSE_LOG_FILE),
     };
     let before = file.read()?;
     let text = String::from_utf8_lossy(before.as_deref().unwrap_or_default()).into_owned();
-    let name = name_of(workspace);
+    let name = workspace_log_name(workspace);
     let mut lines: Vec<&str> = text.lines().collect();
-    let last = lines.iter().rev().find_map(|line| closed_at(line, &name));
-    let again = |last: Timestamp| now.duration_since(last).abs() < SAME_CLOSE;
+    let last = lines
+        .iter()
+        .rev()
+        .find_map(|line| parse_close_time(line, &name));
+    let again = |last: Timestamp| now.duration_since(last).abs() < SAME_CLOSE_WINDOW;
     if last.is_some_and(again) {
         return Ok(());
     }
     let line = format!("{}  {name}  clean", now.strftime("%Y-%m-%dT%H:%M:%SZ"));
     lines.push(&line);
-    let first = lines.len().saturating_sub(MAX_LINES);
+    let first = lines.len().saturating_sub(MAX_LOG_LINES);
     let after = lines[first..].join("\n") + "\n";
     let change = OutsideChange {
         file,
         before,
         after: Some(after.into_bytes()),
-        backup: Backup::Leave,
+        backup: BackupAction::Leave,
     };
     change_outside(&[change], &[])
 }
 
 /// Parses when this workspace was closed; `None` for a line of another one.
-fn closed_at(line: &str, name: &str) -> Option<Timestamp> {
+fn parse_close_time(line: &str, name: &str) -> Option<Timestamp> {
     let (when, rest) = line.split_once("  ")?;
     let (whose, _) = rest.rsplit_once("  ")?;
     (whose == name).then(|| when.parse().ok()).flatten()
@@ -74,7 +81,7 @@ fn closed_at(line: &str, name: &str) -> Option<Timestamp> {
 
 /// Returns the name of the folder as a field of one line; two spaces separate
 /// the fields.
-fn name_of(workspace: &Workspace) -> String {
+fn workspace_log_name(workspace: &Workspace) -> String {
     let name = workspace.root().file_name().unwrap_or_default();
     let name = name.to_string_lossy();
     let words: Vec<&str> = name
@@ -121,7 +128,7 @@ mod tests {
         ws.write("data/session-closes.log", &old);
         log_close(&folder, &workspace, at("2026-03-01T09:00:00Z")).unwrap();
         let text = ws.read("data/session-closes.log");
-        assert_eq!(text.lines().count(), MAX_LINES);
+        assert_eq!(text.lines().count(), MAX_LOG_LINES);
         assert!(text.ends_with("  clean\n"), "{text}");
     }
 

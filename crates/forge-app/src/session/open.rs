@@ -6,16 +6,16 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::brief::StartReason;
-use crate::mind::{Captured, Error, File, Log, Mind, NewSession};
+use crate::brief::SessionStartReason;
+use crate::mind::{EventLog, MindError, MindFile, MindStore, NewSession, SessionCapture};
 use crate::state_files::MIND_FOLDER;
 use crate::workspace::{RelPath, git};
 
 /// File that describes the open session: id, start and commit.
-const OPEN: &str = ".mind/.open-session";
+const OPEN_SESSION_FILE: &str = ".mind/.open-session";
 
 /// File with the size of the state after the last compression.
-const COMPRESSED: &str = ".mind/.compressed";
+const COMPRESSED_SIZE_FILE: &str = ".mind/.compressed";
 const MIN_GROWTH_BYTES: u64 = 4_096;
 /// State size above which compressing takes longer than a start may; `mind
 /// compress` does it.
@@ -25,13 +25,13 @@ const MAX_BYTES_AT_START: u64 = 512 << 10;
 const FRESH_LOG_SECONDS: i64 = 30 * 60;
 
 /// Entries of each hook log that a new session receives.
-const MAX_RECENT: usize = 5;
+const MAX_RECENT_EVENTS: usize = 5;
 
 /// A report of a client that a session begins.
 #[derive(Debug, Clone, Copy)]
-pub struct SessionOpening<'a> {
+pub struct SessionOpenRequest<'a> {
     pub id: &'a str,
-    pub reason: StartReason,
+    pub reason: SessionStartReason,
     /// How long git may take to list what changed. If it does not answer in
     /// time, the session stays open and the next start tries again.
     pub git_wait: Duration,
@@ -43,41 +43,44 @@ pub struct SessionOpening<'a> {
 pub struct SessionNews {
     pub lines: Vec<String>,
     /// What failed. It does not withhold the rest.
-    pub problems: Vec<Error>,
+    pub problems: Vec<MindError>,
 }
 
 /// Opens a session: closes one that was left open, archives old entries, and
 /// returns what happened since.
-pub fn open_session(mind: &Mind<'_>, opening: &SessionOpening<'_>) -> SessionNews {
+pub fn open_session(mind: &MindStore<'_>, opening: &SessionOpenRequest<'_>) -> SessionNews {
     let mut news = SessionNews::default();
-    if mind.exists() {
-        match begin(mind, opening) {
+    if mind.has_state_files() {
+        match begin_session(mind, opening) {
             Ok(line) => news.lines.extend(line),
             Err(error) => news.problems.push(error),
         }
-        if let Err(error) = compress(mind, opening.now) {
+        if let Err(error) = compress_if_grown(mind, opening.now) {
             news.problems.push(error);
         }
     }
     // A second layout hides what was written to it, so it is always reported.
-    news.lines.extend(mind.two_layouts());
+    news.lines.extend(mind.describe_layout_conflict());
     // Both sides are shown as they are; only people can decide.
     news.lines
         // Both sides of the merge are shown as they are: only a person can
         // decide.
-        .extend(mind.unmerged().iter().map(|(path, line)| {
+        .extend(mind.find_unfinished_merges().iter().map(|(path, line)| {
             format!("{path}:{line} has an unfinished git merge in it; ask which side holds")
         }));
-    news.lines.extend(recent_work(mind));
+    news.lines.extend(list_recent_work(mind));
     news
 }
 
 /// Closes the previous session, and records that this one is open.
-fn begin(mind: &Mind<'_>, opening: &SessionOpening<'_>) -> Result<Option<String>, Error> {
+fn begin_session(
+    mind: &MindStore<'_>,
+    opening: &SessionOpenRequest<'_>,
+) -> Result<Option<String>, MindError> {
     let open = OpenSession::read(mind);
     // A start after a compaction continues the session, whatever its id.
     let continues = open.as_ref().is_some_and(|it| it.id == opening.id)
-        || opening.reason == StartReason::Compact;
+        || opening.reason == SessionStartReason::Compact;
     if continues {
         return Ok(None);
     }
@@ -88,7 +91,7 @@ fn begin(mind: &Mind<'_>, opening: &SessionOpening<'_>) -> Result<Option<String>
     OpenSession {
         id: opening.id.to_owned(),
         started: opening.now,
-        commit: git::head(mind.workspace().root()),
+        commit: git::head_commit(mind.workspace().root()),
     }
     .write(mind)?;
     Ok(line)
@@ -96,39 +99,39 @@ fn begin(mind: &Mind<'_>, opening: &SessionOpening<'_>) -> Result<Option<String>
 
 /// Archives old entries once the files have grown. If they cannot be made
 /// smaller, the next attempt waits for further growth.
-fn compress(mind: &Mind<'_>, now: Timestamp) -> Result<(), Error> {
-    let path = RelPath::new(COMPRESSED)?;
-    let before = mind.state_bytes();
+fn compress_if_grown(mind: &MindStore<'_>, now: Timestamp) -> Result<(), MindError> {
+    let path = RelPath::new(COMPRESSED_SIZE_FILE)?;
+    let before = mind.total_state_bytes();
     let last = mind.workspace().read(&path).ok();
     let last: u64 = last
         .and_then(|bytes| String::from_utf8(bytes).ok()?.trim().parse().ok())
         .unwrap_or(0);
-    let grown = mind.wants_compression() && before >= last.saturating_add(MIN_GROWTH_BYTES);
+    let grown = mind.should_compress() && before >= last.saturating_add(MIN_GROWTH_BYTES);
     if !grown || before > MAX_BYTES_AT_START {
         return Ok(());
     }
-    mind.compress(false, now)?;
+    mind.compress_state(false, now)?;
     mind.workspace()
-        .put_machine(&path, format!("{}\n", mind.state_bytes()).as_bytes())?;
+        .write_machine_unsynced(&path, format!("{}\n", mind.total_state_bytes()).as_bytes())?;
     Ok(())
 }
 
 /// Lists the newest tasks and the last action of each sub-agent.
-fn recent_work(mind: &Mind<'_>) -> Vec<String> {
-    let tasks = mind.events(Log::Tasks);
-    let newest = tasks.iter().rev().take(MAX_RECENT).rev();
+fn list_recent_work(mind: &MindStore<'_>) -> Vec<String> {
+    let tasks = mind.read_events(EventLog::Tasks);
+    let newest = tasks.iter().rev().take(MAX_RECENT_EVENTS).rev();
     let mut lines: Vec<String> = newest.cloned().collect();
-    let (agents, more) = mind.last_of_each_agent(MAX_RECENT);
+    let (agents, more) = mind.last_event_per_agent(MAX_RECENT_EVENTS);
     lines.extend(agents);
     if more > 0 {
-        let log = Log::Agents.name();
+        let log = EventLog::Agents.name();
         lines.push(format!("{more} more agents in {MIND_FOLDER}/{log}"));
     }
     lines
 }
 
 /// Returns `true` if the file is in the folder.
-fn is_below(file: &str, folder: &str) -> bool {
+fn is_in_folder(file: &str, folder: &str) -> bool {
     let inside = file.strip_prefix(folder);
     inside.is_some_and(|it| it.starts_with('/'))
 }
@@ -142,8 +145,11 @@ pub(super) struct OpenSession {
 
 impl OpenSession {
     /// Reads the record of the open session; `None` without one.
-    pub(super) fn read(mind: &Mind<'_>) -> Option<OpenSession> {
-        let bytes = mind.workspace().read(&RelPath::new(OPEN).ok()?).ok()?;
+    pub(super) fn read(mind: &MindStore<'_>) -> Option<OpenSession> {
+        let bytes = mind
+            .workspace()
+            .read(&RelPath::new(OPEN_SESSION_FILE).ok()?)
+            .ok()?;
         let value: Value = serde_json::from_slice(&bytes).ok()?;
         Some(OpenSession {
             id: value["id"].as_str()?.to_owned(),
@@ -153,11 +159,13 @@ impl OpenSession {
     }
 
     /// Writes the record of the open session.
-    fn write(&self, mind: &Mind<'_>) -> Result<(), Error> {
+    fn write(&self, mind: &MindStore<'_>) -> Result<(), MindError> {
         let value =
             json!({ "id": self.id, "started": self.started.to_string(), "commit": self.commit });
-        mind.workspace()
-            .put_machine(&RelPath::new(OPEN)?, format!("{value}\n").as_bytes())?;
+        mind.workspace().write_machine_unsynced(
+            &RelPath::new(OPEN_SESSION_FILE)?,
+            format!("{value}\n").as_bytes(),
+        )?;
         Ok(())
     }
 
@@ -165,38 +173,40 @@ impl OpenSession {
     /// description yet, and removes its record. Returns a line about it.
     pub(super) fn close(
         &self,
-        mind: &Mind<'_>,
+        mind: &MindStore<'_>,
         reason: &str,
         git_wait: Duration,
         now: Timestamp,
-    ) -> Result<Option<String>, Error> {
-        let is_described = mind.modified(File::SessionLog).is_some_and(|at| {
+    ) -> Result<Option<String>, MindError> {
+        let is_described = mind.modified_at(MindFile::SessionLog).is_some_and(|at| {
             at >= self.started || now.as_second() - at.as_second() < FRESH_LOG_SECONDS
         });
         let mut line = None;
         if !is_described {
             let root = mind.workspace().root();
             let commit = self.commit.as_deref();
-            let mut files = git::changed_since(root, commit, self.started, git_wait)?;
+            let mut files = git::files_changed_since(root, commit, self.started, git_wait)?;
             // The program writes these files itself, so they are no sign of
             // work.
-            files.retain(|file| !is_below(file, MIND_FOLDER));
+            files.retain(|file| !is_in_folder(file, MIND_FOLDER));
             if !files.is_empty() {
                 let count = files.len();
                 let new = NewSession {
-                    captured: Some(Captured {
+                    captured: Some(SessionCapture {
                         reason: reason.to_owned(),
                         files,
                     }),
                     ..NewSession::default()
                 };
-                let (number, _) = mind.log(&new, now)?;
+                let (number, _) = mind.log_session(&new, now)?;
                 line = Some(format!(
                     "Session {number} was closed without a summary; {count} files changed in it"
                 ));
             }
         }
-        let _ = mind.workspace().remove_machine(&RelPath::new(OPEN)?);
+        let _ = mind
+            .workspace()
+            .remove_machine(&RelPath::new(OPEN_SESSION_FILE)?);
         Ok(line)
     }
 }

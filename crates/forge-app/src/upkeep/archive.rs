@@ -3,101 +3,103 @@
 
 use jiff::Timestamp;
 
-use super::{Places, propose};
-use crate::document::{self, Edit, day_of};
+use super::{LinkTargets, propose_edit};
+use crate::document::{self, TextEdit, day_of_timestamp};
 use crate::routing::hubs;
 use crate::routing::layout::{self, StateFile};
-use crate::routing::manifest::{self, Manifest, New, Part};
-use crate::workspace::{Error, Proposal, RelPath, Role, Workspace, role_in};
+use crate::routing::manifest::{self, Manifest, ManifestPart, NewManifestEntry};
+use crate::workspace::{
+    ChangeProposal, FileRole, RelPath, Workspace, WorkspaceError, role_with_domains,
+};
 
 /// Plans to archive a file. The proposal is empty if it is archived already.
-pub fn plan(
+pub fn plan_archive(
     workspace: &Workspace,
     file: &RelPath,
     reason: &str,
     now: Timestamp,
-) -> Result<Proposal, Error> {
-    super::refuse(reason)?;
-    let manifest = super::manifest(workspace)?;
-    let places = Places::of(workspace);
-    if !workspace.absolute(file).is_file() {
+) -> Result<ChangeProposal, WorkspaceError> {
+    super::reject_secrets(reason)?;
+    let manifest = super::require_manifest(workspace)?;
+    let places = LinkTargets::from_workspace(workspace);
+    if !workspace.absolute_path(file).is_file() {
         let message = format!("There is no file `{file}`; name one that exists");
-        return Err(Error::Refused(message));
+        return Err(WorkspaceError::Refused(message));
     }
-    let path = manifest::path();
-    let is = |target: &str, from: &RelPath| places.find(target, from.as_str()) == Some(file);
-    let state = |which| layout::resolve(workspace, Some(&manifest), which) == *file;
+    let path = manifest::manifest_path();
+    let is = |target: &str, from: &RelPath| places.find_target(target, from.as_str()) == Some(file);
+    let state = |which| layout::resolve_state_file(workspace, Some(&manifest), which) == *file;
     let listed = manifest
-        .part(Part::Tier1)
+        .entries_of(ManifestPart::Tier1)
         .any(|entry| is(&entry.target, &path));
     if listed || StateFile::ALL.into_iter().any(state) {
-        return Err(Error::Refused(format!(
+        return Err(WorkspaceError::Refused(format!(
             "`{file}` is in Tier 1 and read at every start; take it out of `_MANIFEST.md` first"
         )));
     }
     if matches!(
-        role_in(file, &manifest.domains()),
-        Role::Routing | Role::Autoload
+        role_with_domains(file, &manifest.domains()),
+        FileRole::Routing | FileRole::Autoload
     ) {
         let message = format!("`{file}` leads to other files; archive those instead");
-        return Err(Error::Refused(message));
+        return Err(WorkspaceError::Refused(message));
     }
-    let mut proposal = Proposal::default();
-    for hub in hubs::hubs_of(workspace, &manifest) {
+    let mut proposal = ChangeProposal::default();
+    for hub in hubs::hubs_of_manifest(workspace, &manifest) {
         if let Some(page) = &hub.index
             && let Ok(text) = workspace.read_text(page)
         {
             let list = Manifest::parse_page(text);
             let rows = list.entries().iter().filter(|it| is(&it.target, page));
-            let edits = rows.filter_map(|it| list.set_under(it, "Status", "Archived"));
-            propose(
+            let edits = rows.filter_map(|it| list.set_cell_under(it, "Status", "Archived"));
+            propose_edit(
                 &mut proposal,
                 page,
                 list.text(),
-                list.edited(edits.collect()),
+                list.text_after_edits(edits.collect()),
             )?;
         }
-        for closets in [hub.closets(), hub.closets_archive()] {
+        for closets in [hub.closets_path(), hub.closets_archive_path()] {
             let Ok(text) = workspace.read_text(&closets) else {
                 continue;
             };
-            let edits = statuses(&text, |target| is(target, &closets));
-            propose(
+            let edits = archive_status_edits(&text, |target| is(target, &closets));
+            propose_edit(
                 &mut proposal,
                 &closets,
                 &text,
-                document::apply(&text, edits),
+                document::apply_edits(&text, edits),
             )?;
         }
     }
-    let mut edits: Vec<Edit> = manifest
-        .part(Part::Tier2)
+    let mut edits: Vec<TextEdit> = manifest
+        .entries_of(ManifestPart::Tier2)
         .filter(|entry| is(&entry.target, &path))
-        .filter_map(|entry| manifest.unlist(entry))
+        .filter_map(|entry| manifest.remove_entry(entry))
         .collect();
-    let archived = |entry: &manifest::Entry| is(&entry.target, &path);
-    if !manifest.part(Part::Tier3).any(archived) {
-        let new = New {
+    let archived = |entry: &manifest::ManifestEntry| is(&entry.target, &path);
+    if !manifest.entries_of(ManifestPart::Tier3).any(archived) {
+        let new = NewManifestEntry {
             name: "",
-            target: &places.link(file),
+            target: &places.link_name(file),
             text: reason,
-            note: &day_of(now).to_string(),
+            note: &day_of_timestamp(now).to_string(),
         };
-        edits.extend(manifest.list(Part::Tier3, &new));
+        edits.extend(manifest.list_entry(ManifestPart::Tier3, &new));
     }
-    propose(
+    propose_edit(
         &mut proposal,
         &path,
         manifest.text(),
-        manifest.edited(edits),
+        manifest.text_after_edits(edits),
     )?;
     Ok(proposal)
 }
 
 /// Returns the edits that set `status: archived` in the selected closet
 /// entries.
-fn statuses(text: &str, is: impl Fn(&str) -> bool) -> Vec<Edit> {
-    let document = document::parse(text);
+fn archive_status_edits(text: &str, is: impl Fn(&str) -> bool) -> Vec<TextEdit> {
+    let document = document::parse_document(text);
     let mut edits = Vec::new();
     for section in document.sections.iter().filter(|it| it.level == 2) {
         let links = document.links.iter();
@@ -105,7 +107,7 @@ fn statuses(text: &str, is: impl Fn(&str) -> bool) -> Vec<Edit> {
         if !heading.next().is_some_and(|link| is(&link.target)) {
             continue;
         }
-        let own = document.str(&section.own);
+        let own = document.span_text(&section.own);
         let mut at = section.own.start;
         let mut last = section.own.start;
         let mut found = false;
@@ -123,7 +125,7 @@ fn statuses(text: &str, is: impl Fn(&str) -> bool) -> Vec<Edit> {
                         ""
                     };
                     let text = format!("{gap}archived");
-                    edits.push(Edit { span, text });
+                    edits.push(TextEdit { span, text });
                 }
                 found = true;
                 break;
@@ -142,7 +144,7 @@ fn statuses(text: &str, is: impl Fn(&str) -> bool) -> Vec<Edit> {
             } else {
                 newline
             };
-            edits.push(Edit {
+            edits.push(TextEdit {
                 span: last..last,
                 text: format!("{open}- status: archived{newline}"),
             });
@@ -159,7 +161,8 @@ mod tests {
     fn the_status_of_one_entry_changes() {
         let text = "# Closets: x\r\n\r\n## [[a]]\r\n- subjects: one\r\n- status: active\r\n\r\n## [[b]]\r\n- subjects: two\r\n\r\n## [[c]]\r\nstatus: active\r\n";
         let set = |name: &'static str| {
-            document::apply(text, statuses(text, |target| target == name)).unwrap()
+            document::apply_edits(text, archive_status_edits(text, |target| target == name))
+                .unwrap()
         };
         assert_eq!(
             set("a"),

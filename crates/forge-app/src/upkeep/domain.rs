@@ -1,14 +1,16 @@
 //! Adds a domain: a folder with its closets, and its rows in the manifest.
 
-use super::resummarize::hub_summary;
-use super::{planned_hub, propose};
-use crate::links::{self, Vault};
+use super::resummarize::summarize_hub;
+use super::{plan_hub, propose_edit};
+use crate::links::{self, NoteVault};
 use crate::routing::closets::build;
-use crate::routing::manifest::{self, Manifest, Mode, New, Part};
-use crate::workspace::{Error, Move, Proposal, RelPath, Workspace, slug};
+use crate::routing::manifest::{self, Manifest, ManifestMode, ManifestPart, NewManifestEntry};
+use crate::workspace::{
+    ChangeProposal, ProposedMove, RelPath, Workspace, WorkspaceError, slugify_name,
+};
 
 /// Names of folders in which nothing is found again.
-const CATCH_ALLS: [&str; 20] = [
+const CATCH_ALL_NAMES: [&str; 20] = [
     "all",
     "anything",
     "etc",
@@ -31,7 +33,7 @@ const CATCH_ALLS: [&str; 20] = [
     "various",
 ];
 /// Folder names that have a meaning already.
-const TAKEN: [&str; 6] = [
+const RESERVED_FOLDERS: [&str; 6] = [
     "archive",
     "knowledge",
     "memory",
@@ -42,9 +44,9 @@ const TAKEN: [&str; 6] = [
 
 /// A plan to add a domain.
 #[derive(Debug)]
-pub struct Plan {
+pub struct DomainPlan {
     pub folder: RelPath,
-    pub proposal: Proposal,
+    pub proposal: ChangeProposal,
     /// Domains with nearly the same name.
     pub similar: Vec<String>,
     /// Number of links that are rewritten because files move.
@@ -56,13 +58,17 @@ pub struct Plan {
 
 /// Returns `true` if a folder of this name holds unsorted files.
 pub fn is_catch_all(name: &str) -> bool {
-    CATCH_ALLS.contains(&name.to_lowercase().as_str())
+    CATCH_ALL_NAMES.contains(&name.to_lowercase().as_str())
 }
 
 /// Plans to add a domain. A name with a slash states its parent folder.
-pub fn plan(workspace: &Workspace, name: &str, files: &[RelPath]) -> Result<Plan, Error> {
-    super::refuse(name)?;
-    let manifest = super::manifest(workspace)?;
+pub fn plan_domain(
+    workspace: &Workspace,
+    name: &str,
+    files: &[RelPath],
+) -> Result<DomainPlan, WorkspaceError> {
+    super::reject_secrets(name)?;
+    let manifest = super::require_manifest(workspace)?;
     let told = match name.trim_end_matches('/').rsplit_once('/') {
         Some((parent, _)) => Some(RelPath::new(parent)?),
         None => None,
@@ -78,23 +84,23 @@ pub fn plan(workspace: &Workspace, name: &str, files: &[RelPath]) -> Result<Plan
         None => name.to_owned(),
     });
     let is_folder = |it: &RelPath| {
-        let meta = workspace.absolute(it).symlink_metadata();
+        let meta = workspace.absolute_path(it).symlink_metadata();
         meta.is_ok_and(|meta| meta.is_dir())
     };
     let exact = exact.ok().filter(is_folder);
     let slug = match &exact {
         Some(folder) => folder.file_name().to_owned(),
-        None => slug(name)?,
+        None => slugify_name(name)?,
     };
     if is_catch_all(&slug) {
-        return Err(Error::Refused(format!(
+        return Err(WorkspaceError::Refused(format!(
             "`{slug}` would hold whatever fits nowhere else, and nothing is found there again; \
              name the subject, or leave the file unsorted"
         )));
     }
-    if TAKEN.contains(&slug.as_str()) {
+    if RESERVED_FOLDERS.contains(&slug.as_str()) {
         let message = format!("`{slug}` has a meaning of its own; choose another name");
-        return Err(Error::Refused(message));
+        return Err(WorkspaceError::Refused(message));
     }
     let domains = manifest.domains();
     let last = |domain: &String| domain.rsplit('/').next().unwrap_or(domain).to_owned();
@@ -105,49 +111,51 @@ pub fn plan(workspace: &Workspace, name: &str, files: &[RelPath]) -> Result<Plan
     let folder = match (there, exact) {
         (Some(folder), _) => RelPath::new(folder)?,
         (None, Some(folder)) => folder,
-        (None, None) => match (told, of_that_name(workspace, &slug)) {
+        (None, None) => match (told, find_folder_with_notes(workspace, &slug)) {
             (Some(parent), _) => parent.join(&slug)?,
             (None, Some(folder)) => folder,
-            (None, None) => {
-                beside(&domains).map_or_else(|| RelPath::new(&slug), |it| it.join(&slug))?
-            }
+            (None, None) => find_common_parent(&domains)
+                .map_or_else(|| RelPath::new(&slug), |it| it.join(&slug))?,
         },
     };
-    let similar = domains.iter().map(last).filter(|it| is_near(it, &slug));
-    let mut plan = Plan {
+    let similar = domains
+        .iter()
+        .map(last)
+        .filter(|it| is_similar_name(it, &slug));
+    let mut plan = DomainPlan {
         similar: similar.collect(),
         exists: there.is_some(),
-        proposal: Proposal::default(),
+        proposal: ChangeProposal::default(),
         links: 0,
         left_alone: Vec::new(),
         folder,
     };
-    let moves = moves(&plan.folder, files)?;
+    let moves = plan_moves(&plan.folder, files)?;
     if !moves.is_empty() {
-        let vault = Vault::read(workspace);
-        let renaming = links::rename_all(workspace, &vault, moves)
-            .map_err(|e| Error::Refused(e.to_string()))?;
+        let vault = NoteVault::read(workspace);
+        let renaming = links::rename_files(workspace, &vault, moves)
+            .map_err(|e| WorkspaceError::Refused(e.to_string()))?;
         plan.links = renaming.links;
         plan.left_alone = renaming.left_alone;
         plan.proposal = renaming.proposal;
     }
-    register(workspace, &manifest, name, &mut plan)?;
+    register_domain(workspace, &manifest, name, &mut plan)?;
     Ok(plan)
 }
 
 /// Adds the page of the hub, then the rows of the manifest.
-fn register(
+fn register_domain(
     workspace: &Workspace,
     manifest: &Manifest,
     name: &str,
-    plan: &mut Plan,
-) -> Result<(), Error> {
+    plan: &mut DomainPlan,
+) -> Result<(), WorkspaceError> {
     let folder = &plan.folder;
     let title = name.trim();
-    let shown = crate::document::inert_line(title);
+    let shown = crate::document::escape_markdown_line(title);
     // A manifest without a marker knows no closets.
     let (target, page, text) = match manifest.mode() {
-        Mode::Full => (
+        ManifestMode::Full => (
             format!("{folder}/_CLOSETS"),
             folder.join("_CLOSETS.md")?,
             format!("# Closets: {shown}\n\n<!-- memex-closets:1.0 -->\n"),
@@ -162,26 +170,26 @@ fn register(
     let hub = manifest.hub_map();
     let listed = hub.iter().any(|(_, it)| *it == Some(folder));
     let mut summary = String::new();
-    if !listed && workspace.absolute(&page).symlink_metadata().is_err() {
+    if !listed && workspace.absolute_path(&page).symlink_metadata().is_err() {
         plan.proposal.add(page, None, text);
     }
     // Existing notes are described at once: a domain with empty closets would
     // be the next finding.
-    if !listed && manifest.mode() == Mode::Full {
+    if !listed && manifest.mode() == ManifestMode::Full {
         // Notes that are there are described at once: a domain whose closets
         // are empty is the next finding.
         let mut domains = manifest.domains();
         domains.push(folder.to_string());
-        let hub = planned_hub(workspace, &shown, folder, &domains, &plan.proposal.moves);
+        let hub = plan_hub(workspace, &shown, folder, &domains, &plan.proposal.moves);
         let known = plan.proposal.clone();
         let mut read = |path: &RelPath| known.read_after(workspace, path);
-        summary = hub_summary(&hub, &mut read).unwrap_or_default();
-        for (path, before, after) in build::preview(workspace, &hub, &mut read)? {
+        summary = summarize_hub(&hub, &mut read).unwrap_or_default();
+        for (path, before, after) in build::preview_closets(workspace, &hub, &mut read)? {
             plan.proposal.files.retain(|it| it.path != path);
             plan.proposal.add(path, before, after);
         }
     }
-    let path = manifest::path();
+    let path = manifest::manifest_path();
     // A move may have rewritten links in the manifest.
     let before = plan.proposal.files.iter().position(|it| it.path == path);
     let (disk, current) = match before.map(|at| plan.proposal.files.remove(at)) {
@@ -193,28 +201,31 @@ fn register(
         return Ok(());
     }
     let now = Manifest::parse(current);
-    let new = New {
+    let new = NewManifestEntry {
         name: title,
         target: &target,
         text: &summary,
-        ..New::default()
+        ..NewManifestEntry::default()
     };
-    let edits = [now.add_domain(title, &target), now.list(Part::HubMap, &new)];
-    let mut own = Proposal::default();
-    propose(
+    let edits = [
+        now.add_domain(title, &target),
+        now.list_entry(ManifestPart::HubMap, &new),
+    ];
+    let mut own = ChangeProposal::default();
+    propose_edit(
         &mut own,
         &path,
         now.text(),
-        now.edited(edits.into_iter().flatten().collect()),
+        now.text_after_edits(edits.into_iter().flatten().collect()),
     )?;
-    let after = own.after(&path).unwrap_or(now.text()).to_owned();
+    let after = own.text_after(&path).unwrap_or(now.text()).to_owned();
     plan.proposal.add(path, disk, after);
     Ok(())
 }
 
 /// Returns the only folder of this name that has notes, which is the one that
 /// is meant.
-fn of_that_name(workspace: &Workspace, slug: &str) -> Option<RelPath> {
+fn find_folder_with_notes(workspace: &Workspace, slug: &str) -> Option<RelPath> {
     let mut folders: Vec<RelPath> = workspace
         .tree()
         .files
@@ -232,7 +243,7 @@ fn of_that_name(workspace: &Workspace, slug: &str) -> Option<RelPath> {
 }
 
 /// Returns the folder that contains most domains; `None` for the root.
-fn beside(domains: &[String]) -> Option<RelPath> {
+fn find_common_parent(domains: &[String]) -> Option<RelPath> {
     let mut parents: Vec<(Option<RelPath>, usize)> = Vec::new();
     for domain in domains {
         let parent = RelPath::new(domain).ok().and_then(|it| it.parent());
@@ -247,20 +258,20 @@ fn beside(domains: &[String]) -> Option<RelPath> {
 }
 
 /// Plans the moves of files into the folder.
-fn moves(folder: &RelPath, files: &[RelPath]) -> Result<Vec<Move>, Error> {
+fn plan_moves(folder: &RelPath, files: &[RelPath]) -> Result<Vec<ProposedMove>, WorkspaceError> {
     let mut moves = Vec::new();
     for from in files {
         let to = folder.join(from.file_name())?;
         if *from != to {
             let from = from.clone();
-            moves.push(Move { from, to });
+            moves.push(ProposedMove { from, to });
         }
     }
     Ok(moves)
 }
 
 /// Returns `true` if two names are easily confused.
-fn is_near(a: &str, b: &str) -> bool {
+fn is_similar_name(a: &str, b: &str) -> bool {
     let long = a.len().min(b.len()) >= 4;
     a != b
         && (long && strsim::levenshtein(a, b) <= 2
@@ -273,15 +284,19 @@ mod tests {
 
     #[test]
     fn near_names() {
-        assert!(is_near("legal", "legals") && is_near("people", "poeple"));
-        assert!(!is_near("legal", "legal") && !is_near("hr", "it") && !is_near("legal", "finance"));
+        assert!(is_similar_name("legal", "legals") && is_similar_name("people", "poeple"));
+        assert!(
+            !is_similar_name("legal", "legal")
+                && !is_similar_name("hr", "it")
+                && !is_similar_name("legal", "finance")
+        );
     }
 
     #[test]
     fn new_domains_lie_beside_the_others() {
         let check = |domains: &[&str], expect: Option<&str>| {
             let domains: Vec<String> = domains.iter().map(|it| (*it).to_owned()).collect();
-            let found = beside(&domains).map(|it| it.to_string());
+            let found = find_common_parent(&domains).map(|it| it.to_string());
             assert_eq!(found.as_deref(), expect, "{domains:?}");
         };
         check(&[], None);

@@ -12,13 +12,13 @@ use std::fmt::Write as _;
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::{planned_hub, scaffold};
-use crate::document::{self, Document, Edit, day_of, inert_line};
-use crate::links::{self, Vault};
+use super::{plan_hub, scaffold};
+use crate::document::{self, Document, TextEdit, day_of_timestamp, escape_markdown_line};
+use crate::links::{self, NoteVault};
 use crate::routing::closets::build;
-use crate::routing::hubs::{self, Hub, hubs_of};
-use crate::routing::manifest::{self, Manifest, Mode, New, Part};
-use crate::workspace::{Error, Move, Proposal, RelPath, Workspace};
+use crate::routing::hubs::{self, Hub, hubs_of_manifest};
+use crate::routing::manifest::{self, Manifest, ManifestMode, ManifestPart, NewManifestEntry};
+use crate::workspace::{ChangeProposal, ProposedMove, RelPath, Workspace, WorkspaceError};
 
 mod look;
 #[cfg(test)]
@@ -26,38 +26,38 @@ mod tests;
 
 mod reference;
 
-pub use look::{look, loose_notes};
+pub use look::{count_loose_notes, propose_order};
 
 /// Default file name of a plan.
-pub const FILE: &str = "memory-forge-plan.toml";
-const VERSION: u32 = 1;
+pub const PLAN_FILE: &str = "memory-forge-plan.toml";
+const PLAN_VERSION: u32 = 1;
 
 /// A plan. All its paths are those before anything moves.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Plan {
+pub struct OrganisePlan {
     pub version: u32,
     /// The subject of the work, for the files of a new workspace.
     #[serde(default)]
     pub about: String,
     #[serde(default)]
-    pub domains: Vec<Domain>,
+    pub domains: Vec<PlannedDomain>,
     #[serde(default)]
-    pub moves: Vec<MoveTo>,
+    pub moves: Vec<PlannedMove>,
     #[serde(default)]
-    pub archive: Vec<Stale>,
+    pub archive: Vec<StaleNote>,
     #[serde(default)]
-    pub links: Vec<Lateral>,
+    pub links: Vec<LateralLink>,
     /// Folders of unsorted files, which the moves empty.
     #[serde(default)]
     pub catch_alls: Vec<String>,
     /// Notes by the kind of reference that they are. Applying the plan skips
     /// them.
     #[serde(default)]
-    pub references: Vec<Reference>,
+    pub references: Vec<ReferenceNote>,
     /// Conflicts for a person to resolve. Applying the plan skips them.
     #[serde(default)]
-    pub conflicts: Vec<Conflict>,
+    pub conflicts: Vec<NoteConflict>,
     #[serde(default)]
     pub unsorted: Vec<String>,
 }
@@ -65,7 +65,7 @@ pub struct Plan {
 /// A folder that becomes a domain.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Domain {
+pub struct PlannedDomain {
     pub folder: String,
     pub name: String,
     #[serde(default)]
@@ -75,7 +75,7 @@ pub struct Domain {
 /// A file that moves.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct MoveTo {
+pub struct PlannedMove {
     pub from: String,
     pub to: String,
     #[serde(default)]
@@ -85,7 +85,7 @@ pub struct MoveTo {
 /// A note that appears stale and is archived.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Stale {
+pub struct StaleNote {
     pub file: String,
     pub reason: String,
 }
@@ -93,7 +93,7 @@ pub struct Stale {
 /// A note that people look things up in.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Reference {
+pub struct ReferenceNote {
     pub file: String,
     /// `glossary`, `contacts` or `quick reference`.
     pub kind: String,
@@ -102,7 +102,7 @@ pub struct Reference {
 /// A text in a note that names a note of another domain.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Lateral {
+pub struct LateralLink {
     pub file: String,
     pub line: usize,
     pub text: String,
@@ -112,12 +112,12 @@ pub struct Lateral {
 /// Notes that may contradict each other.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Conflict {
+pub struct NoteConflict {
     pub files: Vec<String>,
     pub why: String,
 }
 
-impl Plan {
+impl OrganisePlan {
     /// Returns `true` if the plan has no steps.
     pub fn is_empty(&self) -> bool {
         let steps = self.domains.len() + self.moves.len() + self.archive.len() + self.links.len();
@@ -125,17 +125,17 @@ impl Plan {
     }
 
     /// Parses a plan that a person may have edited.
-    pub fn parse(text: &str, name: &str) -> Result<Plan, Error> {
-        let plan: Plan = toml::from_str(text).map_err(|e| {
+    pub fn parse(text: &str, name: &str) -> Result<OrganisePlan, WorkspaceError> {
+        let plan: OrganisePlan = toml::from_str(text).map_err(|e| {
             let message = e.to_string();
-            Error::Refused(format!(
+            WorkspaceError::Refused(format!(
                 "`{name}` cannot be read as a plan: {}",
                 message.trim()
             ))
         })?;
         match plan.version {
-            VERSION => Ok(plan),
-            other => Err(Error::Refused(format!(
+            PLAN_VERSION => Ok(plan),
+            other => Err(WorkspaceError::Refused(format!(
                 "`{name}` is a plan of version {other}; make a new one with `memory-forge init --organise`"
             ))),
         }
@@ -150,9 +150,9 @@ impl Plan {
              # Paths are as they are now. All of it is one change, and\n\
              # `memory-forge doctor --undo` takes it back.\n\n\
              version = {}\nabout = {}\n",
-            inert_line(name),
+            escape_markdown_line(name),
             self.version,
-            quoted(&self.about)
+            quote_toml(&self.about)
         );
         let mut list = |title: &str, key: &str, lines: Vec<String>| {
             let _ = write!(out, "\n# {title}\n{key} = [\n");
@@ -162,7 +162,11 @@ impl Plan {
             out.push_str("]\n");
         };
         let rows = self.domains.iter().map(|it| {
-            let (folder, name, about) = (quoted(&it.folder), quoted(&it.name), quoted(&it.about));
+            let (folder, name, about) = (
+                quote_toml(&it.folder),
+                quote_toml(&it.name),
+                quote_toml(&it.about),
+            );
             format!("{{ folder = {folder}, name = {name}, about = {about} }}")
         });
         list(
@@ -171,7 +175,11 @@ impl Plan {
             rows.collect(),
         );
         let rows = self.moves.iter().map(|it| {
-            let (from, to, why) = (quoted(&it.from), quoted(&it.to), quoted(&it.why));
+            let (from, to, why) = (
+                quote_toml(&it.from),
+                quote_toml(&it.to),
+                quote_toml(&it.why),
+            );
             format!("{{ from = {from}, to = {to}, why = {why} }}")
         });
         list(
@@ -182,8 +190,8 @@ impl Plan {
         let rows = self.archive.iter().map(|it| {
             format!(
                 "{{ file = {}, reason = {} }}",
-                quoted(&it.file),
-                quoted(&it.reason)
+                quote_toml(&it.file),
+                quote_toml(&it.reason)
             )
         });
         list(
@@ -192,7 +200,11 @@ impl Plan {
             rows.collect(),
         );
         let rows = self.links.iter().map(|it| {
-            let (file, text, to) = (quoted(&it.file), quoted(&it.text), quoted(&it.to));
+            let (file, text, to) = (
+                quote_toml(&it.file),
+                quote_toml(&it.text),
+                quote_toml(&it.to),
+            );
             format!(
                 "{{ file = {file}, line = {}, text = {text}, to = {to} }}",
                 it.line
@@ -204,21 +216,21 @@ impl Plan {
             rows.collect(),
         );
         let conflicts = self.conflicts.iter().map(|it| {
-            let files: Vec<String> = it.files.iter().map(|it| quoted(it)).collect();
+            let files: Vec<String> = it.files.iter().map(|it| quote_toml(it)).collect();
             format!(
                 "{{ files = [{}], why = {} }}",
                 files.join(", "),
-                quoted(&it.why)
+                quote_toml(&it.why)
             )
         });
-        let rows = self.catch_alls.iter().map(|it| quoted(it));
+        let rows = self.catch_alls.iter().map(|it| quote_toml(it));
         list(
             "Catch-all folders, in which nothing is found again. The moves above dissolve them.",
             "catch_alls",
             rows.collect(),
         );
         let rows = self.references.iter().map(|it| {
-            let (file, kind) = (quoted(&it.file), quoted(&it.kind));
+            let (file, kind) = (quote_toml(&it.file), quote_toml(&it.kind));
             format!("{{ file = {file}, kind = {kind} }}")
         });
         list(
@@ -231,7 +243,7 @@ impl Plan {
             "conflicts",
             conflicts.collect(),
         );
-        let rows = self.unsorted.iter().map(|it| quoted(it));
+        let rows = self.unsorted.iter().map(|it| quote_toml(it));
         list(
             "Notes for which no domain was found; they stay.",
             "unsorted",
@@ -242,55 +254,63 @@ impl Plan {
 }
 
 /// Quotes a text as a TOML string.
-fn quoted(text: &str) -> String {
+fn quote_toml(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
 
 /// The changes of a plan, with remarks about steps that cannot be done.
 #[derive(Debug)]
-pub struct Applied {
-    pub proposal: Proposal,
+pub struct OrganiseProposal {
+    pub proposal: ChangeProposal,
     pub links: usize,
     pub remarks: Vec<String>,
 }
 
 /// Converts a plan to changes, without writing.
-pub fn apply(workspace: &Workspace, plan: &Plan, now: Timestamp) -> Result<Applied, Error> {
-    changes(workspace, plan, now, false)
+pub fn apply_plan(
+    workspace: &Workspace,
+    plan: &OrganisePlan,
+    now: Timestamp,
+) -> Result<OrganiseProposal, WorkspaceError> {
+    build_proposal(workspace, plan, now, false)
 }
 
 /// Plans a new workspace: the files that every session reads, and the existing
-/// folders of notes as domains. Nothing moves; the plan of [`look`] does that.
-pub fn begin(workspace: &Workspace, about: &str, now: Timestamp) -> Result<Applied, Error> {
-    let found = look(workspace, now);
+/// folders of notes as domains. Nothing moves; the plan of [`propose_order`] does that.
+pub fn begin_workspace(
+    workspace: &Workspace,
+    about: &str,
+    now: Timestamp,
+) -> Result<OrganiseProposal, WorkspaceError> {
+    let found = propose_order(workspace, now);
     let stays = |folder: &str| workspace.root().join(folder).is_dir();
-    let plan = Plan {
-        version: VERSION,
+    let plan = OrganisePlan {
+        version: PLAN_VERSION,
         about: about.to_owned(),
         domains: found
             .domains
             .into_iter()
             .filter(|it| stays(&it.folder))
             .collect(),
-        ..Plan::default()
+        ..OrganisePlan::default()
     };
-    changes(workspace, &plan, now, true)
+    build_proposal(workspace, &plan, now, true)
 }
 
 /// Converts a plan to changes, with a manifest also for an empty plan if this
 /// is a new workspace.
-fn changes(
+fn build_proposal(
     workspace: &Workspace,
-    plan: &Plan,
+    plan: &OrganisePlan,
     now: Timestamp,
     begin: bool,
-) -> Result<Applied, Error> {
+) -> Result<OrganiseProposal, WorkspaceError> {
     // The plan is a file that anyone may have edited, so it is checked for
     // secrets as any other input.
-    super::refuse(&plan.render(FILE))?;
-    let mut texts = Texts::default();
-    let mut applied = Applied {
-        proposal: Proposal::default(),
+    super::reject_secrets(&plan.render(PLAN_FILE))?;
+    let mut texts = PlannedTexts::default();
+    let mut applied = OrganiseProposal {
+        proposal: ChangeProposal::default(),
         links: 0,
         remarks: Vec::new(),
     };
@@ -298,13 +318,13 @@ fn changes(
     for step in &plan.moves {
         let (from, to) = (RelPath::new(&step.from)?, RelPath::new(&step.to)?);
         if from != to {
-            moves.push(Move { from, to });
+            moves.push(ProposedMove { from, to });
         }
     }
     if !moves.is_empty() {
-        let vault = Vault::read(workspace);
-        let renaming = links::rename_all(workspace, &vault, moves)
-            .map_err(|e| Error::Refused(e.to_string()))?;
+        let vault = NoteVault::read(workspace);
+        let renaming = links::rename_files(workspace, &vault, moves)
+            .map_err(|e| WorkspaceError::Refused(e.to_string()))?;
         applied.links = renaming.links;
         for (file, line) in renaming.left_alone {
             let remark = format!("`{file}` line {line} has a link that could not be rewritten");
@@ -316,49 +336,54 @@ fn changes(
         applied.proposal.moves = renaming.proposal.moves;
     }
     let moves = applied.proposal.moves.clone();
-    let after = |path: &RelPath| moved(&moves, path);
-    let mut steps: BTreeMap<&str, Vec<&Lateral>> = BTreeMap::new();
-    let exact = exact_names(workspace, plan, &after);
+    let after = |path: &RelPath| path_after_moves(&moves, path);
+    let mut steps: BTreeMap<&str, Vec<&LateralLink>> = BTreeMap::new();
+    let exact = find_exact_mentions(workspace, plan, &after);
     for step in plan.links.iter().chain(&exact) {
         steps.entry(&step.file).or_default().push(step);
     }
     for (file, steps) in steps {
         let from = RelPath::new(file)?;
-        let Some(text) = texts.of(workspace, &from, &after(&from)) else {
+        let Some(text) = texts.text_after(workspace, &from, &after(&from)) else {
             let remark = format!("`{from}` cannot be read, so no link was set in it");
             applied.remarks.push(remark);
             continue;
         };
-        let (changed, missed) = linked(&text, &steps, &after)?;
-        texts.set(&after(&from), changed);
+        let (changed, missed) = link_mentions(&text, &steps, &after)?;
+        texts.set_text(&after(&from), changed);
         applied.remarks.extend(missed.into_iter().map(|step| {
             format!(
                 "`{from}` line {} does not say `{}` any more, so no link was set",
                 step.line,
-                inert_line(&step.text)
+                escape_markdown_line(&step.text)
             )
         }));
     }
     if begin || !plan.is_empty() {
-        manifest_of(workspace, plan, now, &moves, &mut texts)?;
+        plan_manifest(workspace, plan, now, &moves, &mut texts)?;
     }
     for (path, (before, after)) in texts.0 {
         applied.proposal.add(path, before, after);
     }
     // The manifest comes last, after the notes that it names.
-    let last = |path: &RelPath| *path == manifest::path();
+    let last = |path: &RelPath| *path == manifest::manifest_path();
     applied.proposal.files.sort_by_key(|file| last(&file.path));
     Ok(applied)
 }
 
 /// Texts of files before and after the changes, by their paths afterwards.
 #[derive(Default)]
-struct Texts(BTreeMap<RelPath, (Option<String>, String)>);
+struct PlannedTexts(BTreeMap<RelPath, (Option<String>, String)>);
 
-impl Texts {
+impl PlannedTexts {
     /// Returns the text of a file after the changes so far, and reads it on
     /// first use.
-    fn of(&mut self, workspace: &Workspace, now: &RelPath, then: &RelPath) -> Option<String> {
+    fn text_after(
+        &mut self,
+        workspace: &Workspace,
+        now: &RelPath,
+        then: &RelPath,
+    ) -> Option<String> {
         if !self.0.contains_key(then) {
             let text = workspace.read_text(now).ok()?;
             let pair = (Some(text.clone()), text);
@@ -368,7 +393,7 @@ impl Texts {
     }
 
     /// Sets the text of a file.
-    fn set(&mut self, path: &RelPath, text: String) {
+    fn set_text(&mut self, path: &RelPath, text: String) {
         let entry = self.0.entry(path.clone()).or_default();
         entry.1 = text;
     }
@@ -376,31 +401,31 @@ impl Texts {
 
 /// Finds the exact names of notes in other notes of domains, which become links
 /// (pass 1).
-fn exact_names(
+fn find_exact_mentions(
     workspace: &Workspace,
-    plan: &Plan,
+    plan: &OrganisePlan,
     after: &dyn Fn(&RelPath) -> RelPath,
-) -> Vec<Lateral> {
+) -> Vec<LateralLink> {
     let in_domain = |path: &RelPath| {
         let path = after(path);
         plan.domains.iter().any(|it| path.starts_with(&it.folder))
     };
-    let vault = Vault::read(workspace);
+    let vault = NoteVault::read(workspace);
     let notes = vault.notes().map(|(_, file, _)| file.path.clone());
     let notes: Vec<RelPath> = notes.filter(|it| in_domain(it)).collect();
     if notes.is_empty() {
         return Vec::new();
     }
-    let planned = |it: &links::Mention| {
-        let same = |step: &Lateral| step.file == it.path.as_str() && step.line == it.line;
+    let planned = |it: &links::NoteMention| {
+        let same = |step: &LateralLink| step.file == it.path.as_str() && step.line == it.line;
         plan.links
             .iter()
             .any(|step| same(step) && step.text == it.text)
     };
-    links::suggest(workspace, &vault, &notes)
+    links::suggest_mentions(workspace, &vault, &notes)
         .into_iter()
         .filter(|it| it.exact && in_domain(&it.note) && !planned(it))
-        .map(|it| Lateral {
+        .map(|it| LateralLink {
             file: it.path.to_string(),
             line: it.line,
             text: it.text,
@@ -411,21 +436,21 @@ fn exact_names(
 
 /// Returns the text with a link for each step, and the steps whose words are
 /// missing or not free.
-fn linked<'s>(
+fn link_mentions<'s>(
     text: &str,
-    steps: &[&'s Lateral],
+    steps: &[&'s LateralLink],
     after: &dyn Fn(&RelPath) -> RelPath,
-) -> Result<(String, Vec<&'s Lateral>), Error> {
-    let document = document::parse(text);
+) -> Result<(String, Vec<&'s LateralLink>), WorkspaceError> {
+    let document = document::parse_document(text);
     let tables = document.tables(&document.body);
-    let mut edits: Vec<Edit> = Vec::new();
+    let mut edits: Vec<TextEdit> = Vec::new();
     let mut missed = Vec::new();
     for step in steps {
         let to = after(&RelPath::new(&step.to)?);
         let target = to.as_str().strip_suffix(".md").unwrap_or(to.as_str());
-        let linkable =
-            manifest::link(target).starts_with("[[") && !step.text.contains(['[', ']', '|', '\n']);
-        let Some(at) = place_of(&document, step, &edits).filter(|_| linkable) else {
+        let linkable = manifest::format_wikilink(target).starts_with("[[")
+            && !step.text.contains(['[', ']', '|', '\n']);
+        let Some(at) = find_link_place(&document, step, &edits).filter(|_| linkable) else {
             missed.push(*step);
             continue;
         };
@@ -437,23 +462,27 @@ fn linked<'s>(
             format!("[[{target}{bar}{}]]", step.text)
         };
         let span = at..at + step.text.len();
-        edits.push(Edit { span, text: link });
+        edits.push(TextEdit { span, text: link });
     }
-    let changed = document::apply(text, edits).map_err(|e| Error::Refused(e.to_string()))?;
+    let changed =
+        document::apply_edits(text, edits).map_err(|e| WorkspaceError::Refused(e.to_string()))?;
     Ok((changed, missed))
 }
 
 /// Returns the position of a step's words, outside of links, code and other
 /// edits.
-fn place_of(document: &Document, step: &Lateral, edits: &[Edit]) -> Option<usize> {
+fn find_link_place(document: &Document, step: &LateralLink, edits: &[TextEdit]) -> Option<usize> {
     let start = *document.line_starts.get(step.line.checked_sub(1)?)?;
     let end = document.line_starts.get(step.line).copied();
     let line = &document.text[start..end.unwrap_or(document.text.len())];
     let free = |at: &usize| {
         let in_link = document.links.iter().any(|link| link.span.contains(at));
         let span = *at..*at + step.text.len();
-        let taken = |it: &Edit| it.span.start < span.end && span.start < it.span.end;
-        !in_link && !document.in_code(*at) && *at >= document.body.start && !edits.iter().any(taken)
+        let taken = |it: &TextEdit| it.span.start < span.end && span.start < it.span.end;
+        !in_link
+            && !document.is_in_code(*at)
+            && *at >= document.body.start
+            && !edits.iter().any(taken)
     };
     let places = line.match_indices(step.text.as_str());
     places.map(|(at, _)| start + at).find(free)
@@ -461,77 +490,86 @@ fn place_of(document: &Document, step: &Lateral, edits: &[Edit]) -> Option<usize
 
 /// Plans the files of a new workspace, the closets of its domains, and the
 /// manifest.
-fn manifest_of(
+fn plan_manifest(
     workspace: &Workspace,
-    plan: &Plan,
+    plan: &OrganisePlan,
     now: Timestamp,
-    moves: &[Move],
-    texts: &mut Texts,
-) -> Result<(), Error> {
-    let after = |path: &RelPath| moved(moves, path);
-    let path = manifest::path();
+    moves: &[ProposedMove],
+    texts: &mut PlannedTexts,
+) -> Result<(), WorkspaceError> {
+    let after = |path: &RelPath| path_after_moves(moves, path);
+    let path = manifest::manifest_path();
     let known = Manifest::load(workspace)?;
     if known.is_none() {
-        for file in scaffold::plan_after(workspace, &plan.about, now, moves)?.files {
+        for file in scaffold::plan_scaffold_after_moves(workspace, &plan.about, now, moves)?.files {
             texts.0.insert(file.path, (file.before, file.after));
         }
     }
-    let Some(mut text) = texts.of(workspace, &path, &path) else {
+    let Some(mut text) = texts.text_after(workspace, &path, &path) else {
         return Ok(());
     };
-    let mut edit = |make: &dyn Fn(&Manifest) -> Vec<Option<Edit>>| -> Result<(), Error> {
-        let manifest = Manifest::parse(text.as_str());
-        let edits = make(&manifest).into_iter().flatten().collect();
-        text = manifest
-            .edited(edits)
-            .map_err(|e| Error::Refused(format!("`{path}`: {e}")))?;
-        Ok(())
-    };
+    let mut edit =
+        |make: &dyn Fn(&Manifest) -> Vec<Option<TextEdit>>| -> Result<(), WorkspaceError> {
+            let manifest = Manifest::parse(text.as_str());
+            let edits = make(&manifest).into_iter().flatten().collect();
+            text = manifest
+                .text_after_edits(edits)
+                .map_err(|e| WorkspaceError::Refused(format!("`{path}`: {e}")))?;
+            Ok(())
+        };
     for domain in &plan.domains {
         let folder = RelPath::new(&domain.folder)?;
         let name = domain.name.trim();
         let target = format!("{folder}/_CLOSETS");
-        let new = New {
+        let new = NewManifestEntry {
             name,
             target: &target,
             text: &domain.about,
             note: "",
         };
-        edit(&|it| vec![it.add_domain(name, &target), it.list(Part::HubMap, &new)])?;
+        edit(&|it| {
+            vec![
+                it.add_domain(name, &target),
+                it.list_entry(ManifestPart::HubMap, &new),
+            ]
+        })?;
     }
     for stale in &plan.archive {
         let file = after(&RelPath::new(&stale.file)?);
         let target = file.as_str().strip_suffix(".md").unwrap_or(file.as_str());
-        let new = New {
+        let new = NewManifestEntry {
             name: "",
             target,
             text: &stale.reason,
-            note: &day_of(now).to_string(),
+            note: &day_of_timestamp(now).to_string(),
         };
-        edit(&|it| vec![it.list(Part::Tier3, &new)])?;
+        edit(&|it| vec![it.list_entry(ManifestPart::Tier3, &new)])?;
     }
-    texts.set(&path, text);
-    describe(workspace, plan, known.as_ref(), moves, texts)
+    texts.set_text(&path, text);
+    build_hub_closets(workspace, plan, known.as_ref(), moves, texts)
 }
 
 /// Builds the closets of every hub that is new or whose files change, so that
 /// its lists have the files that were just sorted.
-fn describe(
+fn build_hub_closets(
     workspace: &Workspace,
-    plan: &Plan,
+    plan: &OrganisePlan,
     known: Option<&Manifest>,
-    moves: &[Move],
-    texts: &mut Texts,
-) -> Result<(), Error> {
+    moves: &[ProposedMove],
+    texts: &mut PlannedTexts,
+) -> Result<(), WorkspaceError> {
     let mut hubs: Vec<(String, RelPath)> = Vec::new();
     for domain in &plan.domains {
-        let name = inert_line(domain.name.trim());
+        let name = escape_markdown_line(domain.name.trim());
         hubs.push((name, RelPath::new(&domain.folder)?));
     }
-    for hub in known.iter().flat_map(|it| hubs_of(workspace, it)) {
+    for hub in known.iter().flat_map(|it| hubs_of_manifest(workspace, it)) {
         let inside = |path: &RelPath| path.starts_with(hub.folder.as_str());
         let touched = moves.iter().any(|it| inside(&it.from) || inside(&it.to));
-        if touched && known.is_some_and(|it| it.mode() == Mode::Full) && !hub.is_memory() {
+        if touched
+            && known.is_some_and(|it| it.mode() == ManifestMode::Full)
+            && !hub.is_memory_hub()
+        {
             hubs.push((hub.name, hub.folder));
         }
     }
@@ -539,13 +577,13 @@ fn describe(
     domains.extend(plan.domains.iter().map(|it| it.folder.clone()));
     let mut planned: Vec<Hub> = Vec::new();
     for (name, folder) in &hubs {
-        planned.push(planned_hub(workspace, name, folder, &domains, moves));
+        planned.push(plan_hub(workspace, name, folder, &domains, moves));
     }
     if known.is_none() {
-        let there = workspace.markdown_in("memory");
+        let there = workspace.markdown_files_in("memory");
         let paths = texts.0.keys().chain(&there);
         let paths = paths.chain(moves.iter().map(|it| &it.to));
-        planned.extend(hubs::planned_memory(paths));
+        planned.extend(hubs::planned_memory_hub(paths));
     }
     for hub in &planned {
         let before = |path: &RelPath| {
@@ -553,8 +591,8 @@ fn describe(
             from.map_or_else(|| path.clone(), |it| it.from.clone())
         };
         let closets = {
-            let mut read = |path: &RelPath| texts.of(workspace, &before(path), path);
-            build::preview(workspace, hub, &mut read)?
+            let mut read = |path: &RelPath| texts.text_after(workspace, &before(path), path);
+            build::preview_closets(workspace, hub, &mut read)?
         };
         for (path, before, after) in closets {
             texts.0.insert(path, (before, after));
@@ -564,7 +602,7 @@ fn describe(
 }
 
 /// Returns the path of a file after these moves.
-fn moved(moves: &[Move], path: &RelPath) -> RelPath {
+fn path_after_moves(moves: &[ProposedMove], path: &RelPath) -> RelPath {
     let moved = moves.iter().find(|it| it.from == *path);
     moved.map_or_else(|| path.clone(), |it| it.to.clone())
 }

@@ -12,20 +12,22 @@ use std::collections::{BTreeMap, HashSet};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Places, propose};
-use crate::bulk::{self, RunReport, Skill, Status, Who};
-use crate::document::{self, Edit, content_hash};
+use super::{LinkTargets, propose_edit};
+use crate::bulk::{self, BulkSkill, RunOwner, RunReport, RunStatus};
+use crate::document::{self, TextEdit, content_hash};
 use crate::routing::hubs::{self, Hub};
-use crate::routing::manifest::{self, Entry, Manifest, Part, Retired, SUMMARY_FORMAT};
-use crate::routing::summary::{LONGEST, summary};
-use crate::workspace::{Error, Proposal, Receipt, RelPath, Workspace};
+use crate::routing::manifest::{
+    self, Manifest, ManifestEntry, ManifestPart, RetiredFiles, SUMMARY_FORMAT_VERSION,
+};
+use crate::routing::summary::{MAX_SUMMARY_CHARS, summarize_document};
+use crate::workspace::{ChangeProposal, ChangeReceipt, RelPath, Workspace, WorkspaceError};
 
-const MEMORY: &str = "summaries.json";
+const SUMMARY_HASHES_FILE: &str = "summaries.json";
 
 /// A plan of the summaries to renew.
 #[derive(Debug, Default)]
-pub struct Plan {
-    pub proposal: Proposal,
+pub struct SummaryPlan {
+    pub proposal: ChangeProposal,
     pub tier1: usize,
     pub hub_map: usize,
     pub hub_pages: usize,
@@ -33,47 +35,50 @@ pub struct Plan {
     pub lost: Vec<(RelPath, String)>,
     /// Number of people's rows that are kept.
     pub kept: usize,
-    remembered: Memory,
-    known: Memory,
+    remembered: SummaryHashes,
+    known: SummaryHashes,
 }
 
 /// Hashes of the summaries that we wrote, by file and target.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Memory {
+struct SummaryHashes {
     rows: BTreeMap<String, String>,
 }
 
-impl Plan {
+impl SummaryPlan {
     /// Returns the number of rows that change.
-    pub fn changes(&self) -> usize {
+    pub fn count_changes(&self) -> usize {
         self.tier1 + self.hub_map + self.hub_pages
     }
 
     /// Stores the hashes of the written summaries. Call it after the proposal
     /// was applied.
-    pub(crate) fn remember(&self, workspace: &Workspace) -> Result<(), Error> {
+    pub(crate) fn remember_summaries(&self, workspace: &Workspace) -> Result<(), WorkspaceError> {
         if self.remembered == self.known {
             return Ok(());
         }
         let text = serde_json::to_vec_pretty(&self.remembered).unwrap_or_default();
-        workspace.write_marked(MEMORY, &text)
+        workspace.write_marked(SUMMARY_HASHES_FILE, &text)
     }
 }
 
 /// Plans all summaries. `force` renews people's rows too.
-pub fn plan(workspace: &Workspace, force: bool) -> Result<Plan, Error> {
-    let manifest = super::manifest(workspace)?;
-    let places = Places::of(workspace);
-    let known = recall(workspace);
-    let mut look = Look::new(workspace, &manifest, &places, known, force);
-    let hubs = hubs::hubs_of(workspace, &manifest);
+pub fn plan_summaries(workspace: &Workspace, force: bool) -> Result<SummaryPlan, WorkspaceError> {
+    let manifest = super::require_manifest(workspace)?;
+    let places = LinkTargets::from_workspace(workspace);
+    let known = read_summary_hashes(workspace);
+    let mut look = SummaryPlanner::new(workspace, &manifest, &places, known, force);
+    let hubs = hubs::hubs_of_manifest(workspace, &manifest);
     for hub in &hubs {
-        look.page(hub)?;
+        look.plan_page(hub)?;
     }
-    let path = manifest::path();
-    let mut edits: Vec<Edit> = Vec::new();
-    for entry in manifest.part(Part::Tier1).chain(manifest.part(Part::Tier2)) {
-        if let Some(edit) = look.of_file(&path, &manifest, entry) {
+    let path = manifest::manifest_path();
+    let mut edits: Vec<TextEdit> = Vec::new();
+    for entry in manifest
+        .entries_of(ManifestPart::Tier1)
+        .chain(manifest.entries_of(ManifestPart::Tier2))
+    {
+        if let Some(edit) = look.renew_file_row(&path, &manifest, entry) {
             edits.push(edit);
             look.plan.tier1 += 1;
         }
@@ -82,72 +87,72 @@ pub fn plan(workspace: &Workspace, force: bool) -> Result<Plan, Error> {
         let hub = hubs.iter().find(|hub| Some(&hub.folder) == folder);
         let Some(hub) = hub else { continue };
         let mut read = |path: &RelPath| workspace.read_text(path).ok();
-        let Some(text) = hub_summary(hub, &mut read) else {
+        let Some(text) = summarize_hub(hub, &mut read) else {
             continue;
         };
-        if let Some(edit) = look.row(&path, &manifest, entry, &text, &hub.name) {
+        if let Some(edit) = look.renew_row(&path, &manifest, entry, &text, &hub.name) {
             edits.push(edit);
             look.plan.hub_map += 1;
         }
     }
-    edits.extend(manifest.set_summary_format(SUMMARY_FORMAT));
+    edits.extend(manifest.set_summary_format(SUMMARY_FORMAT_VERSION));
     // The manifest comes last, behind the pages that it leads to.
-    propose(
+    propose_edit(
         &mut look.plan.proposal,
         &path,
         manifest.text(),
-        manifest.edited(edits),
+        manifest.text_after_edits(edits),
     )?;
     Ok(look.plan)
 }
 
 /// Plans the pages (`<hub>-index.md`) of some hubs, without the manifest: the
 /// part that a manifest without a marker gets as well.
-pub fn pages(workspace: &Workspace, hubs: &[&Hub]) -> Result<Plan, Error> {
-    let manifest = super::manifest(workspace)?;
-    let places = Places::of(workspace);
-    let known = recall(workspace);
-    let mut look = Look::new(workspace, &manifest, &places, known, false);
+pub fn plan_hub_pages(workspace: &Workspace, hubs: &[&Hub]) -> Result<SummaryPlan, WorkspaceError> {
+    let manifest = super::require_manifest(workspace)?;
+    let places = LinkTargets::from_workspace(workspace);
+    let known = read_summary_hashes(workspace);
+    let mut look = SummaryPlanner::new(workspace, &manifest, &places, known, false);
     for hub in hubs {
-        look.page(hub)?;
+        look.plan_page(hub)?;
     }
     Ok(look.plan)
 }
 
 /// The planner of summaries.
-struct Look<'a> {
+struct SummaryPlanner<'a> {
     workspace: &'a Workspace,
-    places: &'a Places,
-    retired: Retired,
+    places: &'a LinkTargets,
+    retired: RetiredFiles,
     force: bool,
-    plan: Plan,
+    plan: SummaryPlan,
 }
 
-impl<'a> Look<'a> {
+impl<'a> SummaryPlanner<'a> {
     /// Returns a planner with an empty plan.
     fn new(
         workspace: &'a Workspace,
         manifest: &Manifest,
-        places: &'a Places,
-        known: Memory,
+        places: &'a LinkTargets,
+        known: SummaryHashes,
         force: bool,
-    ) -> Look<'a> {
-        Look {
+    ) -> SummaryPlanner<'a> {
+        SummaryPlanner {
             workspace,
             places,
-            retired: manifest.retired(),
+            retired: manifest.retired_files(),
             force,
-            plan: Plan {
+            plan: SummaryPlan {
                 remembered: known.clone(),
                 known,
-                ..Plan::default()
+                ..SummaryPlan::default()
             },
         }
     }
 
     /// Plans a hub page: summaries of its rows, and new rows for documents of
     /// the hub that it does not link to.
-    fn page(&mut self, hub: &Hub) -> Result<(), Error> {
+    fn plan_page(&mut self, hub: &Hub) -> Result<(), WorkspaceError> {
         let Some(path) = &hub.index else {
             return Ok(());
         };
@@ -155,31 +160,36 @@ impl<'a> Look<'a> {
             return Ok(());
         };
         let mut page = Manifest::parse_page(before.as_str());
-        let unlisted = self.unlisted(hub, path, &page);
+        let unlisted = self.find_unlisted(hub, path, &page);
         if !unlisted.is_empty() && !page.has_table() {
             page = Manifest::parse_page(page.with_table());
         }
         let mut edits = Vec::new();
         for entry in page.entries() {
-            edits.extend(self.of_file(path, &page, entry));
+            edits.extend(self.renew_file_row(path, &page, entry));
         }
         for file in unlisted {
-            edits.extend(self.new_row(path, &page, file));
+            edits.extend(self.add_row(path, &page, file));
         }
         self.plan.hub_pages += edits.len();
         if edits.is_empty() {
             return Ok(());
         }
-        propose(&mut self.plan.proposal, path, &before, page.edited(edits))
+        propose_edit(
+            &mut self.plan.proposal,
+            path,
+            &before,
+            page.text_after_edits(edits),
+        )
     }
 
     /// Returns the documents of a hub that its page does not link to.
-    fn unlisted<'h>(&self, hub: &'h Hub, path: &RelPath, page: &Manifest) -> Vec<&'h RelPath> {
+    fn find_unlisted<'h>(&self, hub: &'h Hub, path: &RelPath, page: &Manifest) -> Vec<&'h RelPath> {
         let links = page.document().links.iter();
         let listed: HashSet<&RelPath> = links
             .filter_map(|link| {
                 let target = link.target.trim_end_matches(".md");
-                self.places.find(target, path.as_str())
+                self.places.find_target(target, path.as_str())
             })
             .collect();
         let members = hub.members.iter();
@@ -187,55 +197,67 @@ impl<'a> Look<'a> {
     }
 
     /// Returns the edit that adds a row for a document.
-    fn new_row(&mut self, path: &RelPath, page: &Manifest, file: &RelPath) -> Option<Edit> {
+    fn add_row(&mut self, path: &RelPath, page: &Manifest, file: &RelPath) -> Option<TextEdit> {
         let text = self.workspace.read_text(file).ok()?;
-        let summary = short(&summary(&document::parse(text), file.stem()));
-        let target = self.places.link(file);
-        let status = if self.retired.holds(file.as_str()) {
+        let summary = shorten_summary(&summarize_document(
+            &document::parse_document(text),
+            file.stem(),
+        ));
+        let target = self.places.link_name(file);
+        let status = if self.retired.contains_path(file.as_str()) {
             "Archived"
         } else {
             "Active"
         };
-        let edit = page.add_file(&target, &summary, status)?;
-        let shown = document::cell_shown(&document::cell_text(&summary));
+        let edit = page.add_file_row(&target, &summary, status)?;
+        let shown = document::unescape_cell_text(&document::escape_cell_text(&summary));
         let key = format!("{path} {target}");
         self.plan.remembered.rows.insert(key, content_hash(&shown));
         Some(edit)
     }
 
     /// Returns the edit that renews the row of a file.
-    fn of_file(&mut self, page: &RelPath, list: &Manifest, entry: &Entry) -> Option<Edit> {
-        if !list.has_text(entry) || entry.target.is_empty() {
+    fn renew_file_row(
+        &mut self,
+        page: &RelPath,
+        list: &Manifest,
+        entry: &ManifestEntry,
+    ) -> Option<TextEdit> {
+        if !list.has_summary_cell(entry) || entry.target.is_empty() {
             return None;
         }
-        let Some(path) = self.places.find(&entry.target, page.as_str()).cloned() else {
+        let Some(path) = self
+            .places
+            .find_target(&entry.target, page.as_str())
+            .cloned()
+        else {
             let lost = (page.clone(), entry.target.clone());
             self.plan.lost.push(lost);
             return None;
         };
         let text = self.workspace.read_text(&path).ok()?;
-        let document = document::parse(text);
+        let document = document::parse_document(text);
         let title = document.title().unwrap_or_default().to_owned();
-        self.row(
+        self.renew_row(
             page,
             list,
             entry,
-            &short(&summary(&document, path.stem())),
+            &shorten_summary(&summarize_document(&document, path.stem())),
             &title,
         )
     }
 
     /// Returns the edit that sets the summary of a row, unless it should be
     /// kept.
-    fn row(
+    fn renew_row(
         &mut self,
         page: &RelPath,
         list: &Manifest,
-        entry: &Entry,
+        entry: &ManifestEntry,
         new: &str,
         title: &str,
-    ) -> Option<Edit> {
-        if new.is_empty() || !list.has_text(entry) {
+    ) -> Option<TextEdit> {
+        if new.is_empty() || !list.has_summary_cell(entry) {
             return None;
         }
         let key = format!("{page} {}", entry.target);
@@ -244,23 +266,23 @@ impl<'a> Look<'a> {
         // since.
         let ours = self.plan.known.rows.get(&key) == Some(&now);
         // Compared in the form in which a cell is read back.
-        if entry.text == document::cell_shown(&document::cell_text(new)) {
+        if entry.text == document::unescape_cell_text(&document::escape_cell_text(new)) {
             self.plan.remembered.rows.insert(key, now);
             return None;
         }
-        if !self.force && !ours && !says_nothing(&entry.text, &entry.target, title) {
+        if !self.force && !ours && !is_uninformative(&entry.text, &entry.target, title) {
             self.plan.kept += 1;
             return None;
         }
-        let shown = document::cell_shown(&document::cell_text(new));
+        let shown = document::unescape_cell_text(&document::escape_cell_text(new));
         self.plan.remembered.rows.insert(key, content_hash(&shown));
-        list.set_text(entry, new)
+        list.set_summary(entry, new)
     }
 }
 
 /// Returns `true` if a summary adds nothing to the name of the file.
-fn says_nothing(summary: &str, target: &str, title: &str) -> bool {
-    const EMPTY: [&str; 16] = [
+fn is_uninformative(summary: &str, target: &str, title: &str) -> bool {
+    const FILLER_WORDS: [&str; 16] = [
         "a",
         "an",
         "and",
@@ -289,27 +311,27 @@ fn says_nothing(summary: &str, target: &str, title: &str) -> bool {
     let named = [words(target), words(title)].concat();
     words(summary)
         .iter()
-        .all(|word| named.contains(word) || EMPTY.contains(&word.as_str()))
+        .all(|word| named.contains(word) || FILLER_WORDS.contains(&word.as_str()))
 }
 
 /// Summarizes a hub by the titles of its documents.
-pub(super) fn hub_summary(
+pub(super) fn summarize_hub(
     hub: &Hub,
     read: &mut dyn FnMut(&RelPath) -> Option<String>,
 ) -> Option<String> {
     /// Members whose titles fill a summary even if each has only a few letters.
-    const MOST: usize = 60;
+    const MAX_READ_MEMBERS: usize = 60;
     let mut out = String::new();
     let mut named = 0;
-    for path in hub.members.iter().take(MOST) {
+    for path in hub.members.iter().take(MAX_READ_MEMBERS) {
         let Some(text) = read(path) else {
             continue;
         };
-        let document = document::parse(text);
+        let document = document::parse_document(text);
         let title = document.title().unwrap_or(path.stem()).trim().to_owned();
         let more = format!("; and {} more", hub.members.len());
         let length = out.chars().count() + title.chars().count() + more.len() + 2;
-        if length > LONGEST {
+        if length > MAX_SUMMARY_CHARS {
             break;
         }
         if !out.is_empty() {
@@ -326,48 +348,50 @@ pub(super) fn hub_summary(
 }
 
 /// Shortens a summary to one line within its limit, cut between words.
-fn short(text: &str) -> String {
+fn shorten_summary(text: &str) -> String {
     let line: Vec<&str> = text.split_whitespace().collect();
     let line = line.join(" ");
-    if line.chars().count() <= LONGEST {
+    if line.chars().count() <= MAX_SUMMARY_CHARS {
         return line;
     }
-    let cut: String = line.chars().take(LONGEST - 1).collect();
+    let cut: String = line.chars().take(MAX_SUMMARY_CHARS - 1).collect();
     let end = cut.rfind(' ').unwrap_or(cut.len());
     format!("{}…", &cut[..end])
 }
 
 /// Reads the stored hashes. Missing or foreign ones count as none.
-fn recall(workspace: &Workspace) -> Memory {
-    let text = workspace.read_marked(MEMORY).unwrap_or_default();
+fn read_summary_hashes(workspace: &Workspace) -> SummaryHashes {
+    let text = workspace
+        .read_marked(SUMMARY_HASHES_FILE)
+        .unwrap_or_default();
     serde_json::from_slice(&text).unwrap_or_default()
 }
 
 /// Applies a plan as a bulk run. Returns `None` if there is nothing to do, and
 /// then takes no lock and writes no log.
-pub fn run(
+pub fn run_summaries(
     workspace: &Workspace,
-    plan: &Plan,
+    plan: &SummaryPlan,
     now: Timestamp,
-    who: &Who,
-) -> Result<Option<Receipt>, Error> {
+    who: &RunOwner,
+) -> Result<Option<ChangeReceipt>, WorkspaceError> {
     if plan.proposal.is_empty() {
-        plan.remember(workspace)?;
+        plan.remember_summaries(workspace)?;
         return Ok(None);
     }
     let status = if plan.lost.is_empty() {
-        Status::Ok
+        RunStatus::Ok
     } else {
-        Status::Partial
+        RunStatus::Partial
     };
-    let done = bulk::run(workspace, Skill::Resummarize, now, who, || {
+    let done = bulk::run_under_lock(workspace, BulkSkill::Resummarize, now, who, || {
         let receipt = plan.proposal.apply(workspace, "Refresh summaries", now)?;
-        plan.remember(workspace)?;
+        plan.remember_summaries(workspace)?;
         let report = RunReport::new(status)
-            .count("tier1", plan.tier1)
-            .count("hubmap", plan.hub_map)
-            .count("hubinteriors", plan.hub_pages);
-        Ok::<_, Error>((receipt, report))
+            .with_count("tier1", plan.tier1)
+            .with_count("hubmap", plan.hub_map)
+            .with_count("hubinteriors", plan.hub_pages);
+        Ok::<_, WorkspaceError>((receipt, report))
     })?;
     Ok(Some(done.value))
 }
@@ -380,7 +404,7 @@ mod tests {
     fn a_summary_that_only_repeats_the_name_says_nothing() {
         let check = |summary: &str, expect: bool| {
             assert_eq!(
-                says_nothing(summary, "legal/lease-2026", "The lease"),
+                is_uninformative(summary, "legal/lease-2026", "The lease"),
                 expect,
                 "{summary}"
             );
@@ -396,11 +420,11 @@ mod tests {
     #[test]
     fn a_long_summary_is_cut_between_words() {
         let text = "word ".repeat(80);
-        let cut = short(&text);
+        let cut = shorten_summary(&text);
         assert!(
-            cut.chars().count() <= LONGEST && cut.ends_with("word…"),
+            cut.chars().count() <= MAX_SUMMARY_CHARS && cut.ends_with("word…"),
             "{cut}"
         );
-        assert_eq!(short("a\n b"), "a b");
+        assert_eq!(shorten_summary("a\n b"), "a b");
     }
 }

@@ -4,75 +4,88 @@
 
 use jiff::Timestamp;
 
-use crate::document::{day_of, inert_line};
+use crate::document::{day_of_timestamp, escape_markdown_line};
 use crate::routing::layout::{self, StateFile};
-use crate::routing::manifest::{self, Manifest, Mode, SUMMARY_FORMAT, VERSION, link};
-use crate::workspace::{Error, Move, Proposal, Workspace};
+use crate::routing::manifest::{
+    self, MANIFEST_FORMAT_VERSION, Manifest, ManifestMode, SUMMARY_FORMAT_VERSION, format_wikilink,
+};
+use crate::workspace::{ChangeProposal, ProposedMove, Workspace, WorkspaceError};
 
 /// Plans the files that a workspace lacks. `about` answers "What are you
 /// working on?". A manifest without a marker gets one; a managed one is left
 /// alone.
-pub fn plan(workspace: &Workspace, about: &str, now: Timestamp) -> Result<Proposal, Error> {
-    plan_after(workspace, about, now, &[])
-}
-
-/// Plans as [`plan`] does, for a workspace in which these files have moved.
-pub(super) fn plan_after(
+pub fn plan_scaffold(
     workspace: &Workspace,
     about: &str,
     now: Timestamp,
-    moves: &[Move],
-) -> Result<Proposal, Error> {
-    super::refuse(about)?;
+) -> Result<ChangeProposal, WorkspaceError> {
+    plan_scaffold_after_moves(workspace, about, now, &[])
+}
+
+/// Plans as [`plan_scaffold`] does, for a workspace in which these files have moved.
+pub(super) fn plan_scaffold_after_moves(
+    workspace: &Workspace,
+    about: &str,
+    now: Timestamp,
+    moves: &[ProposedMove],
+) -> Result<ChangeProposal, WorkspaceError> {
+    super::reject_secrets(about)?;
     let manifest = Manifest::load(workspace)?;
-    let mut proposal = Proposal::default();
+    let mut proposal = ChangeProposal::default();
     let mut rows = String::new();
     for file in StateFile::ALL {
-        let path = layout::resolve(workspace, manifest.as_ref(), file);
+        let path = layout::resolve_state_file(workspace, manifest.as_ref(), file);
         let moved = moves.iter().find(|it| it.from == path);
         let path = moved.map_or(path, |it| it.to.clone());
         // A file that moves there must not be replaced by an empty one.
         let arrives = moves.iter().any(|it| it.to == path);
         let target = path.as_str().trim_end_matches(".md");
-        let (summary, volatility) = described(file);
-        rows += &format!("| {} | {summary} | {volatility} |\n", link(target));
-        if !arrives && workspace.absolute(&path).symlink_metadata().is_err() {
+        let (summary, volatility) = describe_state_file(file);
+        rows += &format!(
+            "| {} | {summary} | {volatility} |\n",
+            format_wikilink(target)
+        );
+        if !arrives && workspace.absolute_path(&path).symlink_metadata().is_err() {
             proposal.add(
                 path,
                 None,
-                text(file, &inert_line(about), &day_of(now).to_string()),
+                state_file_text(
+                    file,
+                    &escape_markdown_line(about),
+                    &day_of_timestamp(now).to_string(),
+                ),
             );
         }
     }
-    let path = manifest::path();
+    let path = manifest::manifest_path();
     match manifest {
-        Some(manifest) if manifest.mode() == Mode::Absent => {
-            return Err(Error::Refused(format!(
+        Some(manifest) if manifest.mode() == ManifestMode::Absent => {
+            return Err(WorkspaceError::Refused(format!(
                 "`{path}` is there and is no manifest; move it away first"
             )));
         }
         Some(manifest) => {
             let edits = manifest
                 .set_version()
-                .filter(|_| manifest.mode() == Mode::Compatible);
-            super::propose(
+                .filter(|_| manifest.mode() == ManifestMode::Compatible);
+            super::propose_edit(
                 &mut proposal,
                 &path,
                 manifest.text(),
-                manifest.edited(edits.into_iter().collect()),
+                manifest.text_after_edits(edits.into_iter().collect()),
             )?;
         }
-        None => proposal.add(path, None, new_manifest(&rows)),
+        None => proposal.add(path, None, render_manifest(&rows)),
     }
     Ok(proposal)
 }
 
 /// Renders a new manifest with these rows in Tier 1.
-fn new_manifest(rows: &str) -> String {
+fn render_manifest(rows: &str) -> String {
     format!(
         "# Context Routing\n\
-         <!-- memex-managed:{VERSION} -->\n\
-         <!-- summary-format-version:{SUMMARY_FORMAT} -->\n\
+         <!-- memex-managed:{MANIFEST_FORMAT_VERSION} -->\n\
+         <!-- summary-format-version:{SUMMARY_FORMAT_VERSION} -->\n\
          > What is where. Read Tier 1 at every start, the closets of a domain when the task touches it.\n\
          > A link is a pointer: open the file behind it only when the task needs it.\n\n\
          ## Tier 1 - Always Load\n\n\
@@ -86,7 +99,7 @@ fn new_manifest(rows: &str) -> String {
 }
 
 /// Returns the summary and the volatility of a state file.
-fn described(file: StateFile) -> (&'static str, &'static str) {
+fn describe_state_file(file: StateFile) -> (&'static str, &'static str) {
     match file {
         StateFile::Status => (
             "Phase, focus, work in progress, blockers, next steps",
@@ -100,7 +113,7 @@ fn described(file: StateFile) -> (&'static str, &'static str) {
 }
 
 /// Returns the text of a new state file.
-fn text(file: StateFile, about: &str, day: &str) -> String {
+fn state_file_text(file: StateFile, about: &str, day: &str) -> String {
     match file {
         StateFile::Status => format!(
             "# Status\n\nLast updated: {day}\n\n**Phase:** Starting\n\n## Active Focus\n\n- {about}\n\n\

@@ -4,16 +4,18 @@
 
 use jiff::Timestamp;
 
-use super::{propose, resummarize};
-use crate::bulk::{self, RunReport, Skill, Status, Who};
-use crate::closets::{self, BuildRequest};
+use super::{propose_edit, resummarize};
+use crate::bulk::{self, BulkSkill, RunOwner, RunReport, RunStatus};
+use crate::closets::{self, ClosetBuildRequest};
 use crate::routing::hubs::{self, Hub};
-use crate::routing::manifest::{self, Age, Manifest, Mode, SUMMARY_FORMAT, VERSION};
-use crate::workspace::{Error, Proposal, Workspace};
+use crate::routing::manifest::{
+    self, MANIFEST_FORMAT_VERSION, Manifest, ManifestMode, SUMMARY_FORMAT_VERSION, VersionAge,
+};
+use crate::workspace::{ChangeProposal, Workspace, WorkspaceError};
 
 /// A reason for which a workspace is not current.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Signal {
+pub enum UpgradeSignal {
     /// The manifest's marker has this version; empty without a marker.
     Marker(String),
     SummaryFormat(Option<u32>),
@@ -27,23 +29,23 @@ pub enum Signal {
 
 /// A plan of an upgrade.
 #[derive(Debug)]
-pub struct Plan {
+pub struct UpgradePlan {
     pub from: String,
-    pub signals: Vec<Signal>,
+    pub signals: Vec<UpgradeSignal>,
     /// Whether summaries must be rewritten.
     pub resummarize: bool,
     /// Hubs whose closets must be built.
     pub hubs: Vec<Hub>,
 }
 
-impl Plan {
+impl UpgradePlan {
     /// Returns `true` if there is nothing to upgrade.
     pub fn is_current(&self) -> bool {
         self.signals.is_empty()
     }
 
     /// Lists the steps in their order, for people.
-    pub fn steps(&self) -> Vec<String> {
+    pub fn list_steps(&self) -> Vec<String> {
         let mut steps = Vec::new();
         if self.resummarize {
             steps.push("Resummarize: fill and renew the summaries of the manifest".to_owned());
@@ -58,9 +60,9 @@ impl Plan {
         if self
             .signals
             .iter()
-            .any(|it| matches!(it, Signal::Marker(_)))
+            .any(|it| matches!(it, UpgradeSignal::Marker(_)))
         {
-            steps.push(format!("Set the marker to {VERSION}"));
+            steps.push(format!("Set the marker to {MANIFEST_FORMAT_VERSION}"));
         }
         steps
     }
@@ -68,7 +70,7 @@ impl Plan {
 
 /// The result of an upgrade.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Done {
+pub struct UpgradeOutcome {
     pub summaries: usize,
     pub hubs: usize,
     pub files: usize,
@@ -79,39 +81,39 @@ pub struct Done {
 
 /// Plans an upgrade, without a lock and without writing. `force` plans all
 /// steps, needed or not.
-pub fn plan(workspace: &Workspace, force: bool) -> Result<Plan, Error> {
-    let manifest = super::manifest(workspace)?;
-    if manifest.mode() == Mode::Compatible {
-        return Err(Error::Refused(
+pub fn plan_upgrade(workspace: &Workspace, force: bool) -> Result<UpgradePlan, WorkspaceError> {
+    let manifest = super::require_manifest(workspace)?;
+    if manifest.mode() == ManifestMode::Compatible {
+        return Err(WorkspaceError::Refused(
             "`_MANIFEST.md` has no marker, so it is kept by hand and is not upgraded; \
              run `memory-forge init --workspace` to have it kept for you, or go on as before"
                 .to_owned(),
         ));
     }
     let from = manifest.version().unwrap_or_default().to_owned();
-    if manifest.age() == Some(Age::Newer) {
-        return Err(Error::Refused(format!(
-            "`_MANIFEST.md` is of version {from}, newer than {VERSION}; update memory-forge"
+    if manifest.age() == Some(VersionAge::Newer) {
+        return Err(WorkspaceError::Refused(format!(
+            "`_MANIFEST.md` is of version {from}, newer than {MANIFEST_FORMAT_VERSION}; update memory-forge"
         )));
     }
     let mut signals = Vec::new();
-    if manifest.age() == Some(Age::Older) {
-        signals.push(Signal::Marker(from.clone()));
+    if manifest.age() == Some(VersionAge::Older) {
+        signals.push(UpgradeSignal::Marker(from.clone()));
     }
     let old_summaries = manifest
         .summary_format()
-        .is_none_or(|it| it < SUMMARY_FORMAT);
+        .is_none_or(|it| it < SUMMARY_FORMAT_VERSION);
     if old_summaries {
-        signals.push(Signal::SummaryFormat(manifest.summary_format()));
+        signals.push(UpgradeSignal::SummaryFormat(manifest.summary_format()));
     }
     let mut to_build = Vec::new();
     let (mut uncovered, mut unmarked) = (Vec::new(), Vec::new());
-    for hub in hubs::hubs_of(workspace, &manifest) {
-        let closets = workspace.read_text(&hub.closets()).ok();
-        let version = closets.as_deref().and_then(version);
-        let wanted = match (&closets, hub.is_memory()) {
+    for hub in hubs::hubs_of_manifest(workspace, &manifest) {
+        let closets = workspace.read_text(&hub.closets_path()).ok();
+        let version = closets.as_deref().and_then(closets_version);
+        let wanted = match (&closets, hub.is_memory_hub()) {
             (_, true) if version.as_deref() != Some("1.1") => {
-                signals.push(Signal::MemoryClosets);
+                signals.push(UpgradeSignal::MemoryClosets);
                 true
             }
             // W-5: every hub counts, also one that has no page.
@@ -130,12 +132,12 @@ pub fn plan(workspace: &Workspace, force: bool) -> Result<Plan, Error> {
         }
     }
     if !uncovered.is_empty() {
-        signals.push(Signal::Coverage(uncovered));
+        signals.push(UpgradeSignal::Coverage(uncovered));
     }
     if !unmarked.is_empty() {
-        signals.push(Signal::ClosetsFormat(unmarked));
+        signals.push(UpgradeSignal::ClosetsFormat(unmarked));
     }
-    Ok(Plan {
+    Ok(UpgradePlan {
         resummarize: old_summaries || force,
         hubs: to_build,
         signals,
@@ -145,9 +147,14 @@ pub fn plan(workspace: &Workspace, force: bool) -> Result<Plan, Error> {
 
 /// Applies a plan. After an error the lock and the finished steps stay; the
 /// next run continues.
-pub fn run(workspace: &Workspace, plan: &Plan, now: Timestamp, who: &Who) -> Result<Done, Error> {
-    let done = bulk::run(workspace, Skill::Upgrade, now, who, || {
-        let done = take_steps(workspace, plan, now, who)?;
+pub fn run_upgrade(
+    workspace: &Workspace,
+    plan: &UpgradePlan,
+    now: Timestamp,
+    who: &RunOwner,
+) -> Result<UpgradeOutcome, WorkspaceError> {
+    let done = bulk::run_under_lock(workspace, BulkSkill::Upgrade, now, who, || {
+        let done = apply_steps(workspace, plan, now, who)?;
         let from = if plan.from.is_empty() {
             "none"
         } else {
@@ -155,45 +162,45 @@ pub fn run(workspace: &Workspace, plan: &Plan, now: Timestamp, who: &Who) -> Res
         };
         let yes = |it: bool| if it { "yes" } else { "no" };
         let status = if done.partial {
-            Status::Partial
+            RunStatus::Partial
         } else {
-            Status::Ok
+            RunStatus::Ok
         };
         let report = RunReport::new(status)
-            .count("from", from)
-            .count("to", VERSION)
-            .count("resummarize", yes(plan.resummarize))
-            .count("reindex", yes(!plan.hubs.is_empty()))
-            .count("hubs", done.hubs)
-            .count("files", done.files);
-        Ok::<_, Error>((done, report))
+            .with_count("from", from)
+            .with_count("to", MANIFEST_FORMAT_VERSION)
+            .with_count("resummarize", yes(plan.resummarize))
+            .with_count("reindex", yes(!plan.hubs.is_empty()))
+            .with_count("hubs", done.hubs)
+            .with_count("files", done.files);
+        Ok::<_, WorkspaceError>((done, report))
     })?;
     Ok(done.value)
 }
 
 /// Applies the steps: summaries, closets, then the marker.
-fn take_steps(
+fn apply_steps(
     workspace: &Workspace,
-    plan: &Plan,
+    plan: &UpgradePlan,
     now: Timestamp,
-    who: &Who,
-) -> Result<Done, Error> {
-    let mut done = Done::default();
+    who: &RunOwner,
+) -> Result<UpgradeOutcome, WorkspaceError> {
+    let mut done = UpgradeOutcome::default();
     if plan.resummarize {
-        let summaries = resummarize::plan(workspace, false)?;
-        resummarize::run(workspace, &summaries, now, who)?;
-        done.summaries = summaries.changes();
+        let summaries = resummarize::plan_summaries(workspace, false)?;
+        resummarize::run_summaries(workspace, &summaries, now, who)?;
+        done.summaries = summaries.count_changes();
         done.partial |= !summaries.lost.is_empty();
     }
-    reindex(workspace, plan, now, who, &mut done)?;
+    rebuild_closets(workspace, plan, now, who, &mut done)?;
     if let Some(manifest) = Manifest::load(workspace)? {
-        let mut last = Proposal::default();
+        let mut last = ChangeProposal::default();
         let edits = manifest.set_version().into_iter().collect();
-        propose(
+        propose_edit(
             &mut last,
-            &manifest::path(),
+            &manifest::manifest_path(),
             manifest.text(),
-            manifest.edited(edits),
+            manifest.text_after_edits(edits),
         )?;
         last.apply(workspace, "Upgrade the workspace", now)?;
     }
@@ -201,20 +208,20 @@ fn take_steps(
 }
 
 /// Builds closets, and lists new archives.
-fn reindex(
+fn rebuild_closets(
     workspace: &Workspace,
-    plan: &Plan,
+    plan: &UpgradePlan,
     now: Timestamp,
-    who: &Who,
-    done: &mut Done,
-) -> Result<(), Error> {
-    let request = BuildRequest {
+    who: &RunOwner,
+    done: &mut UpgradeOutcome,
+) -> Result<(), WorkspaceError> {
+    let request = ClosetBuildRequest {
         hubs: plan.hubs.iter().collect(),
         force: false,
         dry_run: false,
         draw_graph: false,
     };
-    let built = closets::build_in_run(workspace, &request, who, now, |_| {})?;
+    let built = closets::build_closets_in_run(workspace, &request, who, now, |_| {})?;
     for (_, report) in built.hubs {
         let report = report?;
         done.hubs += 1;
@@ -225,7 +232,7 @@ fn reindex(
 }
 
 /// Returns the version of a `<!-- memex-closets:1.0 -->` marker.
-fn version(text: &str) -> Option<String> {
+fn closets_version(text: &str) -> Option<String> {
     let (_, rest) = text.split_once("<!-- memex-closets:")?;
     let (version, _) = rest.split_once("-->")?;
     Some(version.trim().to_owned())

@@ -15,96 +15,108 @@
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use super::imports::Importer;
-use super::loads::{Load, Loads, head, without_comments};
-use super::skills::{self, Listing, Skill};
-use super::source::{Place, Reader, Source};
-use super::{Finding, Kind, Level, Origin, glob};
-use crate::agents::claude::project_folders;
-use crate::document::{Document, Value};
+use super::imports::InstructionImporter;
+use super::loads::{ClientLoads, FileLoad, head_within, strip_comments};
+use super::skills::{self, SkillHeader, SkillListing};
+use super::source::{AuditSource, SourcePlace, SourceReader};
+use super::{AuditFinding, AuditFindingKind, AuditLevel, FileOrigin, glob};
+use crate::agents::claude::resolve_project_folders;
+use crate::document::{Document, YamlValue};
 
-pub(super) const HOPS: usize = 4;
-const MOST_BYTES: usize = 4 << 20;
-const MEMORY_LINES: usize = 200;
-const MEMORY_UNITS: usize = 25_000;
+pub(super) const MAX_IMPORT_HOPS: usize = 4;
+const MAX_INSTRUCTION_BYTES: usize = 4 << 20;
+const MAX_MEMORY_LINES: usize = 200;
+const MAX_MEMORY_UTF16_UNITS: usize = 25_000;
 
-const SKILLS: Listing = Listing {
+const SKILL_LISTING: SkillListing = SkillListing {
     project: &[".claude/skills"],
     home: &[".claude/skills"],
     line: |skill, _| skills::claude_line(skill),
     as_claude: true,
 };
 
-pub(super) fn loads(reader: &Reader) -> Loads {
-    let mut importer = Importer::new(reader, instructions, HOPS);
-    for source in [reader.home(".claude/CLAUDE.md")].into_iter().flatten() {
-        importer.file(&source, "your instructions for all projects");
+pub(super) fn collect_loads(reader: &SourceReader) -> ClientLoads {
+    let mut importer = InstructionImporter::new(reader, instruction_load, MAX_IMPORT_HOPS);
+    for source in [reader.read_home(".claude/CLAUDE.md")]
+        .into_iter()
+        .flatten()
+    {
+        importer.add_file(&source, "your instructions for all projects");
     }
-    for source in reader.home_files(".claude/rules", 8) {
+    for source in reader.read_home_files(".claude/rules", 8) {
         if !skills::is_scoped(&source.document) {
-            importer.file(&source, "your rule for all projects");
+            importer.add_file(&source, "your rule for all projects");
         }
     }
-    let excluded = excluded(reader);
-    let is_excluded = |source: &Source| {
+    let excluded = excluded_patterns(reader);
+    let is_excluded = |source: &AuditSource| {
         let path = match &source.place {
-            Place::Inside(path) => reader.workspace().absolute(path),
-            Place::Beyond(path) => path.clone(),
+            SourcePlace::Inside(path) => reader.workspace().absolute_path(path),
+            SourcePlace::Beyond(path) => path.clone(),
         };
         let path = path.to_string_lossy().replace('\\', "/");
-        excluded.iter().any(|pattern| glob::matches(pattern, &path))
+        excluded
+            .iter()
+            .any(|pattern| glob::matches_path(pattern, &path))
     };
     let named = claude_files(reader);
     for source in &named {
         if !is_excluded(source) {
-            importer.file(source, "instructions");
+            importer.add_file(source, "instructions");
         }
     }
     let ignored = agents_files(reader);
     if named.is_empty() {
         for source in &ignored {
-            importer.file(source, "instructions, as there is no CLAUDE.md");
+            importer.add_file(source, "instructions, as there is no CLAUDE.md");
         }
     }
     let mut waiting = Vec::new();
-    for source in below(reader, ".claude/rules/") {
+    for source in project_files_below(reader, ".claude/rules/") {
         if skills::is_scoped(&source.document) {
-            waiting.push(Load::waiting(
+            waiting.push(FileLoad::on_demand(
                 &source,
-                Origin::Project,
+                FileOrigin::Project,
                 "rule for matching files",
             ));
         } else if !is_excluded(&source) {
-            importer.file(&source, "rule");
+            importer.add_file(&source, "rule");
         }
     }
     let mut unread = Vec::new();
     if !named.is_empty() {
         let own = ignored
             .iter()
-            .filter(|s| matches!(s.place, Place::Inside(_)));
-        unread.extend(own.filter(|s| !importer.has(&s.place)).cloned());
+            .filter(|s| matches!(s.place, SourcePlace::Inside(_)));
+        unread.extend(own.filter(|s| !importer.has_taken(&s.place)).cloned());
     }
     let mut out = importer.finish();
     for source in &unread {
-        out.findings.extend(ignored_beside(source, &named));
+        out.findings.extend(ignored_file_finding(source, &named));
     }
     for load in &out.loads {
-        if load.source.text().len() > MOST_BYTES {
-            out.findings.push(too_large(&load.source));
+        if load.source.text().len() > MAX_INSTRUCTION_BYTES {
+            out.findings.push(too_large_finding(&load.source));
         }
     }
-    out.loads.extend(memory(reader));
-    out.loads.extend(skills::list(reader, &SKILLS));
+    out.loads.extend(auto_memory_load(reader));
     out.loads
-        .extend(below(reader, ".claude/commands/").iter().map(command));
-    out.loads
-        .extend(below(reader, ".claude/agents/").iter().map(agent));
+        .extend(skills::list_skills(reader, &SKILL_LISTING));
+    out.loads.extend(
+        project_files_below(reader, ".claude/commands/")
+            .iter()
+            .map(command_load),
+    );
+    out.loads.extend(
+        project_files_below(reader, ".claude/agents/")
+            .iter()
+            .map(agent_load),
+    );
     out.loads.extend(waiting);
-    out.loads.extend(nested(reader));
+    out.loads.extend(nested_loads(reader));
     for load in &out.loads {
-        if load.origin == Origin::Project {
-            skills::check(&load.source, &mut out.findings);
+        if load.origin == FileOrigin::Project {
+            skills::check_skill(&load.source, &mut out.findings);
         }
     }
     // Stable, so that files keep the order in which the client loads them.
@@ -113,18 +125,25 @@ pub(super) fn loads(reader: &Reader) -> Loads {
 }
 
 /// Returns the load of an instruction file as it arrives in the context.
-pub(super) fn instructions(source: &Rc<Source>, origin: Origin, why: &str) -> Load {
-    if source.text().len() > MOST_BYTES {
+pub(super) fn instruction_load(
+    source: &Rc<AuditSource>,
+    origin: FileOrigin,
+    why: &str,
+) -> FileLoad {
+    if source.text().len() > MAX_INSTRUCTION_BYTES {
         let part = "nothing: larger than 4 MiB";
-        return Load::part(source, origin, why, part, String::new());
+        return FileLoad::with_part(source, origin, why, part, String::new());
     }
-    Load::body(source, origin, why)
+    FileLoad::body_only(source, origin, why)
 }
 
 /// Returns a finding if a client does not see a file because of another one,
 /// unless both hold the same text.
-pub(super) fn ignored_beside(source: &Source, named: &[Rc<Source>]) -> Option<Finding> {
-    let same = |other: &Rc<Source>| other.real == source.real || other.text() == source.text();
+pub(super) fn ignored_file_finding(
+    source: &AuditSource,
+    named: &[Rc<AuditSource>],
+) -> Option<AuditFinding> {
+    let same = |other: &Rc<AuditSource>| other.real == source.real || other.text() == source.text();
     if named.iter().any(same) {
         return None;
     }
@@ -133,36 +152,50 @@ pub(super) fn ignored_beside(source: &Source, named: &[Rc<Source>]) -> Option<Fi
         "{}: Claude Code does not read it, because {other} exists",
         source.shown
     );
-    let finding = Finding::new(Level::Notice, Kind::Ignored, &source.shown, message);
-    Some(finding.advice(format!(
+    let finding = AuditFinding::new(
+        AuditLevel::Notice,
+        AuditFindingKind::Ignored,
+        &source.shown,
+        message,
+    );
+    Some(finding.with_advice(format!(
         "Write `@{}` into {other} if it is meant for Claude Code as well",
         source.shown
     )))
 }
 
-fn too_large(source: &Source) -> Finding {
+fn too_large_finding(source: &AuditSource) -> AuditFinding {
     let message = format!(
         "{}: has more than 4 MiB, and Claude Code reads nothing of it",
         source.shown
     );
-    Finding::new(Level::Warning, Kind::Cut, &source.shown, message)
-        .advice("Move most of it to knowledge/")
+    AuditFinding::new(
+        AuditLevel::Warning,
+        AuditFindingKind::Cut,
+        &source.shown,
+        message,
+    )
+    .with_advice("Move most of it to knowledge/")
 }
 
 /// Returns the files whose presence makes Claude Code skip `AGENTS.md`, from
 /// the outermost folder to the root.
-pub(super) fn claude_files(reader: &Reader) -> Vec<Rc<Source>> {
+pub(super) fn claude_files(reader: &SourceReader) -> Vec<Rc<AuditSource>> {
     const NAMES: [&str; 3] = ["CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"];
-    from_above(reader, &reader.above(), &NAMES)
+    read_files_above(reader, &reader.folders_above(), &NAMES)
 }
 
-pub(super) fn agents_files(reader: &Reader) -> Vec<Rc<Source>> {
-    from_above(reader, &reader.above(), &["AGENTS.md"])
+pub(super) fn agents_files(reader: &SourceReader) -> Vec<Rc<AuditSource>> {
+    read_files_above(reader, &reader.folders_above(), &["AGENTS.md"])
 }
 
 /// Reads files of these names in the folders above and at the root. A user's
 /// own `~/.claude/CLAUDE.md` is not a file of the folder above.
-pub(super) fn from_above(reader: &Reader, above: &[PathBuf], names: &[&str]) -> Vec<Rc<Source>> {
+pub(super) fn read_files_above(
+    reader: &SourceReader,
+    above: &[PathBuf],
+    names: &[&str],
+) -> Vec<Rc<AuditSource>> {
     let mut found = Vec::new();
     for folder in above
         .iter()
@@ -170,8 +203,8 @@ pub(super) fn from_above(reader: &Reader, above: &[PathBuf], names: &[&str]) -> 
         .chain([reader.workspace().root()])
     {
         for name in names {
-            let place = reader.place(&folder.join(name));
-            let source = place.and_then(|place| reader.read(&place));
+            let place = reader.place_of(&folder.join(name));
+            let source = place.and_then(|place| reader.read_source(&place));
             found.extend(source.filter(|s| !s.shown.starts_with("~/.claude/")));
         }
     }
@@ -179,20 +212,20 @@ pub(super) fn from_above(reader: &Reader, above: &[PathBuf], names: &[&str]) -> 
 }
 
 /// Returns the project's Markdown files below a folder at the root.
-fn below(reader: &Reader, folder: &str) -> Vec<Rc<Source>> {
-    let files = reader.files().iter();
+fn project_files_below(reader: &SourceReader, folder: &str) -> Vec<Rc<AuditSource>> {
+    let files = reader.autoload_files().iter();
     let mine =
         files.filter(|f| f.path.as_str().starts_with(folder) && f.path.as_str().ends_with(".md"));
-    mine.filter_map(|f| reader.read(&Place::Inside(f.path.clone())))
+    mine.filter_map(|f| reader.read_source(&SourcePlace::Inside(f.path.clone())))
         .collect()
 }
 
 /// Returns the load of a command: `.claude/commands/a/b.md` is `/a:b` and
 /// listed like a skill.
-fn command(source: &Rc<Source>) -> Load {
+fn command_load(source: &Rc<AuditSource>) -> FileLoad {
     let name = source.shown.trim_start_matches(".claude/commands/");
     let name = name.trim_end_matches(".md").replace('/', ":");
-    let mut skill = Skill::of(&source.document, &name);
+    let mut skill = SkillHeader::from_document(&source.document, &name);
     skill.name = name;
     if skill.description.is_empty() {
         skill.description = skills::first_paragraph(&source.document);
@@ -207,23 +240,23 @@ fn command(source: &Rc<Source>) -> Load {
     } else {
         "name and description"
     };
-    Load {
-        invoke: Some(without_comments(&source.document).0),
-        ..Load::part(source, Origin::Project, "command", part, text)
+    FileLoad {
+        invoke: Some(strip_comments(&source.document).0),
+        ..FileLoad::with_part(source, FileOrigin::Project, "command", part, text)
     }
 }
 
 /// Returns the load of an agent, listed as `- name: description (Tools: …)`.
-fn agent(source: &Rc<Source>) -> Load {
+fn agent_load(source: &Rc<AuditSource>) -> FileLoad {
     let stem = source.shown.rsplit('/').next().unwrap_or("");
-    let skill = Skill::of(&source.document, stem.trim_end_matches(".md"));
-    let tools = tools_of(&source.document);
+    let skill = SkillHeader::from_document(&source.document, stem.trim_end_matches(".md"));
+    let tools = agent_tools(&source.document);
     let text = format!("- {}: {} (Tools: {tools})\n", skill.name, skill.description);
-    Load {
-        invoke: Some(without_comments(&source.document).0),
-        ..Load::part(
+    FileLoad {
+        invoke: Some(strip_comments(&source.document).0),
+        ..FileLoad::with_part(
             source,
-            Origin::Project,
+            FileOrigin::Project,
             "agent",
             "name and description",
             text,
@@ -232,12 +265,12 @@ fn agent(source: &Rc<Source>) -> Load {
 }
 
 /// Returns the tools of an agent as they are listed.
-pub(super) fn tools_of(document: &Document) -> String {
+pub(super) fn agent_tools(document: &Document) -> String {
     let front = document.front_matter.as_ref();
     match front.and_then(|front| front.get("tools")) {
-        Some(Value::Text(text)) => skills::one_line(text),
-        Some(Value::List(list)) => {
-            let names: Vec<String> = list.iter().map(Value::to_string).collect();
+        Some(YamlValue::Text(text)) => skills::one_line(text),
+        Some(YamlValue::List(list)) => {
+            let names: Vec<String> = list.iter().map(YamlValue::to_string).collect();
             names.join(", ")
         }
         _ => "All tools".to_owned(),
@@ -246,19 +279,19 @@ pub(super) fn tools_of(document: &Document) -> String {
 
 /// Returns instructions and skills of folders below, which are loaded on
 /// demand.
-fn nested(reader: &Reader) -> Vec<Load> {
+fn nested_loads(reader: &SourceReader) -> Vec<FileLoad> {
     let mut loads = Vec::new();
-    for file in reader.files() {
+    for file in reader.autoload_files() {
         let instructions = matches!(file.path.file_name(), "CLAUDE.md" | "CLAUDE.local.md");
         let skill =
             file.path.as_str().contains("/.claude/skills/") && file.path.file_name() == "SKILL.md";
         if !(instructions || skill) {
             continue;
         }
-        let Some(source) = reader.read(&Place::Inside(file.path.clone())) else {
+        let Some(source) = reader.read_source(&SourcePlace::Inside(file.path.clone())) else {
             continue;
         };
-        let load = Load::waiting(&source, Origin::Project, "when files there are read");
+        let load = FileLoad::on_demand(&source, FileOrigin::Project, "when files there are read");
         if load.nested {
             loads.push(load);
         }
@@ -268,21 +301,23 @@ fn nested(reader: &Reader) -> Vec<Load> {
 
 /// Returns the load of the memory that Claude Code keeps for the project below
 /// the home.
-fn memory(reader: &Reader) -> Option<Load> {
-    let slug = project_folders(reader.workspace().root()).memory;
-    let source = reader.home(&format!(".claude/projects/{slug}/memory/MEMORY.md"))?;
+fn auto_memory_load(reader: &SourceReader) -> Option<FileLoad> {
+    let slug = resolve_project_folders(reader.workspace().root()).memory;
+    let source = reader.read_home(&format!(".claude/projects/{slug}/memory/MEMORY.md"))?;
     let why = "what Claude Code remembers of this project";
-    Some(match head(source.text(), MEMORY_LINES, MEMORY_UNITS) {
-        Some(text) => {
-            let part = "first 200 lines, at most 25,000 characters";
-            Load::part(&source, Origin::User, why, part, text.to_owned())
-        }
-        None => Load::whole(&source, Origin::User, why),
-    })
+    Some(
+        match head_within(source.text(), MAX_MEMORY_LINES, MAX_MEMORY_UTF16_UNITS) {
+            Some(text) => {
+                let part = "first 200 lines, at most 25,000 characters";
+                FileLoad::with_part(&source, FileOrigin::User, why, part, text.to_owned())
+            }
+            None => FileLoad::whole_file(&source, FileOrigin::User, why),
+        },
+    )
 }
 
 /// Reads the patterns of files that the settings keep out of the context.
-fn excluded(reader: &Reader) -> Vec<String> {
+fn excluded_patterns(reader: &SourceReader) -> Vec<String> {
     let mut patterns = Vec::new();
     for file in [
         "~/.claude/settings.json",
@@ -290,7 +325,7 @@ fn excluded(reader: &Reader) -> Vec<String> {
         ".claude/settings.local.json",
     ] {
         let settings = reader
-            .settings(file)
+            .settings_text(file)
             .and_then(|text| serde_json::from_str(&text).ok());
         let settings: serde_json::Value = settings.unwrap_or_default();
         let list = settings["claudeMdExcludes"]

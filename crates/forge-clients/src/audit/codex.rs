@@ -10,48 +10,50 @@
 
 use std::path::{Path, PathBuf};
 
-use super::loads::{Load, Loads, cut, first_bytes};
-use super::skills::{self, Listing};
-use super::source::{Place, Reader};
-use super::{Finding, Kind, Level, Origin};
-use crate::tokens::thousands;
+use super::loads::{ClientLoads, FileLoad, first_bytes, truncate_to_utf16};
+use super::skills::{self, SkillListing};
+use super::source::{SourcePlace, SourceReader};
+use super::{AuditFinding, AuditFindingKind, AuditLevel, FileOrigin};
+use crate::tokens::format_thousands;
 
-const MOST_BYTES: usize = 32_768;
+const DEFAULT_INSTRUCTION_BYTES: usize = 32_768;
 
-const SKILLS: Listing = Listing {
+const SKILL_LISTING: SkillListing = SkillListing {
     project: &[".codex/skills", ".agents/skills"],
     home: &[".codex/skills", ".agents/skills"],
     line: |skill, source| {
-        let about = cut(&skill.description, 1024);
+        let about = truncate_to_utf16(&skill.description, 1024);
         format!("- {}: {about} (file: {})\n", skill.name, source.shown)
     },
     as_claude: false,
 };
 
-pub(super) fn loads(reader: &Reader) -> Loads {
-    let settings = Settings::read(reader);
-    let mut out = Loads::default();
+pub(super) fn collect_loads(reader: &SourceReader) -> ClientLoads {
+    let settings = CodexSettings::read_settings(reader);
+    let mut out = ClientLoads::default();
     let own = reader
-        .home(".codex/AGENTS.override.md")
-        .or_else(|| reader.home(".codex/AGENTS.md"));
+        .read_home(".codex/AGENTS.override.md")
+        .or_else(|| reader.read_home(".codex/AGENTS.md"));
     if let Some(source) = own {
         let why = "your instructions for all projects";
-        out.loads.push(Load::whole(&source, Origin::User, why));
+        out.loads
+            .push(FileLoad::whole_file(&source, FileOrigin::User, why));
     }
     let mut left = settings.most_bytes;
-    let above = reader.above_in_repository();
+    let above = reader.repository_folders_above();
     for folder in above
         .iter()
         .map(PathBuf::as_path)
         .chain([reader.workspace().root()])
     {
-        instructions(reader, folder, &settings, &mut left, &mut out);
+        add_instructions(reader, folder, &settings, &mut left, &mut out);
     }
-    out.loads.extend(skills::list(reader, &SKILLS));
-    nested(reader, &mut out);
+    out.loads
+        .extend(skills::list_skills(reader, &SKILL_LISTING));
+    add_nested_files(reader, &mut out);
     for load in &out.loads {
-        if load.origin == Origin::Project {
-            skills::check(&load.source, &mut out.findings);
+        if load.origin == FileOrigin::Project {
+            skills::check_skill(&load.source, &mut out.findings);
         }
     }
     out.loads.sort_by_key(|load| load.origin);
@@ -59,37 +61,42 @@ pub(super) fn loads(reader: &Reader) -> Loads {
 }
 
 /// Adds the one instruction file of a folder, as far as the budget reaches.
-fn instructions(
-    reader: &Reader,
+fn add_instructions(
+    reader: &SourceReader,
     folder: &Path,
-    settings: &Settings,
+    settings: &CodexSettings,
     left: &mut usize,
-    out: &mut Loads,
+    out: &mut ClientLoads,
 ) {
     // Codex takes the first name that exists and ignores the other ones.
-    let read = |name: &String| reader.read(&reader.place(&folder.join(name))?);
+    let read = |name: &String| reader.read_source(&reader.place_of(&folder.join(name))?);
     let Some(source) = settings.names.iter().find_map(read) else {
         return;
     };
-    let origin = reader.origin(&source.place);
-    let mut load = Load::whole(&source, origin, "instructions");
+    let origin = reader.origin_of(&source.place);
+    let mut load = FileLoad::whole_file(&source, origin, "instructions");
     let whole = load.text.len();
     if whole > *left {
         load.text = first_bytes(&load.text, *left).to_owned();
         load.part = match *left {
             0 => "nothing: files above used up the limit".to_owned(),
-            left => format!("first {} bytes", thousands(left)),
+            left => format!("first {} bytes", format_thousands(left)),
         };
         let message = format!(
             "{}: Codex loads {} of its {} bytes and drops the rest; all such files together may \
              have {}",
             source.shown,
-            thousands(*left),
-            thousands(whole),
-            thousands(settings.most_bytes)
+            format_thousands(*left),
+            format_thousands(whole),
+            format_thousands(settings.most_bytes)
         );
-        let finding = Finding::new(Level::Warning, Kind::Cut, &source.shown, message);
-        let finding = finding.advice("Move what is not needed at every start to knowledge/");
+        let finding = AuditFinding::new(
+            AuditLevel::Warning,
+            AuditFindingKind::Cut,
+            &source.shown,
+            message,
+        );
+        let finding = finding.with_advice("Move what is not needed at every start to knowledge/");
         out.findings.push(finding);
     }
     *left = left.saturating_sub(whole);
@@ -98,39 +105,39 @@ fn instructions(
 
 /// Adds instruction files of folders below, which count when Codex is started
 /// there.
-fn nested(reader: &Reader, out: &mut Loads) {
-    for file in reader.files() {
+fn add_nested_files(reader: &SourceReader, out: &mut ClientLoads) {
+    for file in reader.autoload_files() {
         if matches!(file.path.file_name(), "AGENTS.md" | "AGENTS.override.md")
             && file.path.parent().is_some()
-            && let Some(source) = reader.read(&Place::Inside(file.path.clone()))
+            && let Some(source) = reader.read_source(&SourcePlace::Inside(file.path.clone()))
         {
             let why = "when Codex is started there";
-            out.loads.push(Load {
+            out.loads.push(FileLoad {
                 invoke: Some(source.text().to_owned()),
-                ..Load::waiting(&source, Origin::Project, why)
+                ..FileLoad::on_demand(&source, FileOrigin::Project, why)
             });
         }
     }
 }
 
-struct Settings {
+struct CodexSettings {
     /// The first of these that a folder has is its instructions.
     names: Vec<String>,
     most_bytes: usize,
 }
 
-impl Settings {
+impl CodexSettings {
     /// Reads the settings of the user and the project; those of the project
     /// win.
-    fn read(reader: &Reader) -> Settings {
-        let mut settings = Settings {
+    fn read_settings(reader: &SourceReader) -> CodexSettings {
+        let mut settings = CodexSettings {
             names: vec!["AGENTS.override.md".to_owned(), "AGENTS.md".to_owned()],
-            most_bytes: MOST_BYTES,
+            most_bytes: DEFAULT_INSTRUCTION_BYTES,
         };
         let mut more = Vec::new();
         for file in ["~/.codex/config.toml", ".codex/config.toml"] {
             let table = reader
-                .settings(file)
+                .settings_text(file)
                 .and_then(|text| text.parse::<toml::Table>().ok());
             let Some(table) = table else { continue };
             let most = table

@@ -9,50 +9,58 @@
 //!
 //! `.github/instructions/*.instructions.md` wait for matching files.
 
-use super::Origin;
-use super::claude::from_above;
-use super::loads::{Load, Loads};
-use super::skills::{self, Listing};
-use super::source::{Place, Reader};
+use super::FileOrigin;
+use super::claude::read_files_above;
+use super::loads::{ClientLoads, FileLoad};
+use super::skills::{self, SkillListing};
+use super::source::{SourcePlace, SourceReader};
 
 /// Instruction files that Copilot loads all together.
-pub(super) const TOGETHER: [&str; 4] = [
+pub(super) const INSTRUCTION_FILES: [&str; 4] = [
     ".github/copilot-instructions.md",
     "AGENTS.md",
     "CLAUDE.md",
     "GEMINI.md",
 ];
 
-const SKILLS: Listing = Listing {
+const SKILL_LISTING: SkillListing = SkillListing {
     project: &[".github/skills", ".agents/skills", ".claude/skills"],
     home: &[".copilot/skills", ".agents/skills"],
     line: |skill, _| format!("- {}: {}\n", skill.name, skill.description),
     as_claude: false,
 };
 
-pub(super) fn loads(reader: &Reader) -> Loads {
-    let mut out = Loads::default();
-    if let Some(source) = reader.home(".copilot/copilot-instructions.md") {
+pub(super) fn collect_loads(reader: &SourceReader) -> ClientLoads {
+    let mut out = ClientLoads::default();
+    if let Some(source) = reader.read_home(".copilot/copilot-instructions.md") {
         let why = "your instructions for all projects";
-        out.loads.push(Load::whole(&source, Origin::User, why));
+        out.loads
+            .push(FileLoad::whole_file(&source, FileOrigin::User, why));
     }
-    for source in from_above(reader, &reader.above_in_repository(), &TOGETHER) {
-        let origin = reader.origin(&source.place);
-        out.loads.push(Load::whole(&source, origin, "instructions"));
+    for source in read_files_above(
+        reader,
+        &reader.repository_folders_above(),
+        &INSTRUCTION_FILES,
+    ) {
+        let origin = reader.origin_of(&source.place);
+        out.loads
+            .push(FileLoad::whole_file(&source, origin, "instructions"));
     }
-    out.loads.extend(skills::list(reader, &SKILLS));
-    for file in reader.files() {
+    out.loads
+        .extend(skills::list_skills(reader, &SKILL_LISTING));
+    for file in reader.autoload_files() {
         if file.path.starts_with(".github/instructions")
             && file.path.as_str().ends_with(".instructions.md")
-            && let Some(source) = reader.read(&Place::Inside(file.path.clone()))
+            && let Some(source) = reader.read_source(&SourcePlace::Inside(file.path.clone()))
         {
             let why = "instructions for matching files";
-            out.loads.push(Load::waiting(&source, Origin::Project, why));
+            out.loads
+                .push(FileLoad::on_demand(&source, FileOrigin::Project, why));
         }
     }
     for load in &out.loads {
-        if load.origin == Origin::Project {
-            skills::check(&load.source, &mut out.findings);
+        if load.origin == FileOrigin::Project {
+            skills::check_skill(&load.source, &mut out.findings);
         }
     }
     out.loads.sort_by_key(|load| load.origin);

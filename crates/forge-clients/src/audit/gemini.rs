@@ -11,52 +11,54 @@
 
 use std::rc::Rc;
 
-use super::claude::from_above;
-use super::imports::Importer;
-use super::loads::{Load, Loads};
-use super::skills::{self, Listing};
-use super::source::{Place, Reader};
-use super::{Finding, Kind, Level, Origin};
+use super::claude::read_files_above;
+use super::imports::InstructionImporter;
+use super::loads::{ClientLoads, FileLoad};
+use super::skills::{self, SkillListing};
+use super::source::{SourcePlace, SourceReader};
+use super::{AuditFinding, AuditFindingKind, AuditLevel, FileOrigin};
 
-const HOPS: usize = 5;
+const MAX_IMPORT_HOPS: usize = 5;
 
-const SKILLS: Listing = Listing {
+const SKILL_LISTING: SkillListing = SkillListing {
     project: &[".agents/skills", ".gemini/skills"],
     home: &[".agents/skills", ".gemini/skills"],
     line: |skill, _| format!("- {}: {}\n", skill.name, skill.description),
     as_claude: false,
 };
 
-pub(super) fn loads(reader: &Reader) -> Loads {
-    let names = names(reader);
-    let mut importer = Importer::new(reader, Load::whole, HOPS);
+pub(super) fn collect_loads(reader: &SourceReader) -> ClientLoads {
+    let names = instruction_file_names(reader);
+    let mut importer = InstructionImporter::new(reader, FileLoad::whole_file, MAX_IMPORT_HOPS);
     for name in &names {
-        if let Some(source) = reader.home(&format!(".gemini/{name}")) {
-            importer.file(&source, "your instructions for all projects");
+        if let Some(source) = reader.read_home(&format!(".gemini/{name}")) {
+            importer.add_file(&source, "your instructions for all projects");
         }
     }
-    let above = reader.above_in_repository();
+    let above = reader.repository_folders_above();
     let borrowed: Vec<&str> = names.iter().map(String::as_str).collect();
-    for source in from_above(reader, &above, &borrowed) {
-        importer.file(&source, "instructions");
+    for source in read_files_above(reader, &above, &borrowed) {
+        importer.add_file(&source, "instructions");
     }
     let unread = reader
-        .inside("GEMINI.md")
-        .filter(|s| !importer.has(&s.place));
+        .read_inside("GEMINI.md")
+        .filter(|s| !importer.has_taken(&s.place));
     let mut out = importer.finish();
-    out.loads.extend(skills::list(reader, &SKILLS));
-    for file in reader.files() {
+    out.loads
+        .extend(skills::list_skills(reader, &SKILL_LISTING));
+    for file in reader.autoload_files() {
         let name = file.path.file_name();
         if file.path.parent().is_some()
             && names.iter().any(|n| n == name)
-            && let Some(source) = reader.read(&Place::Inside(file.path.clone()))
+            && let Some(source) = reader.read_source(&SourcePlace::Inside(file.path.clone()))
             && !out
                 .loads
                 .iter()
                 .any(|load| Rc::ptr_eq(&load.source, &source))
         {
             let why = "when files there are read";
-            out.loads.push(Load::waiting(&source, Origin::Project, why));
+            out.loads
+                .push(FileLoad::on_demand(&source, FileOrigin::Project, why));
         }
     }
     if let Some(source) = unread {
@@ -64,13 +66,18 @@ pub(super) fn loads(reader: &Reader) -> Loads {
             "GEMINI.md: Gemini CLI does not read it, because `context.fileName` names {}",
             names.join(", ")
         );
-        let finding = Finding::new(Level::Notice, Kind::Ignored, &source.shown, message);
+        let finding = AuditFinding::new(
+            AuditLevel::Notice,
+            AuditFindingKind::Ignored,
+            &source.shown,
+            message,
+        );
         let advice = "Add `GEMINI.md` to `context.fileName` in .gemini/settings.json";
-        out.findings.push(finding.advice(advice));
+        out.findings.push(finding.with_advice(advice));
     }
     for load in &out.loads {
-        if load.origin == Origin::Project {
-            skills::check(&load.source, &mut out.findings);
+        if load.origin == FileOrigin::Project {
+            skills::check_skill(&load.source, &mut out.findings);
         }
     }
     out.loads.sort_by_key(|load| load.origin);
@@ -79,10 +86,10 @@ pub(super) fn loads(reader: &Reader) -> Loads {
 
 /// Returns the names of instruction files; the project's settings win over the
 /// user's.
-fn names(reader: &Reader) -> Vec<String> {
+fn instruction_file_names(reader: &SourceReader) -> Vec<String> {
     for file in [".gemini/settings.json", "~/.gemini/settings.json"] {
         let settings = reader
-            .settings(file)
+            .settings_text(file)
             .and_then(|text| serde_json::from_str(&text).ok());
         let settings: serde_json::Value = settings.unwrap_or_default();
         let value = match &settings["context"]["fileName"] {

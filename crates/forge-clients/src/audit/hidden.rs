@@ -2,15 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use super::{Finding, Kind, Level};
-use crate::quote::hidden::{Class, each, name};
+use super::{AuditFinding, AuditFindingKind, AuditLevel};
+use crate::quote::hidden::{HiddenClass, describe_char, for_each_hidden};
 
 /// Checks a text. In files that agents load at every start, text that steers
 /// them unseen is critical; elsewhere it is a warning.
-pub(super) fn check(shown: &str, text: &str, at_start: bool, findings: &mut Vec<Finding>) {
-    let mut found: BTreeMap<Class, Seen> = BTreeMap::new();
-    each(text, |class, c, line, _| {
-        let seen = found.entry(class).or_insert(Seen {
+pub(super) fn check_hidden_characters(
+    shown: &str,
+    text: &str,
+    at_start: bool,
+    findings: &mut Vec<AuditFinding>,
+) {
+    let mut found: BTreeMap<HiddenClass, ClassOccurrences> = BTreeMap::new();
+    for_each_hidden(text, |class, c, line, _| {
+        let seen = found.entry(class).or_insert(ClassOccurrences {
             line,
             count: 0,
             points: Vec::new(),
@@ -22,10 +27,15 @@ pub(super) fn check(shown: &str, text: &str, at_start: bool, findings: &mut Vec<
     });
     for (class, seen) in found {
         let level = match class {
-            Class::Reordering | Class::Smuggled if at_start => Level::Critical,
-            _ => Level::Warning,
+            HiddenClass::Reordering | HiddenClass::Smuggled if at_start => AuditLevel::Critical,
+            _ => AuditLevel::Warning,
         };
-        let shown_points: Vec<String> = seen.points.iter().take(3).map(|c| name(*c)).collect();
+        let shown_points: Vec<String> = seen
+            .points
+            .iter()
+            .take(3)
+            .map(|c| describe_char(*c))
+            .collect();
         let mut points = shown_points.join(", ");
         if seen.points.len() > 3 {
             points.push_str(&format!(" and {} others", seen.points.len() - 3));
@@ -34,31 +44,34 @@ pub(super) fn check(shown: &str, text: &str, at_start: bool, findings: &mut Vec<
             1 => String::new(),
             count => format!(", {count} times from this line on"),
         };
-        let what = sentence(class);
+        let what = describe_class(class);
         let message = format!("{shown}:{}: {what}: {points}{times}", seen.line);
-        let finding = Finding::new(level, Kind::Hidden, shown, message).line(seen.line);
-        findings.push(finding.advice(advice(class)));
+        let finding =
+            AuditFinding::new(level, AuditFindingKind::Hidden, shown, message).at_line(seen.line);
+        findings.push(finding.with_advice(class_advice(class)));
     }
 }
 
-fn sentence(class: Class) -> &'static str {
+fn describe_class(class: HiddenClass) -> &'static str {
     match class {
-        Class::Reordering => "text that is shown in another order than it is read",
-        Class::Smuggled => "text in characters that cannot be seen",
-        Class::Invisible => "invisible characters",
-        Class::Control => "control characters",
+        HiddenClass::Reordering => "text that is shown in another order than it is read",
+        HiddenClass::Smuggled => "text in characters that cannot be seen",
+        HiddenClass::Invisible => "invisible characters",
+        HiddenClass::Control => "control characters",
     }
 }
 
-fn advice(class: Class) -> &'static str {
+fn class_advice(class: HiddenClass) -> &'static str {
     match class {
-        Class::Reordering | Class::Smuggled => "Find out who wrote it, and delete these characters",
-        Class::Invisible | Class::Control => "Delete them unless they are meant",
+        HiddenClass::Reordering | HiddenClass::Smuggled => {
+            "Find out who wrote it, and delete these characters"
+        }
+        HiddenClass::Invisible | HiddenClass::Control => "Delete them unless they are meant",
     }
 }
 
 /// Occurrences of one class of characters in a file, at the line of the first.
-struct Seen {
+struct ClassOccurrences {
     line: usize,
     count: usize,
     points: Vec<char>,
@@ -71,10 +84,13 @@ mod tests {
     #[test]
     fn a_finding_names_line_and_code_point() {
         let mut found = Vec::new();
-        check("CLAUDE.md", "a\n\u{202e}b\n\u{202e}c", true, &mut found);
+        check_hidden_characters("CLAUDE.md", "a\n\u{202e}b\n\u{202e}c", true, &mut found);
         let expect = "CLAUDE.md:2: text that is shown in another order than it is read: \
             U+202E (right-to-left override), 2 times from this line on";
         assert_eq!(found[0].message, expect);
-        assert_eq!((found[0].level, found[0].line), (Level::Critical, Some(2)));
+        assert_eq!(
+            (found[0].level, found[0].line),
+            (AuditLevel::Critical, Some(2))
+        );
     }
 }

@@ -4,97 +4,104 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use super::loads::{Load, Loads};
-use super::source::{Place, Reader, Source};
-use super::{Finding, Kind, Level, Origin};
-use crate::document::{Link, LinkKind};
+use super::loads::{ClientLoads, FileLoad};
+use super::source::{AuditSource, SourcePlace, SourceReader};
+use super::{AuditFinding, AuditFindingKind, AuditLevel, FileOrigin};
+use crate::document::{DocumentLink, LinkKind};
 
 /// Constructor of the load of an instruction file.
-type Taking = fn(&Rc<Source>, Origin, &str) -> Load;
+type LoadBuilder = fn(&Rc<AuditSource>, FileOrigin, &str) -> FileLoad;
 
 /// Collector of instruction files with all that they import, each file once.
-pub(super) struct Importer<'a> {
-    reader: &'a Reader<'a>,
-    take: Taking,
+pub(super) struct InstructionImporter<'a> {
+    reader: &'a SourceReader<'a>,
+    take: LoadBuilder,
     most_hops: usize,
-    taken: HashSet<Place>,
-    imported: HashSet<Place>,
-    out: Loads,
+    taken: HashSet<SourcePlace>,
+    imported: HashSet<SourcePlace>,
+    out: ClientLoads,
 }
 
-impl<'a> Importer<'a> {
-    pub(super) fn new(reader: &'a Reader<'a>, take: Taking, most_hops: usize) -> Importer<'a> {
-        Importer {
+impl<'a> InstructionImporter<'a> {
+    pub(super) fn new(
+        reader: &'a SourceReader<'a>,
+        take: LoadBuilder,
+        most_hops: usize,
+    ) -> InstructionImporter<'a> {
+        InstructionImporter {
             reader,
             take,
             most_hops,
             taken: HashSet::new(),
             imported: HashSet::new(),
-            out: Loads::default(),
+            out: ClientLoads::default(),
         }
     }
 
     /// Adds a file and what it imports. A file that was added before is not
     /// added again, whichever import leads to it.
-    pub(super) fn file(&mut self, source: &Rc<Source>, why: &str) {
+    pub(super) fn add_file(&mut self, source: &Rc<AuditSource>, why: &str) {
         if self.taken.insert(source.place.clone()) {
-            let load = (self.take)(source, self.reader.origin(&source.place), why);
+            let load = (self.take)(source, self.reader.origin_of(&source.place), why);
             self.out.loads.push(load);
-            self.follow(source, &mut vec![source.place.clone()]);
+            self.follow_imports(source, &mut vec![source.place.clone()]);
         }
     }
 
     /// Adds a file in which `@path` means nothing.
-    pub(super) fn file_alone(&mut self, source: &Rc<Source>, why: &str) {
+    pub(super) fn add_file_alone(&mut self, source: &Rc<AuditSource>, why: &str) {
         if self.taken.insert(source.place.clone()) {
-            let load = (self.take)(source, self.reader.origin(&source.place), why);
+            let load = (self.take)(source, self.reader.origin_of(&source.place), why);
             self.out.loads.push(load);
         }
     }
 
     /// Returns `true` if the file was added.
-    pub(super) fn has(&self, place: &Place) -> bool {
+    pub(super) fn has_taken(&self, place: &SourcePlace) -> bool {
         self.taken.contains(place)
     }
 
     /// Returns `true` if some added file imports this one.
-    pub(super) fn imported(&self, place: &Place) -> bool {
+    pub(super) fn is_imported(&self, place: &SourcePlace) -> bool {
         self.imported.contains(place)
     }
 
-    pub(super) fn finish(self) -> Loads {
+    pub(super) fn finish(self) -> ClientLoads {
         self.out
     }
 
     /// Adds the imports of a file. `trail` leads from the first file to this
     /// one.
-    fn follow(&mut self, source: &Rc<Source>, trail: &mut Vec<Place>) {
+    fn follow_imports(&mut self, source: &Rc<AuditSource>, trail: &mut Vec<SourcePlace>) {
         for link in &source.document.links {
             if link.kind != LinkKind::Import {
                 continue;
             }
-            let line = source.document.line_of(link.span.start);
+            let line = source.document.line_number_at(link.span.start);
             let say = |level, what: String, advice: &str| {
                 let message = format!("{}:{line}: {what}", source.shown);
-                let finding = Finding::new(level, Kind::Import, &source.shown, message);
-                finding.line(line).advice(advice)
+                let finding =
+                    AuditFinding::new(level, AuditFindingKind::Import, &source.shown, message);
+                finding.at_line(line).with_advice(advice)
             };
-            let Some(place) = self.reader.resolve(&source.place, &link.target) else {
+            let Some(place) = self.reader.resolve_target(&source.place, &link.target) else {
                 continue;
             };
             // Images and archives are not read as instructions.
             if is_binary(&link.target) {
                 continue;
             }
-            if let Some(mark) = mark_behind(source, link) {
-                if self.reader.read(&place).is_some() {
+            if let Some(mark) = punctuation_after(source, link) {
+                if self.reader.read_source(&place).is_some() {
                     let what = format!(
                         "`@{}` is not loaded, because the `{mark}` behind it counts as part of it",
                         link.target
                     );
                     let advice = "Put a space behind the path, or backticks around it if it is \
                                   no import";
-                    self.out.findings.push(say(Level::Warning, what, advice));
+                    self.out
+                        .findings
+                        .push(say(AuditLevel::Warning, what, advice));
                 }
                 continue;
             }
@@ -103,7 +110,7 @@ impl<'a> Importer<'a> {
                 // A file that names itself is no circle worth a finding.
                 if trail.last() != Some(&place) {
                     self.out.findings.push(say(
-                        Level::Notice,
+                        AuditLevel::Notice,
                         format!("import of `{}` goes round in a circle", link.target),
                         "It is loaded once; remove one of the two imports",
                     ));
@@ -114,10 +121,10 @@ impl<'a> Importer<'a> {
             if self.taken.contains(&place) {
                 continue;
             }
-            let Some(found) = self.reader.read(&place) else {
-                if names_a_text(&link.target) {
+            let Some(found) = self.reader.read_source(&place) else {
+                if is_text_target(&link.target) {
                     self.out.findings.push(say(
-                        Level::Warning,
+                        AuditLevel::Warning,
                         format!("imports `{}`, which is not there", link.target),
                         "Correct the path, or put it in backticks if it is no import",
                     ));
@@ -130,15 +137,17 @@ impl<'a> Importer<'a> {
                     link.target, self.most_hops
                 );
                 let advice = "Import it from a file nearer to the start";
-                self.out.findings.push(say(Level::Warning, what, advice));
+                self.out
+                    .findings
+                    .push(say(AuditLevel::Warning, what, advice));
                 continue;
             }
             self.taken.insert(place.clone());
             let why = format!("imported by {}", source.shown);
-            let origin = self.reader.origin(&place);
+            let origin = self.reader.origin_of(&place);
             self.out.loads.push((self.take)(&found, origin, &why));
             trail.push(place);
-            self.follow(&found, trail);
+            self.follow_imports(&found, trail);
             trail.pop();
         }
     }
@@ -146,7 +155,7 @@ impl<'a> Importer<'a> {
 
 /// Returns a punctuation mark that touches the end of the path. Clients read up
 /// to the next space and then find no such file.
-fn mark_behind(source: &Source, link: &Link) -> Option<char> {
+fn punctuation_after(source: &AuditSource, link: &DocumentLink) -> Option<char> {
     let next = source.text()[link.span.end..].chars().next()?;
     let marks = ['.', ',', ';', ':', '!', '?', ')', ']', '}', '\'', '"', '…'];
     marks.contains(&next).then_some(next)
@@ -154,7 +163,7 @@ fn mark_behind(source: &Source, link: &Link) -> Option<char> {
 
 /// Returns `true` if a missing target was surely meant as a file:
 /// `@docs/guide.md` is, `@types/node` and `@/components` are not.
-fn names_a_text(target: &str) -> bool {
+fn is_text_target(target: &str) -> bool {
     let extension = target.rsplit_once('.').map_or("", |(_, e)| e);
     matches!(extension, "md" | "mdc" | "markdown" | "txt")
 }

@@ -4,16 +4,16 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use forge_text::quote::hidden::shown;
+use forge_text::quote::hidden::escape_for_terminal;
 use serde_json::{Value, json};
 
-use super::{Finding, Item, Level, Report, View};
+use super::{AuditFinding, AuditItem, AuditLevel, AuditReport, AuditView};
 
 /// Finding with the views in which it was made, where that is not in all of
 /// them.
 pub struct MergedFinding<'a> {
-    pub finding: &'a Finding,
-    views: Vec<View>,
+    pub finding: &'a AuditFinding,
+    views: Vec<AuditView>,
     /// Whether every view has the finding.
     pub is_everywhere: bool,
 }
@@ -21,7 +21,7 @@ pub struct MergedFinding<'a> {
 impl MergedFinding<'_> {
     /// Returns the message, with the views unless they are all.
     pub fn message(&self) -> String {
-        let message = shown(&self.finding.message).into_owned();
+        let message = escape_for_terminal(&self.finding.message).into_owned();
         if self.is_everywhere {
             return message;
         }
@@ -31,7 +31,7 @@ impl MergedFinding<'_> {
 }
 
 /// Returns the findings of several views, each once, the most severe first.
-pub fn merge_findings(reports: &[Report]) -> Vec<MergedFinding<'_>> {
+pub fn merge_findings(reports: &[AuditReport]) -> Vec<MergedFinding<'_>> {
     let mut all: Vec<MergedFinding> = Vec::new();
     let mut known = HashMap::new();
     for report in reports {
@@ -57,15 +57,15 @@ pub fn merge_findings(reports: &[Report]) -> Vec<MergedFinding<'_>> {
 }
 
 /// Returns an audit of one view or of several as JSON.
-pub fn to_json(reports: &[Report]) -> Value {
+pub fn to_json(reports: &[AuditReport]) -> Value {
     let findings = merge_findings(reports);
     match reports {
-        [report] => one(report, &findings),
-        several_reports => several(several_reports, &findings),
+        [report] => report_json(report, &findings),
+        several_reports => combined_json(several_reports, &findings),
     }
 }
 
-fn one(report: &Report, findings: &[MergedFinding]) -> Value {
+fn report_json(report: &AuditReport, findings: &[MergedFinding]) -> Value {
     let mut value = json!({
         "version": 1,
         "tokenizer": report.tokenizer.to_string(),
@@ -73,7 +73,7 @@ fn one(report: &Report, findings: &[MergedFinding]) -> Value {
         "limitsTokenizer": report.judge.to_string(),
         "client": report.view.id(),
     });
-    for (name, level) in LEVELS {
+    for (name, level) in LEVEL_KEYS {
         value[name] = findings_as_json(findings, level);
     }
     value["files"] = report.items.iter().map(item_as_json).collect();
@@ -81,7 +81,7 @@ fn one(report: &Report, findings: &[MergedFinding]) -> Value {
     value
 }
 
-fn several(reports: &[Report], findings: &[MergedFinding]) -> Value {
+fn combined_json(reports: &[AuditReport], findings: &[MergedFinding]) -> Value {
     let first = &reports[0];
     let mut value = json!({
         "version": 1,
@@ -90,7 +90,7 @@ fn several(reports: &[Report], findings: &[MergedFinding]) -> Value {
         "limitsTokenizer": first.judge.to_string(),
         "client": "all",
     });
-    for (name, level) in LEVELS {
+    for (name, level) in LEVEL_KEYS {
         value[name] = findings_as_json(findings, level);
     }
     value["clients"] = reports
@@ -106,13 +106,13 @@ fn several(reports: &[Report], findings: &[MergedFinding]) -> Value {
     value
 }
 
-const LEVELS: [(&str, Level); 3] = [
-    ("critical", Level::Critical),
-    ("warnings", Level::Warning),
-    ("notices", Level::Notice),
+const LEVEL_KEYS: [(&str, AuditLevel); 3] = [
+    ("critical", AuditLevel::Critical),
+    ("warnings", AuditLevel::Warning),
+    ("notices", AuditLevel::Notice),
 ];
 
-fn findings_as_json(findings: &[MergedFinding], level: Level) -> Value {
+fn findings_as_json(findings: &[MergedFinding], level: AuditLevel) -> Value {
     let wanted = findings.iter().filter(|one| one.finding.level == level);
     wanted
         .map(|one| {
@@ -140,7 +140,7 @@ fn findings_as_json(findings: &[MergedFinding], level: Level) -> Value {
         .collect()
 }
 
-fn item_as_json(item: &Item) -> Value {
+fn item_as_json(item: &AuditItem) -> Value {
     json!({
         "file": item.path,
         "tokens": item.always,
@@ -154,7 +154,7 @@ fn item_as_json(item: &Item) -> Value {
     })
 }
 
-fn summary_as_json(report: &Report) -> Value {
+fn summary_as_json(report: &AuditReport) -> Value {
     let summary = &report.summary;
     json!({
         "totalAutoloadTokens": summary.autoload_tokens,

@@ -5,77 +5,93 @@
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::loads::Loads;
-use super::repeats::{self, Lines};
-use super::source::{self, Place};
-use super::{Finding, Kind, Level, hidden};
+use super::loads::ClientLoads;
+use super::repeats::{self, LineIndex};
+use super::source::{self, SourcePlace};
+use super::{AuditFinding, AuditFindingKind, AuditLevel, hidden};
 use crate::document::content_hash;
 use crate::index::Index;
-use crate::knowledge::refresh::differences;
-use crate::mind::Mind;
-use crate::tokens::{Tokenizer, count_tokens, thousands};
-use crate::workspace::{Found, RelPath, Role, Scan, Workspace};
+use crate::knowledge::refresh::find_differences;
+use crate::mind::MindStore;
+use crate::tokens::{Tokenizer, count_tokens, format_thousands};
+use crate::workspace::{FileRole, RelPath, ScannedFile, Workspace, WorkspaceScan};
 
 /// Folder in which `doctor` keeps what it took out of files that agents load.
-const LEGACY: &str = "knowledge/legacy";
+const LEGACY_FOLDER: &str = "knowledge/legacy";
 /// Path of the list of forgotten files, which is not knowledge itself.
-const FORGOTTEN: &str = "knowledge/_FORGOTTEN.md";
+const FORGOTTEN_LIST_PATH: &str = "knowledge/_FORGOTTEN.md";
 
 /// Checks every file of `knowledge/` and of the manifest's domains, and returns
 /// their number.
-pub(super) fn check(
+pub(super) fn check_knowledge(
     workspace: &Workspace,
-    plain: &Loads,
+    plain: &ClientLoads,
     judge: Tokenizer,
-    findings: &mut Vec<Finding>,
+    findings: &mut Vec<AuditFinding>,
 ) -> usize {
     let scan = workspace.scan();
     for problem in &scan.problems {
         let message = format!("`{}` {}", problem.path, problem.message);
-        findings.push(Finding::new(
-            Level::Notice,
-            Kind::Unreadable,
+        findings.push(AuditFinding::new(
+            AuditLevel::Notice,
+            AuditFindingKind::Unreadable,
             &problem.path,
             message,
         ));
     }
-    let knowledge = |f: &&Found| {
-        (f.path.starts_with("knowledge") || f.role == Role::Knowledge)
-            && f.path.as_str() != FORGOTTEN
+    let knowledge = |f: &&ScannedFile| {
+        (f.path.starts_with("knowledge") || f.role == FileRole::Knowledge)
+            && f.path.as_str() != FORGOTTEN_LIST_PATH
     };
-    let files: Vec<&Found> = scan.files.iter().filter(knowledge).collect();
-    not_indexed(workspace, &scan, files.len(), findings);
-    read(workspace, &files, plain, judge, findings);
-    beside(workspace, &scan, &files, findings);
+    let files: Vec<&ScannedFile> = scan.files.iter().filter(knowledge).collect();
+    check_index_coverage(workspace, &scan, files.len(), findings);
+    scan_files(workspace, &files, plain, judge, findings);
+    check_other_memory(workspace, &scan, &files, findings);
     files.len()
 }
 
 /// Checks files that agents are shown although no search covers them: the
 /// state, what agents remember, the maps.
-fn beside(workspace: &Workspace, scan: &Scan, files: &[&Found], findings: &mut Vec<Finding>) {
+fn check_other_memory(
+    workspace: &Workspace,
+    scan: &WorkspaceScan,
+    files: &[&ScannedFile],
+    findings: &mut Vec<AuditFinding>,
+) {
     let others = scan.files.iter().map(|it| &it.path);
-    let mut all: Vec<RelPath> = others.cloned().chain(Mind::all_files(workspace)).collect();
+    let mut all: Vec<RelPath> = others
+        .cloned()
+        .chain(MindStore::list_all_files(workspace))
+        .collect();
     all.sort();
     all.dedup();
     let done: HashSet<&RelPath> = files.iter().map(|it| &it.path).collect();
     for path in all.iter().filter(|path| !done.contains(path)) {
         if let Ok(text) = workspace.read_text(path) {
-            hidden::check(path.as_str(), &text, false, findings);
-            source::secrets(path.as_str(), &text, findings);
-            source::orders(path.as_str(), &text, false, findings);
+            hidden::check_hidden_characters(path.as_str(), &text, false, findings);
+            source::check_secrets(path.as_str(), &text, findings);
+            source::check_agent_orders(path.as_str(), &text, false, findings);
         }
     }
 }
 
 /// Reports files that a search would have to read first, and files that it can
 /// never find.
-fn not_indexed(workspace: &Workspace, scan: &Scan, files: usize, findings: &mut Vec<Finding>) {
+fn check_index_coverage(
+    workspace: &Workspace,
+    scan: &WorkspaceScan,
+    files: usize,
+    findings: &mut Vec<AuditFinding>,
+) {
     let advice = "Run `memory-forge index`; a search does it by itself";
     let mut say = |level, file: &str, what: &str, advice: &str| {
         let message = format!("{file}: {what}");
-        findings.push(Finding::new(level, Kind::NotIndexed, file, message).advice(advice));
+        findings.push(
+            AuditFinding::new(level, AuditFindingKind::NotIndexed, file, message)
+                .with_advice(advice),
+        );
     };
-    let index = match Index::open_existing(&workspace.derived()) {
+    let index = match Index::open_existing(&workspace.derived_folder()) {
         Ok(Some(index)) => index,
         Ok(None) if files == 0 => return,
         Ok(None) => {
@@ -83,22 +99,22 @@ fn not_indexed(workspace: &Workspace, scan: &Scan, files: usize, findings: &mut 
                 1 => "1 file is not indexed; there is no index yet".to_owned(),
                 n => format!(
                     "{} files are not indexed; there is no index yet",
-                    thousands(n)
+                    format_thousands(n)
                 ),
             };
-            return say(Level::Notice, "knowledge/", &what, advice);
+            return say(AuditLevel::Notice, "knowledge/", &what, advice);
         }
-        Err(e) => return say(Level::Notice, "knowledge/", &e.to_string(), advice),
+        Err(e) => return say(AuditLevel::Notice, "knowledge/", &e.to_string(), advice),
     };
     let catalogue = match index.catalogue() {
         Ok(catalogue) => catalogue,
-        Err(e) => return say(Level::Notice, "knowledge/", &e.to_string(), advice),
+        Err(e) => return say(AuditLevel::Notice, "knowledge/", &e.to_string(), advice),
     };
-    let differences = differences(scan, &catalogue, false);
+    let differences = find_differences(scan, &catalogue, false);
     let unusable = |path: &str, why: &str| {
         let what = format!("not indexed: {why}");
         (
-            Level::Warning,
+            AuditLevel::Warning,
             path.to_owned(),
             what,
             "Until then, no search finds it",
@@ -107,7 +123,7 @@ fn not_indexed(workspace: &Workspace, scan: &Scan, files: usize, findings: &mut 
     let mut all = Vec::new();
     for found in &differences.to_read {
         let path = found.path.as_str();
-        let known = index.hash_of(path).ok().flatten();
+        let known = index.content_hash_of(path).ok().flatten();
         let what = match (workspace.read_text(&found.path), known) {
             (Err(e), _) if e.is_not_found() => continue,
             (Err(e), _) => {
@@ -119,7 +135,7 @@ fn not_indexed(workspace: &Workspace, scan: &Scan, files: usize, findings: &mut 
             (Ok(_), Some(hash)) if !hash.is_empty() => "changed since it was indexed",
             (Ok(_), _) => "not indexed",
         };
-        all.push((Level::Notice, path.to_owned(), what.to_owned(), advice));
+        all.push((AuditLevel::Notice, path.to_owned(), what.to_owned(), advice));
     }
     all.extend(
         differences
@@ -133,29 +149,30 @@ fn not_indexed(workspace: &Workspace, scan: &Scan, files: usize, findings: &mut 
 }
 
 /// Reads all files on all cores and reports in the order of the files.
-fn read(
+fn scan_files(
     workspace: &Workspace,
-    files: &[&Found],
-    plain: &Loads,
+    files: &[&ScannedFile],
+    plain: &ClientLoads,
     judge: Tokenizer,
-    findings: &mut Vec<Finding>,
+    findings: &mut Vec<AuditFinding>,
 ) {
-    let mut lines = Lines::default();
+    let mut lines = LineIndex::default();
     let mut loaded = Vec::new();
     for load in &plain.loads {
         match &load.source.place {
-            Place::Inside(path) if path.starts_with("knowledge") => {
+            SourcePlace::Inside(path) if path.starts_with("knowledge") => {
                 let message = format!("{path}: loaded at every start, {}", load.why);
-                let finding = Finding::new(
-                    Level::Notice,
-                    Kind::RepeatsKnowledge,
+                let finding = AuditFinding::new(
+                    AuditLevel::Notice,
+                    AuditFindingKind::RepeatsKnowledge,
                     path.as_str(),
                     message,
                 );
-                findings.push(finding.advice("Name it in backticks to have it read when needed"));
+                findings
+                    .push(finding.with_advice("Name it in backticks to have it read when needed"));
             }
             _ => {
-                lines.add(Lines::of(&load.source.document));
+                lines.add_file(LineIndex::hash_document(&load.source.document));
                 loaded.push(load);
             }
         }
@@ -165,7 +182,7 @@ fn read(
     let work = || {
         let mut found = Vec::new();
         while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-            one(workspace, file, lines, &mut found);
+            scan_file(workspace, file, lines, &mut found);
         }
         found
     };
@@ -174,7 +191,7 @@ fn read(
         .clamp(1, 8);
     // Each thread takes the next file when it is done, so that one long file
     // does not hold up the others.
-    let mut found: Vec<Look> = std::thread::scope(|scope| {
+    let mut found: Vec<KnowledgeFileScan> = std::thread::scope(|scope| {
         let workers: Vec<_> = (1..threads.min(files.len()))
             .map(|_| scope.spawn(work))
             .collect();
@@ -192,56 +209,67 @@ fn read(
         findings.extend(file.findings);
         for (which, place, line) in file.repeated {
             let load = loaded[which];
-            let tokens = count_tokens(judge, repeats::text_of(&load.source.document, place));
+            let tokens = count_tokens(judge, repeats::span_text(&load.source.document, place));
             let message = format!(
                 "{}:{} repeats {} tokens ({}) of {}:{line}",
                 load.source.shown,
                 place.0,
-                thousands(tokens),
+                format_thousands(tokens),
                 judge.label(),
                 file.path
             );
             let shown = &load.source.shown;
-            let mut finding =
-                Finding::new(Level::Warning, Kind::RepeatsKnowledge, shown, message).line(place.0);
+            let mut finding = AuditFinding::new(
+                AuditLevel::Warning,
+                AuditFindingKind::RepeatsKnowledge,
+                shown,
+                message,
+            )
+            .at_line(place.0);
             finding.tokens = Some(tokens);
-            findings.push(finding.advice("Keep it in knowledge/, where it is found when needed"));
+            findings
+                .push(finding.with_advice("Keep it in knowledge/, where it is found when needed"));
         }
     }
 }
 
 /// Result of checking one file of knowledge.
-struct Look {
+struct KnowledgeFileScan {
     path: String,
-    findings: Vec<Finding>,
+    findings: Vec<AuditFinding>,
     /// Index of the loaded file that repeats it, the lines there, and the line
     /// here.
     repeated: Vec<(usize, (usize, usize), usize)>,
 }
 
-fn one(workspace: &Workspace, file: &Found, lines: &Lines, out: &mut Vec<Look>) {
+fn scan_file(
+    workspace: &Workspace,
+    file: &ScannedFile,
+    lines: &LineIndex,
+    out: &mut Vec<KnowledgeFileScan>,
+) {
     // Unreadable files are reported with the index, which cannot read them
     // either.
     let Ok(text) = workspace.read_text(&file.path) else {
         return;
     };
     let path = file.path.as_str();
-    let mut found = Look {
+    let mut found = KnowledgeFileScan {
         path: path.to_owned(),
         findings: Vec::new(),
         repeated: Vec::new(),
     };
-    hidden::check(path, &text, false, &mut found.findings);
-    source::secrets(path, &text, &mut found.findings);
-    source::orders(path, &text, false, &mut found.findings);
+    hidden::check_hidden_characters(path, &text, false, &mut found.findings);
+    source::check_secrets(path, &text, &mut found.findings);
+    source::check_agent_orders(path, &text, false, &mut found.findings);
     // `doctor` moved this text out of the files that it would seem to repeat.
-    if !file.path.starts_with(LEGACY) {
-        let own = Lines::of_text(&text, 1);
-        for run in lines.runs(&own, true, |_| true) {
-            let place = lines.numbers(&run);
+    if !file.path.starts_with(LEGACY_FOLDER) {
+        let own = LineIndex::hash_text(&text, 1);
+        for run in lines.find_runs(&own, true, |_| true) {
+            let place = lines.indexed_span(&run);
             found
                 .repeated
-                .push((run.file, place, repeats::numbers(&own, &run).0));
+                .push((run.file, place, repeats::compared_span(&own, &run).0));
         }
     }
     out.push(found);

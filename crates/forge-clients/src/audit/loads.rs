@@ -4,23 +4,23 @@
 
 use std::rc::Rc;
 
-use super::source::{Place, Source};
-use super::{Finding, Origin};
+use super::source::{AuditSource, SourcePlace};
+use super::{AuditFinding, FileOrigin};
 use crate::document::Document;
 
 /// Everything that a client loads or could load, with the findings of its
 /// rules.
 #[derive(Default)]
-pub(super) struct Loads {
-    pub(super) loads: Vec<Load>,
-    pub(super) findings: Vec<Finding>,
+pub(super) struct ClientLoads {
+    pub(super) loads: Vec<FileLoad>,
+    pub(super) findings: Vec<AuditFinding>,
 }
 
 /// One file as a client takes it.
 #[derive(Clone)]
-pub(super) struct Load {
-    pub(super) source: Rc<Source>,
-    pub(super) origin: Origin,
+pub(super) struct FileLoad {
+    pub(super) source: Rc<AuditSource>,
+    pub(super) origin: FileOrigin,
     pub(super) why: String,
     pub(super) part: String,
     /// Text that is in the context at every start; empty for a file that is
@@ -33,30 +33,30 @@ pub(super) struct Load {
     pub(super) is_instructions: bool,
 }
 
-impl Load {
+impl FileLoad {
     /// Returns the load of a whole file at every start.
-    pub(super) fn whole(source: &Rc<Source>, origin: Origin, why: &str) -> Load {
+    pub(super) fn whole_file(source: &Rc<AuditSource>, origin: FileOrigin, why: &str) -> FileLoad {
         let text = source.text().trim_start_matches('\u{feff}').to_owned();
-        Load::part(source, origin, why, "whole file", text)
+        FileLoad::with_part(source, origin, why, "whole file", text)
     }
 
     /// Returns the load of the body at every start: what Claude Code keeps of
     /// its instructions.
-    pub(super) fn body(source: &Rc<Source>, origin: Origin, why: &str) -> Load {
-        let (text, what) = without_comments(&source.document);
-        Load::part(source, origin, why, what, text)
+    pub(super) fn body_only(source: &Rc<AuditSource>, origin: FileOrigin, why: &str) -> FileLoad {
+        let (text, what) = strip_comments(&source.document);
+        FileLoad::with_part(source, origin, why, what, text)
     }
 
     /// Returns the load of some text of a file, with words for which part that
     /// is.
-    pub(super) fn part(
-        source: &Rc<Source>,
-        origin: Origin,
+    pub(super) fn with_part(
+        source: &Rc<AuditSource>,
+        origin: FileOrigin,
         why: &str,
         part: &str,
         text: String,
-    ) -> Load {
-        Load {
+    ) -> FileLoad {
+        FileLoad {
             source: source.clone(),
             origin,
             why: why.to_owned(),
@@ -69,11 +69,11 @@ impl Load {
     }
 
     /// Returns a load that is empty at start and adds the body on demand.
-    pub(super) fn waiting(source: &Rc<Source>, origin: Origin, why: &str) -> Load {
-        let (text, _) = without_comments(&source.document);
-        Load {
+    pub(super) fn on_demand(source: &Rc<AuditSource>, origin: FileOrigin, why: &str) -> FileLoad {
+        let (text, _) = strip_comments(&source.document);
+        FileLoad {
             invoke: Some(text),
-            ..Load::part(source, origin, why, "nothing until then", String::new())
+            ..FileLoad::with_part(source, origin, why, "nothing until then", String::new())
         }
     }
 }
@@ -81,7 +81,7 @@ impl Load {
 /// Returns the body without front matter and without comments that are blocks
 /// of their own, and words for what was removed. Comments within a line or in
 /// code stay.
-pub(super) fn without_comments(document: &Document) -> (String, &'static str) {
+pub(super) fn strip_comments(document: &Document) -> (String, &'static str) {
     let body = &document.text[document.body.clone()];
     if document.comments.is_empty() {
         let what = match document.front_matter {
@@ -111,11 +111,11 @@ pub(super) fn without_comments(document: &Document) -> (String, &'static str) {
 
 /// Returns the first `lines` lines, and of these at most `units` UTF-16 units,
 /// cut at a line end. Returns `None` if the text fits.
-pub(super) fn head(text: &str, lines: usize, units: usize) -> Option<&str> {
+pub(super) fn head_within(text: &str, lines: usize, units: usize) -> Option<&str> {
     let mut end = 0;
     let mut used = 0;
     for (number, line) in text.split_inclusive('\n').enumerate() {
-        used += utf16(line);
+        used += utf16_len(line);
         if number == lines || used > units {
             return Some(&text[..end]);
         }
@@ -125,8 +125,8 @@ pub(super) fn head(text: &str, lines: usize, units: usize) -> Option<&str> {
 }
 
 /// Truncates a text to `units` UTF-16 units; a truncated text ends in `…`.
-pub(super) fn cut(text: &str, units: usize) -> String {
-    if utf16(text) <= units {
+pub(super) fn truncate_to_utf16(text: &str, units: usize) -> String {
+    if utf16_len(text) <= units {
         return text.to_owned();
     }
     // One unit is for the ellipsis.
@@ -146,12 +146,12 @@ pub(super) fn first_bytes(text: &str, bytes: usize) -> &str {
 }
 
 /// Returns the length in UTF-16 units, in which clients count characters.
-pub(super) fn utf16(text: &str) -> usize {
+pub(super) fn utf16_len(text: &str) -> usize {
     text.chars().map(char::len_utf16).sum()
 }
 
 /// Folders in which clients look for files of their own.
-pub(super) const SPECIAL: [&str; 7] = [
+pub(super) const CLIENT_FOLDERS: [&str; 7] = [
     ".agents",
     ".claude",
     ".codex",
@@ -162,7 +162,7 @@ pub(super) const SPECIAL: [&str; 7] = [
 ];
 
 /// Names of instruction files, which clients read in any folder.
-const NAMED: [&str; 5] = [
+const INSTRUCTION_NAMES: [&str; 5] = [
     "AGENTS.md",
     "AGENTS.override.md",
     "CLAUDE.local.md",
@@ -173,33 +173,33 @@ const NAMED: [&str; 5] = [
 /// Returns `true` for files that clients read as instructions, as opposed to
 /// the many small files of a client's folder. Files that instructions import
 /// count as instructions too.
-fn is_instructions(place: &Place) -> bool {
-    let Place::Inside(path) = place else {
+fn is_instructions(place: &SourcePlace) -> bool {
+    let SourcePlace::Inside(path) = place else {
         return true;
     };
-    let many = path.components().any(|name| SPECIAL.contains(&name))
+    let many = path.components().any(|name| CLIENT_FOLDERS.contains(&name))
         && path.file_name() != "copilot-instructions.md";
-    NAMED.contains(&path.file_name()) || !many
+    INSTRUCTION_NAMES.contains(&path.file_name()) || !many
 }
 
-fn is_nested(place: &Place) -> bool {
-    !owner(place).is_empty()
+fn is_nested(place: &SourcePlace) -> bool {
+    !owner_folder(place).is_empty()
 }
 
 /// Returns the folder whose instructions a file belongs to: `a` for
 /// `a/CLAUDE.md` and for `a/.claude/rules/b.md`, and the root for everything
 /// that is imported.
-pub(super) fn owner(place: &Place) -> &str {
-    let Place::Inside(path) = place else {
+pub(super) fn owner_folder(place: &SourcePlace) -> &str {
+    let SourcePlace::Inside(path) = place else {
         return "";
     };
-    let named = NAMED.contains(&path.file_name());
+    let named = INSTRUCTION_NAMES.contains(&path.file_name());
     let text = path.as_str();
     let mut start = 0;
     for name in path.components() {
         // `.github` holds Copilot's instructions; other names there are the
         // folder's own.
-        if SPECIAL.contains(&name) && !(named && name == ".github") {
+        if CLIENT_FOLDERS.contains(&name) && !(named && name == ".github") {
             return text[..start].trim_end_matches('/');
         }
         start += name.len() + 1;
@@ -213,12 +213,12 @@ pub(super) fn owner(place: &Place) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::parse;
+    use crate::document::parse_document;
 
     #[test]
     fn front_matter_and_block_comments_are_stripped() {
         let check = |text: &str, expect: &str| {
-            assert_eq!(without_comments(&parse(text)).0, expect, "{text:?}");
+            assert_eq!(strip_comments(&parse_document(text)).0, expect, "{text:?}");
         };
         check("a\n", "a\n");
         check("---\npaths: x\n---\na\n", "a\n");
@@ -233,7 +233,8 @@ mod tests {
 
     #[test]
     fn a_head_ends_at_a_line() {
-        let check = |text, lines, units, expect| assert_eq!(head(text, lines, units), expect);
+        let check =
+            |text, lines, units, expect| assert_eq!(head_within(text, lines, units), expect);
         check("a\nb\nc\n", 3, 99, None);
         check("a\nb\nc", 3, 99, None);
         check("a\nb\nc\n", 2, 99, Some("a\nb\n"));
@@ -246,7 +247,7 @@ mod tests {
 
     #[test]
     fn cut_text_says_so() {
-        let check = |text, units, expect: &str| assert_eq!(cut(text, units), expect);
+        let check = |text, units, expect: &str| assert_eq!(truncate_to_utf16(text, units), expect);
         check("abc", 3, "abc");
         check("abcd", 3, "ab…");
         check("😀😀😀", 4, "😀…");
@@ -257,7 +258,7 @@ mod tests {
     #[test]
     fn nested_means_below_another_folder() {
         let check = |path: &str, nested, instructions| {
-            let place = Place::Inside(crate::workspace::RelPath::new(path).expect("a path"));
+            let place = SourcePlace::Inside(crate::workspace::RelPath::new(path).expect("a path"));
             assert_eq!(is_nested(&place), nested, "{path}");
             assert_eq!(is_instructions(&place), instructions, "{path}");
         };

@@ -9,14 +9,14 @@
 
 use std::collections::BTreeSet;
 
-use super::claude::from_above;
-use super::loads::{Load, Loads};
-use super::skills::{self, Listing};
-use super::source::Reader;
-use super::{Finding, Kind, Level, Origin, glob};
+use super::claude::read_files_above;
+use super::loads::{ClientLoads, FileLoad};
+use super::skills::{self, SkillListing};
+use super::source::SourceReader;
+use super::{AuditFinding, AuditFindingKind, AuditLevel, FileOrigin, glob};
 use crate::workspace::RelPath;
 
-const SKILLS: Listing = Listing {
+const SKILL_LISTING: SkillListing = SkillListing {
     project: &[
         ".opencode/skill",
         ".opencode/skills",
@@ -33,38 +33,40 @@ const SKILLS: Listing = Listing {
     as_claude: false,
 };
 
-const SETTINGS: [&str; 4] = [
+const SETTINGS_FILES: [&str; 4] = [
     "opencode.json",
     "opencode.jsonc",
     ".opencode/opencode.json",
     ".opencode/opencode.jsonc",
 ];
 
-pub(super) fn loads(reader: &Reader) -> Loads {
-    let mut out = Loads::default();
+pub(super) fn collect_loads(reader: &SourceReader) -> ClientLoads {
+    let mut out = ClientLoads::default();
     let own = reader
-        .home(".config/opencode/AGENTS.md")
-        .or_else(|| reader.home(".claude/CLAUDE.md"));
+        .read_home(".config/opencode/AGENTS.md")
+        .or_else(|| reader.read_home(".claude/CLAUDE.md"));
     if let Some(source) = own {
         let why = "your instructions for all projects";
-        out.loads.push(Load::whole(&source, Origin::User, why));
+        out.loads
+            .push(FileLoad::whole_file(&source, FileOrigin::User, why));
     }
-    let above = reader.above_in_repository();
-    let mut files = from_above(reader, &above, &["AGENTS.md"]);
+    let above = reader.repository_folders_above();
+    let mut files = read_files_above(reader, &above, &["AGENTS.md"]);
     let mut why = "instructions";
     if files.is_empty() {
-        files = from_above(reader, &above, &["CLAUDE.md"]);
+        files = read_files_above(reader, &above, &["CLAUDE.md"]);
         why = "instructions, as there is no AGENTS.md";
     }
     for source in &files {
-        let origin = reader.origin(&source.place);
-        out.loads.push(Load::whole(source, origin, why));
+        let origin = reader.origin_of(&source.place);
+        out.loads.push(FileLoad::whole_file(source, origin, why));
     }
-    named_in_settings(reader, &mut out);
-    out.loads.extend(skills::list(reader, &SKILLS));
+    add_settings_instructions(reader, &mut out);
+    out.loads
+        .extend(skills::list_skills(reader, &SKILL_LISTING));
     for load in &out.loads {
-        if load.origin == Origin::Project {
-            skills::check(&load.source, &mut out.findings);
+        if load.origin == FileOrigin::Project {
+            skills::check_skill(&load.source, &mut out.findings);
         }
     }
     out.loads.sort_by_key(|load| load.origin);
@@ -72,17 +74,21 @@ pub(super) fn loads(reader: &Reader) -> Loads {
 }
 
 /// Adds the files that `instructions` names, each once.
-fn named_in_settings(reader: &Reader, out: &mut Loads) {
-    for file in SETTINGS {
-        let Some(text) = reader.settings(file) else {
+fn add_settings_instructions(reader: &SourceReader, out: &mut ClientLoads) {
+    for file in SETTINGS_FILES {
+        let Some(text) = reader.settings_text(file) else {
             continue;
         };
-        let Ok(settings) = serde_json::from_str::<serde_json::Value>(&without_json_comments(&text))
+        let Ok(settings) = serde_json::from_str::<serde_json::Value>(&strip_json_comments(&text))
         else {
             let message =
                 format!("{file}: is not valid JSON, so that its `instructions` are unknown");
-            out.findings
-                .push(Finding::new(Level::Notice, Kind::Unreadable, file, message));
+            out.findings.push(AuditFinding::new(
+                AuditLevel::Notice,
+                AuditFindingKind::Unreadable,
+                file,
+                message,
+            ));
             continue;
         };
         let patterns = settings["instructions"].as_array().into_iter().flatten();
@@ -90,19 +96,23 @@ fn named_in_settings(reader: &Reader, out: &mut Loads) {
             if pattern.starts_with("https://") || pattern.starts_with("http://") {
                 let message =
                     format!("{file}: loads `{pattern}` at every start, which is not counted");
-                out.findings
-                    .push(Finding::new(Level::Notice, Kind::Ignored, file, message));
+                out.findings.push(AuditFinding::new(
+                    AuditLevel::Notice,
+                    AuditFindingKind::Ignored,
+                    file,
+                    message,
+                ));
                 continue;
             }
             let why = format!("instructions named in {file}");
             let mut sources = Vec::new();
             if let Some(below) = pattern.strip_prefix("~/") {
-                sources.extend(reader.home(below));
+                sources.extend(reader.read_home(below));
             } else if pattern.contains(['*', '?', '{']) {
-                let paths = matching(reader, pattern);
-                sources.extend(paths.iter().filter_map(|path| reader.inside(path)));
+                let paths = files_matching(reader, pattern);
+                sources.extend(paths.iter().filter_map(|path| reader.read_inside(path)));
             } else {
-                sources.extend(reader.inside(pattern));
+                sources.extend(reader.read_inside(pattern));
             }
             for source in sources {
                 let taken = out
@@ -110,8 +120,8 @@ fn named_in_settings(reader: &Reader, out: &mut Loads) {
                     .iter()
                     .any(|load| load.source.place == source.place);
                 if !taken {
-                    let origin = reader.origin(&source.place);
-                    out.loads.push(Load::whole(&source, origin, &why));
+                    let origin = reader.origin_of(&source.place);
+                    out.loads.push(FileLoad::whole_file(&source, origin, &why));
                 }
             }
         }
@@ -120,14 +130,14 @@ fn named_in_settings(reader: &Reader, out: &mut Loads) {
 
 /// Returns the files of the workspace that a pattern names. Only the folder
 /// before the first wildcard is walked.
-fn matching(reader: &Reader, pattern: &str) -> BTreeSet<String> {
+fn files_matching(reader: &SourceReader, pattern: &str) -> BTreeSet<String> {
     let pattern = pattern.trim_start_matches("./");
     let fixed = pattern.find(['*', '?', '{']).unwrap_or(pattern.len());
     let folder = pattern[..fixed]
         .rsplit_once('/')
         .map_or("", |(folder, _)| folder);
     let absolute = match RelPath::new(folder) {
-        Ok(path) => reader.workspace().absolute(&path),
+        Ok(path) => reader.workspace().absolute_path(&path),
         Err(_) if folder.is_empty() => reader.workspace().root().to_path_buf(),
         Err(_) => return BTreeSet::new(),
     };
@@ -139,19 +149,19 @@ fn matching(reader: &Reader, pattern: &str) -> BTreeSet<String> {
         pattern.matches('/').count()
     };
     let root = reader.workspace().root();
-    let files = crate::workspace::list_beyond(&absolute, depth);
+    let files = crate::workspace::list_beyond_workspace(&absolute, depth);
     let below = files
         .iter()
         .filter_map(|file| file.strip_prefix(root).ok()?.to_str());
     below
         .map(|path| path.replace('\\', "/"))
-        .filter(|path| glob::matches(pattern, path))
+        .filter(|path| glob::matches_path(pattern, path))
         .collect()
 }
 
 /// Removes `//` and `/* */` from JSON, and commas before a closing bracket,
 /// which editors allow in settings.
-fn without_json_comments(text: &str) -> String {
+fn strip_json_comments(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     let mut in_text = false;
@@ -202,7 +212,7 @@ mod tests {
     fn settings_may_have_comments() {
         let check = |text: &str, expect: &str| {
             let read: serde_json::Value =
-                serde_json::from_str(&without_json_comments(text)).expect("valid JSON");
+                serde_json::from_str(&strip_json_comments(text)).expect("valid JSON");
             assert_eq!(read.to_string(), expect);
         };
         check("{} // end", "{}");

@@ -5,20 +5,21 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use super::Origin;
+use super::FileOrigin;
 use super::claude;
-use super::imports::Importer;
-use super::loads::{Load, Loads};
+use super::imports::InstructionImporter;
+use super::loads::{ClientLoads, FileLoad};
 use super::skills;
-use super::source::{Place, Reader, Source};
-use crate::workspace::{Role, role_by_path};
+use super::source::{AuditSource, SourcePlace, SourceReader};
+use crate::workspace::{FileRole, role_by_path};
 
-pub(super) fn loads(reader: &Reader) -> Loads {
-    let mut importer = Importer::new(reader, Load::whole, claude::HOPS);
+pub(super) fn collect_loads(reader: &SourceReader) -> ClientLoads {
+    let mut importer =
+        InstructionImporter::new(reader, FileLoad::whole_file, claude::MAX_IMPORT_HOPS);
     let mut others = Vec::new();
-    for source in sources(reader) {
+    for source in autoload_sources(reader) {
         if follows_imports(&source) {
-            importer.file(&source, why(&source));
+            importer.add_file(&source, load_reason(&source));
         } else {
             others.push(source);
         }
@@ -30,54 +31,57 @@ pub(super) fn loads(reader: &Reader) -> Loads {
     } else {
         agents
             .iter()
-            .filter(|s| matches!(s.place, Place::Inside(_)) && !importer.imported(&s.place))
+            .filter(|s| {
+                matches!(s.place, SourcePlace::Inside(_)) && !importer.is_imported(&s.place)
+            })
             .cloned()
             .collect()
     };
     let (references, others): (Vec<_>, Vec<_>) =
         others.into_iter().partition(|source| is_reference(source));
     for source in others {
-        importer.file_alone(&source, why(&source));
+        importer.add_file_alone(&source, load_reason(&source));
     }
     let mut out = importer.finish();
     for source in references {
-        let origin = reader.origin(&source.place);
+        let origin = reader.origin_of(&source.place);
         let why = "read when its skill says so";
-        out.loads.push(Load::waiting(&source, origin, why));
+        out.loads.push(FileLoad::on_demand(&source, origin, why));
     }
     for source in &unread {
-        out.findings.extend(claude::ignored_beside(source, &named));
+        out.findings
+            .extend(claude::ignored_file_finding(source, &named));
     }
     // Imports from outside the workspace belong to the user.
-    out.loads.retain(|load| load.origin == Origin::Project);
+    out.loads.retain(|load| load.origin == FileOrigin::Project);
     out.loads
         .sort_by(|a, b| a.source.place.cmp(&b.source.place));
     for load in &out.loads {
-        skills::check(&load.source, &mut out.findings);
+        skills::check_skill(&load.source, &mut out.findings);
     }
     out
 }
 
 /// Reads the files by path, each once however many links lead to it.
-fn sources(reader: &Reader) -> Vec<Rc<Source>> {
-    let files = reader.files();
+fn autoload_sources(reader: &SourceReader) -> Vec<Rc<AuditSource>> {
+    let files = reader.autoload_files();
     let listed: HashSet<_> = files.iter().map(|f| &f.path).collect();
     let mut seen = HashSet::new();
     let mut found = Vec::new();
     for file in files {
-        if role_by_path(&file.path) != Role::Autoload {
+        if role_by_path(&file.path) != FileRole::Autoload {
             continue;
         }
         let real = file.real.as_ref().unwrap_or(&file.path);
         let counted_there = file.real.is_some() && listed.contains(real);
         if !counted_there && seen.insert(real) {
-            found.extend(reader.read(&Place::Inside(file.path.clone())));
+            found.extend(reader.read_source(&SourcePlace::Inside(file.path.clone())));
         }
     }
     found
 }
 
-fn follows_imports(source: &Source) -> bool {
+fn follows_imports(source: &AuditSource) -> bool {
     let name = source.shown.rsplit('/').next().unwrap_or("");
     matches!(
         name,
@@ -88,12 +92,12 @@ fn follows_imports(source: &Source) -> bool {
 /// Returns `true` for a file that a skill points to: one below `references/` in
 /// the folder of its `SKILL.md`. No client loads it at start, and a skill is
 /// kept short by putting text there.
-fn is_reference(source: &Source) -> bool {
+fn is_reference(source: &AuditSource) -> bool {
     let mut parts = source.shown.split('/');
     parts.any(|part| matches!(part, "skills" | "skill")) && parts.nth(1) == Some("references")
 }
 
-fn why(source: &Source) -> &'static str {
+fn load_reason(source: &AuditSource) -> &'static str {
     match follows_imports(source) || source.shown.ends_with("copilot-instructions.md") {
         true => "instructions",
         false if source.shown.ends_with("/SKILL.md") => "skill",

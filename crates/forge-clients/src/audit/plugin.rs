@@ -19,37 +19,37 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
 
-use super::claude::tools_of;
-use super::loads::{cut, without_comments};
-use super::skills::{Skill, claude_line, first_paragraph};
-use crate::client::Client;
+use super::claude::agent_tools;
+use super::loads::{strip_comments, truncate_to_utf16};
+use super::skills::{SkillHeader, claude_line, first_paragraph};
+use crate::client::AgentClient;
 use crate::document::{self, Document};
 use crate::tokens::{Tokenizer, count_tokens};
-use crate::workspace::{list_beyond, read_beyond};
+use crate::workspace::{list_beyond_workspace, read_beyond_workspace};
 
 /// Upper bound for a manifest, skill or agent; a longer file is not read.
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_PLUGIN_FILE_BYTES: u64 = 1 << 20;
 /// Upper bound up to which Claude Code takes a server's instructions.
-const MOST_INSTRUCTIONS: usize = 2048;
+const MAX_INSTRUCTION_UTF16_UNITS: usize = 2048;
 
 /// Plugin or extension, read once from its folder.
-pub struct Plugin {
+pub struct PluginFolder {
     pub name: String,
     pub version: Option<String>,
     folder: PathBuf,
     is_extension: bool,
     manifest: Json,
-    skills: Vec<Page>,
-    commands: Vec<Page>,
-    agents: Vec<Page>,
+    skills: Vec<PluginPage>,
+    commands: Vec<PluginPage>,
+    agents: Vec<PluginPage>,
     /// Events at which the plugin runs something, each with the command.
     pub hooks: Vec<(String, String)>,
-    pub servers: Vec<Server>,
+    pub servers: Vec<PluginServer>,
 }
 
 /// Command that starts a server of the plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Server {
+pub struct PluginServer {
     pub name: String,
     pub command: String,
     pub arguments: Vec<String>,
@@ -57,14 +57,14 @@ pub struct Server {
 
 /// Instructions and tools that a server sends to its clients.
 #[derive(Clone, Debug, Default)]
-pub struct Offer {
+pub struct ServerOffer {
     pub instructions: String,
     /// `name`, `description` and `parameters` of each tool.
     pub tools: Vec<Json>,
 }
 
 /// Skill, command or agent of the plugin.
-struct Page {
+struct PluginPage {
     name: String,
     document: Document,
     /// Whether a file for Codex hides it from the model.
@@ -73,7 +73,7 @@ struct Page {
 
 /// Kind of a part of a plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Component {
+pub enum PluginComponent {
     /// Context file of an extension.
     Context,
     /// A skill.
@@ -88,24 +88,24 @@ pub enum Component {
     Instructions,
 }
 
-impl Component {
+impl PluginComponent {
     /// Returns the name for programs.
     pub fn id(self) -> &'static str {
         match self {
-            Component::Context => "context",
-            Component::Skill => "skill",
-            Component::Command => "command",
-            Component::Agent => "agent",
-            Component::Tools => "tools",
-            Component::Instructions => "instructions",
+            PluginComponent::Context => "context",
+            PluginComponent::Skill => "skill",
+            PluginComponent::Command => "command",
+            PluginComponent::Agent => "agent",
+            PluginComponent::Tools => "tools",
+            PluginComponent::Instructions => "instructions",
         }
     }
 }
 
 /// Part of a plugin with its price.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cost {
-    pub component: Component,
+pub struct ComponentCost {
+    pub component: PluginComponent,
     pub name: String,
     /// Tokens at every start.
     pub always: usize,
@@ -117,56 +117,60 @@ pub struct Cost {
 
 /// Price of a plugin in one client, part by part.
 #[derive(Clone, Debug)]
-pub struct Bill {
-    pub client: Client,
-    pub costs: Vec<Cost>,
+pub struct PluginBill {
+    pub client: AgentClient,
+    pub costs: Vec<ComponentCost>,
     /// Servers whose tools the caller did not know.
-    pub unknown: Vec<Server>,
+    pub unknown: Vec<PluginServer>,
 }
 
-impl Bill {
+impl PluginBill {
     /// Returns the tokens of all parts at every start.
-    pub fn always(&self) -> usize {
+    pub fn always_tokens(&self) -> usize {
         self.costs.iter().map(|cost| cost.always).sum()
     }
 
     /// Returns the tokens of all parts when they are used.
-    pub fn on_invoke(&self) -> usize {
+    pub fn on_invoke_tokens(&self) -> usize {
         self.costs.iter().filter_map(|cost| cost.on_invoke).sum()
     }
 }
 
-impl Plugin {
+impl PluginFolder {
     /// Reads a folder with the manifest of a plugin or an extension. Returns
     /// `None` if there is none.
-    pub fn read(folder: &Path) -> Option<Plugin> {
-        const MANIFESTS: [&str; 4] = [
+    pub fn read_folder(folder: &Path) -> Option<PluginFolder> {
+        const MANIFEST_FILES: [&str; 4] = [
             ".claude-plugin/plugin.json",
             ".codex-plugin/plugin.json",
             "plugin.json",
             "gemini-extension.json",
         ];
-        let (file, manifest) = MANIFESTS
+        let (file, manifest) = MANIFEST_FILES
             .iter()
             .find_map(|file| Some((*file, read_json(&folder.join(file))?)))?;
         let text = |key: &str| manifest[key].as_str().map(str::to_owned);
-        let below = |name: &str, depth| -> Vec<PathBuf> { list_beyond(&folder.join(name), depth) };
+        let below = |name: &str, depth| -> Vec<PathBuf> {
+            list_beyond_workspace(&folder.join(name), depth)
+        };
         let skills = below("skills", 1).into_iter();
         let skills = skills.filter(|path| path.ends_with("SKILL.md"));
-        let mut servers = servers(&manifest);
+        let mut servers = parse_servers(&manifest);
         for file in [".mcp.json", "mcp.json"] {
             if servers.is_empty() {
-                servers = self::servers(&read_json(&folder.join(file)).unwrap_or_default());
+                servers = self::parse_servers(&read_json(&folder.join(file)).unwrap_or_default());
             }
         }
-        Some(Plugin {
+        Some(PluginFolder {
             name: text("name").unwrap_or_else(|| folder_name(folder)),
             version: text("version"),
             is_extension: file == "gemini-extension.json",
-            skills: skills.filter_map(|path| Page::skill(&path)).collect(),
-            commands: pages(&below("commands", 4)),
-            agents: pages(&below("agents", 4)),
-            hooks: hooks(&read_json(&folder.join("hooks/hooks.json")).unwrap_or_default()),
+            skills: skills
+                .filter_map(|path| PluginPage::read_skill(&path))
+                .collect(),
+            commands: read_pages(&below("commands", 4)),
+            agents: read_pages(&below("agents", 4)),
+            hooks: parse_hooks(&read_json(&folder.join("hooks/hooks.json")).unwrap_or_default()),
             servers,
             folder: folder.to_owned(),
             manifest,
@@ -174,29 +178,33 @@ impl Plugin {
     }
 
     /// Returns the clients that can install it.
-    pub fn clients(&self) -> &'static [Client] {
+    pub fn clients(&self) -> &'static [AgentClient] {
         if self.is_extension {
-            &[Client::Gemini]
+            &[AgentClient::Gemini]
         } else {
-            &[Client::Claude, Client::Codex, Client::Copilot]
+            &[
+                AgentClient::Claude,
+                AgentClient::Codex,
+                AgentClient::Copilot,
+            ]
         }
     }
 
     /// Computes what it costs in a client. `offer` returns what a server
     /// offers, if that is known.
-    pub fn bill(
+    pub fn compute_bill(
         &self,
-        client: Client,
+        client: AgentClient,
         tokenizer: Tokenizer,
-        offer: &dyn Fn(&Server) -> Option<Offer>,
-    ) -> Bill {
-        let mut bill = Bill {
+        offer: &dyn Fn(&PluginServer) -> Option<ServerOffer>,
+    ) -> PluginBill {
+        let mut bill = PluginBill {
             client,
             costs: Vec::new(),
             unknown: Vec::new(),
         };
         let mut add = |component, name: &str, always: &str, invoke: Option<&str>, explicit| {
-            bill.costs.push(Cost {
+            bill.costs.push(ComponentCost {
                 component,
                 name: name.to_owned(),
                 always: count_tokens(tokenizer, always),
@@ -205,28 +213,34 @@ impl Plugin {
             });
         };
         if self.is_extension
-            && let Some((name, text)) = self.context()
+            && let Some((name, text)) = self.context_file()
         {
-            add(Component::Context, &name, &text, None, false);
+            add(PluginComponent::Context, &name, &text, None, false);
         }
         for page in &self.skills {
-            let skill = page.about();
+            let skill = page.skill_header();
             let explicit = match client {
-                Client::Codex => page.hidden_in_codex,
-                Client::Gemini | Client::OpenCode | Client::Cursor => false,
-                Client::Claude | Client::Copilot => skill.hidden || skill.scoped,
+                AgentClient::Codex => page.hidden_in_codex,
+                AgentClient::Gemini | AgentClient::OpenCode | AgentClient::Cursor => false,
+                AgentClient::Claude | AgentClient::Copilot => skill.hidden || skill.scoped,
             };
             let line = if explicit {
                 String::new()
             } else {
                 self.skill_line(client, skill, page)
             };
-            let body = without_comments(&page.document).0;
-            add(Component::Skill, &page.name, &line, Some(&body), explicit);
+            let body = strip_comments(&page.document).0;
+            add(
+                PluginComponent::Skill,
+                &page.name,
+                &line,
+                Some(&body),
+                explicit,
+            );
         }
-        if client == Client::Claude {
+        if client == AgentClient::Claude {
             for page in &self.commands {
-                let mut skill = page.about();
+                let mut skill = page.skill_header();
                 let explicit = skill.hidden;
                 skill.name = format!("{}:{}", self.name, page.name);
                 let line = if explicit {
@@ -234,23 +248,35 @@ impl Plugin {
                 } else {
                     claude_line(&skill)
                 };
-                let body = without_comments(&page.document).0;
-                add(Component::Command, &page.name, &line, Some(&body), explicit);
+                let body = strip_comments(&page.document).0;
+                add(
+                    PluginComponent::Command,
+                    &page.name,
+                    &line,
+                    Some(&body),
+                    explicit,
+                );
             }
         }
-        if matches!(client, Client::Claude | Client::Copilot) {
+        if matches!(client, AgentClient::Claude | AgentClient::Copilot) {
             for page in &self.agents {
-                let skill = page.about();
+                let skill = page.skill_header();
                 let name = format!("{}:{}", self.name, skill.name);
                 let line = match client {
-                    Client::Claude => {
-                        let tools = tools_of(&page.document);
+                    AgentClient::Claude => {
+                        let tools = agent_tools(&page.document);
                         format!("- {name}: {} (Tools: {tools})\n", skill.description)
                     }
                     _ => format!("- **{name}**: {}\n", skill.description),
                 };
-                let body = without_comments(&page.document).0;
-                add(Component::Agent, &skill.name, &line, Some(&body), false);
+                let body = strip_comments(&page.document).0;
+                add(
+                    PluginComponent::Agent,
+                    &skill.name,
+                    &line,
+                    Some(&body),
+                    false,
+                );
             }
         }
         let mut unknown = Vec::new();
@@ -262,49 +288,61 @@ impl Plugin {
             let told = self.server_lines(client, server, &offer);
             // Claude Code loads schemas one by one on demand; all of them is
             // the upper bound.
-            let schemas = (client == Client::Claude).then(|| self.listing(client, server, &offer));
+            let schemas =
+                (client == AgentClient::Claude).then(|| self.tool_listing(client, server, &offer));
             let schemas = schemas.as_deref();
             let tools = format!("{} ({})", server.name, offer.tools.len());
-            add(Component::Tools, &tools, &told.tools, schemas, false);
+            add(PluginComponent::Tools, &tools, &told.tools, schemas, false);
             if !told.instructions.is_empty() {
                 let text = &told.instructions;
-                add(Component::Instructions, &server.name, text, None, false);
+                add(
+                    PluginComponent::Instructions,
+                    &server.name,
+                    text,
+                    None,
+                    false,
+                );
             }
         }
         bill.unknown = unknown;
         bill
     }
 
-    fn skill_line(&self, client: Client, mut skill: Skill, page: &Page) -> String {
+    fn skill_line(&self, client: AgentClient, mut skill: SkillHeader, page: &PluginPage) -> String {
         match client {
-            Client::Claude => {
+            AgentClient::Claude => {
                 skill.name = format!("{}:{}", self.name, page.name);
                 claude_line(&skill)
             }
-            Client::Codex => {
-                let about = cut(&skill.description, 1024);
+            AgentClient::Codex => {
+                let about = truncate_to_utf16(&skill.description, 1024);
                 let name = &page.name;
                 format!(
                     "- {}:{name}: {about} (file: r1/{name}/SKILL.md)\n",
                     self.name
                 )
             }
-            Client::Copilot | Client::OpenCode | Client::Cursor => {
-                xml(&page.name, &skill.description, "plugin")
+            AgentClient::Copilot | AgentClient::OpenCode | AgentClient::Cursor => {
+                skill_xml(&page.name, &skill.description, "plugin")
             }
-            Client::Gemini => {
+            AgentClient::Gemini => {
                 let place = format!("~/.gemini/extensions/{}/skills", self.name);
                 let place = format!("{place}/{}/SKILL.md", page.name);
-                xml(&page.name, &skill.description, &place)
+                skill_xml(&page.name, &skill.description, &place)
             }
         }
     }
 
-    fn server_lines(&self, client: Client, server: &Server, offer: &Offer) -> Told {
+    fn server_lines(
+        &self,
+        client: AgentClient,
+        server: &PluginServer,
+        offer: &ServerOffer,
+    ) -> ServerLines {
         let (plugin, name) = (&self.name, &server.name);
         let names = offer.tools.iter().filter_map(|tool| tool["name"].as_str());
         let heading = |title: &str| {
-            let text = cut(&offer.instructions, MOST_INSTRUCTIONS);
+            let text = truncate_to_utf16(&offer.instructions, MAX_INSTRUCTION_UTF16_UNITS);
             if text.is_empty() {
                 text
             } else {
@@ -312,48 +350,53 @@ impl Plugin {
             }
         };
         match client {
-            Client::Claude => Told {
+            AgentClient::Claude => ServerLines {
                 tools: names
                     .map(|tool| format!("mcp__plugin_{plugin}_{name}__{tool}\n"))
                     .collect(),
                 instructions: heading(&format!("## plugin:{plugin}:{name}\n")),
             },
-            Client::Codex => Told {
-                tools: self.listing(client, server, offer),
+            AgentClient::Codex => ServerLines {
+                tools: self.tool_listing(client, server, offer),
                 instructions: heading(""),
             },
             // No request of Copilot CLI was seen to carry them.
-            Client::Copilot => Told {
-                tools: self.listing(client, server, offer),
+            AgentClient::Copilot => ServerLines {
+                tools: self.tool_listing(client, server, offer),
                 instructions: String::new(),
             },
-            Client::Gemini | Client::OpenCode | Client::Cursor => Told {
-                tools: self.listing(client, server, offer),
+            AgentClient::Gemini | AgentClient::OpenCode | AgentClient::Cursor => ServerLines {
+                tools: self.tool_listing(client, server, offer),
                 instructions: heading(""),
             },
         }
     }
 
     /// Returns whole tools, each in the shape in which the client sends it.
-    fn listing(&self, client: Client, server: &Server, offer: &Offer) -> String {
+    fn tool_listing(
+        &self,
+        client: AgentClient,
+        server: &PluginServer,
+        offer: &ServerOffer,
+    ) -> String {
         let tools = offer.tools.iter().map(|tool| {
             let name = tool["name"].as_str().unwrap_or_default();
             let about = tool["description"].as_str().unwrap_or_default();
             let parameters = &tool["parameters"];
             match client {
-                Client::Claude => json!({
+                AgentClient::Claude => json!({
                     "name": format!("mcp__plugin_{}_{}__{name}", self.name, server.name),
                     "description": about,
                     "input_schema": parameters,
                 }),
-                Client::Codex => json!({
+                AgentClient::Codex => json!({
                     "type": "function",
                     "name": name,
                     "description": format!("{about} This tool is part of plugin `{}`.", self.name),
                     "strict": false,
                     "parameters": parameters,
                 }),
-                Client::Copilot | Client::OpenCode | Client::Cursor => json!({
+                AgentClient::Copilot | AgentClient::OpenCode | AgentClient::Cursor => json!({
                     "type": "function",
                     "function": {
                         "name": format!("{}-{name}", server.name),
@@ -361,7 +404,7 @@ impl Plugin {
                         "parameters": parameters,
                     },
                 }),
-                Client::Gemini => json!({
+                AgentClient::Gemini => json!({
                     "name": format!("mcp_{}_{name}", server.name),
                     "description": about,
                     "parametersJsonSchema": parameters,
@@ -374,43 +417,44 @@ impl Plugin {
 
     /// Returns name and text of the file that an extension of Gemini CLI always
     /// loads.
-    fn context(&self) -> Option<(String, String)> {
+    fn context_file(&self) -> Option<(String, String)> {
         let name = self.manifest["contextFileName"].as_str();
         let name = name.unwrap_or("GEMINI.md").to_owned();
-        let text = read_beyond(&self.folder.join(&name), MOST_BYTES)?;
+        let text = read_beyond_workspace(&self.folder.join(&name), MAX_PLUGIN_FILE_BYTES)?;
         Some((name, text))
     }
 }
 
 /// Text that a client takes from a server at every start.
-struct Told {
+struct ServerLines {
     tools: String,
     instructions: String,
 }
 
-impl Page {
-    fn read(path: &Path, name: String) -> Option<Page> {
-        Some(Page {
+impl PluginPage {
+    fn read_page(path: &Path, name: String) -> Option<PluginPage> {
+        Some(PluginPage {
             name,
-            document: document::parse(read_beyond(path, MOST_BYTES)?),
+            document: document::parse_document(read_beyond_workspace(path, MAX_PLUGIN_FILE_BYTES)?),
             hidden_in_codex: false,
         })
     }
 
-    fn skill(path: &Path) -> Option<Page> {
+    fn read_skill(path: &Path) -> Option<PluginPage> {
         let folder = path.parent()?;
-        let policy = read_beyond(&folder.join("agents/openai.yaml"), MOST_BYTES);
+        let policy =
+            read_beyond_workspace(&folder.join("agents/openai.yaml"), MAX_PLUGIN_FILE_BYTES);
         let hidden = policy.is_some_and(|text| {
             let mut lines = text.lines().map(str::trim);
             lines.any(|line| line == "allow_implicit_invocation: false")
         });
-        let mut page = Page::read(path, folder_name(folder))?;
+        let mut page = PluginPage::read_page(path, folder_name(folder))?;
         page.hidden_in_codex = hidden;
         Some(page)
     }
 
-    fn about(&self) -> Skill {
-        let mut skill = Skill::of(&self.document, &self.name);
+    fn skill_header(&self) -> SkillHeader {
+        let mut skill = SkillHeader::from_document(&self.document, &self.name);
         if skill.description.is_empty() {
             skill.description = first_paragraph(&self.document);
         }
@@ -418,11 +462,11 @@ impl Page {
     }
 }
 
-fn pages(files: &[PathBuf]) -> Vec<Page> {
+fn read_pages(files: &[PathBuf]) -> Vec<PluginPage> {
     let stem = |path: &Path| Some(path.file_stem()?.to_string_lossy().into_owned());
     files
         .iter()
-        .filter_map(|path| Page::read(path, stem(path)?))
+        .filter_map(|path| PluginPage::read_page(path, stem(path)?))
         .collect()
 }
 
@@ -432,16 +476,16 @@ fn folder_name(folder: &Path) -> String {
 }
 
 fn read_json(path: &Path) -> Option<Json> {
-    serde_json::from_str(&read_beyond(path, MOST_BYTES)?).ok()
+    serde_json::from_str(&read_beyond_workspace(path, MAX_PLUGIN_FILE_BYTES)?).ok()
 }
 
 /// Parses the servers of a manifest or an `.mcp.json`, which may lack the outer
 /// key.
-fn servers(value: &Json) -> Vec<Server> {
+fn parse_servers(value: &Json) -> Vec<PluginServer> {
     let named = value.get("mcpServers").unwrap_or(value).as_object();
     let server = |(name, server): (&String, &Json)| {
         let arguments = server["args"].as_array().into_iter().flatten();
-        Some(Server {
+        Some(PluginServer {
             name: name.clone(),
             command: server["command"]
                 .as_str()
@@ -455,7 +499,7 @@ fn servers(value: &Json) -> Vec<Server> {
     named.into_iter().flatten().filter_map(server).collect()
 }
 
-fn hooks(value: &Json) -> Vec<(String, String)> {
+fn parse_hooks(value: &Json) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let events = value["hooks"].as_object();
     for (event, groups) in events.into_iter().flatten() {
@@ -469,7 +513,7 @@ fn hooks(value: &Json) -> Vec<(String, String)> {
     found
 }
 
-fn xml(name: &str, about: &str, place: &str) -> String {
+fn skill_xml(name: &str, about: &str, place: &str) -> String {
     format!(
         "<skill>\n  <name>{name}</name>\n  <description>{about}</description>\n  \
          <location>{place}</location>\n</skill>\n"
@@ -526,7 +570,7 @@ mod tests {
         dir
     }
 
-    fn names(bill: &Bill) -> Vec<String> {
+    fn names(bill: &PluginBill) -> Vec<String> {
         let told = bill.costs.iter().filter(|cost| cost.always > 0);
         told.map(|cost| format!("{} {}", cost.component.id(), cost.name))
             .collect()
@@ -535,21 +579,21 @@ mod tests {
     #[test]
     fn each_client_is_told_what_it_loads() {
         let dir = sample();
-        let plugin = Plugin::read(dir.path()).expect("it is a plugin");
+        let plugin = PluginFolder::read_folder(dir.path()).expect("it is a plugin");
         assert_eq!(
             (plugin.name.as_str(), plugin.version.as_deref()),
             ("tide", Some("2.0.0"))
         );
         assert_eq!(plugin.hooks, [("Stop".to_owned(), "ring".to_owned())]);
-        let offer = |_: &Server| {
-            Some(Offer {
+        let offer = |_: &PluginServer| {
+            Some(ServerOffer {
                 instructions: "Listen.".to_owned(),
                 tools: vec![serde_json::json!({"name": "ping", "description": "Pings."})],
             })
         };
-        let bill = |client| plugin.bill(client, Tokenizer::O200k, &offer);
+        let bill = |client| plugin.compute_bill(client, Tokenizer::O200k, &offer);
         assert_eq!(
-            names(&bill(Client::Claude)),
+            names(&bill(AgentClient::Claude)),
             [
                 "skill codex",
                 "skill read",
@@ -560,7 +604,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            names(&bill(Client::Codex)),
+            names(&bill(AgentClient::Codex)),
             [
                 "skill moor",
                 "skill read",
@@ -569,7 +613,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            names(&bill(Client::Copilot)),
+            names(&bill(AgentClient::Copilot)),
             [
                 "skill codex",
                 "skill read",
@@ -577,7 +621,7 @@ mod tests {
                 "tools sonar (1)"
             ]
         );
-        let claude = bill(Client::Claude);
+        let claude = bill(AgentClient::Claude);
         let line = "- tide:read: Reads tide tables.\n";
         let read = claude.costs.iter().find(|cost| cost.name == "read");
         let read = read.expect("it is listed");
@@ -587,7 +631,7 @@ mod tests {
             Some(count_tokens(Tokenizer::O200k, "Body of it.\n"))
         );
         let unknown = plugin
-            .bill(Client::Claude, Tokenizer::O200k, &|_| None)
+            .compute_bill(AgentClient::Claude, Tokenizer::O200k, &|_| None)
             .unknown;
         assert_eq!(unknown.len(), 1);
         assert_eq!(unknown[0].arguments, ["x"]);
@@ -596,8 +640,8 @@ mod tests {
     #[test]
     fn a_folder_without_a_manifest_is_no_plugin() {
         let dir = tempfile::tempdir().expect("a folder can be made");
-        assert!(Plugin::read(dir.path()).is_none());
+        assert!(PluginFolder::read_folder(dir.path()).is_none());
         write(dir.path(), "plugin.json", "not JSON");
-        assert!(Plugin::read(dir.path()).is_none());
+        assert!(PluginFolder::read_folder(dir.path()).is_none());
     }
 }

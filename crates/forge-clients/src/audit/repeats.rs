@@ -5,28 +5,28 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use super::loads::{Load, SPECIAL, owner};
-use super::source::Place;
-use super::{Finding, Kind, Level, Origin, View, copilot};
-use crate::client::Client;
+use super::loads::{CLIENT_FOLDERS, FileLoad, owner_folder};
+use super::source::SourcePlace;
+use super::{AuditFinding, AuditFindingKind, AuditLevel, AuditView, FileOrigin, copilot};
+use crate::client::AgentClient;
 use crate::document::Document;
-use crate::tokens::{Tokenizer, count_tokens, estimate, thousands};
+use crate::tokens::{Tokenizer, count_tokens, estimate_tokens, format_thousands};
 use crate::workspace::RelPath;
 
 /// Lower bound for a repetition; shorter ones are chance or custom.
-pub(super) const LEAST_TOKENS: usize = 40;
+pub(super) const MIN_REPEATED_TOKENS: usize = 40;
 /// Lower bound for the first line of a run: too many files share shorter ones.
-const LEAST_WORDS: usize = 4;
+const MIN_FIRST_LINE_WORDS: usize = 4;
 /// Upper bound for places of one line; a line in more places is boilerplate. It
 /// also bounds the comparisons for each line.
-const MOST_PLACES: usize = 16;
+const MAX_LINE_PLACES: usize = 16;
 
 /// First and last line number.
-type Span = (usize, usize);
+type LineSpan = (usize, usize);
 
 /// Line with at least one word.
 #[derive(Clone, Copy)]
-pub(super) struct Line {
+pub(super) struct HashedLine {
     number: usize,
     hash: u64,
     tokens: usize,
@@ -35,7 +35,7 @@ pub(super) struct Line {
 
 /// Equal lines in two files, as positions in their lists of lines.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Run {
+pub(super) struct RepeatedRun {
     pub(super) file: usize,
     theirs: (usize, usize),
     mine: (usize, usize),
@@ -43,24 +43,24 @@ pub(super) struct Run {
 
 /// Lines of some files, to be looked up by their hash.
 #[derive(Default)]
-pub(super) struct Lines {
-    files: Vec<Vec<Line>>,
+pub(super) struct LineIndex {
+    files: Vec<Vec<HashedLine>>,
     places: HashMap<u64, Vec<(usize, usize)>>,
 }
 
-impl Lines {
+impl LineIndex {
     /// Hashes the lines of a body, with their numbers in the file. Our own
     /// lines between their markers are the same in every file by design and are
     /// left out.
-    pub(super) fn of(document: &Document) -> Vec<Line> {
-        let first = document.line_of(document.body.start);
-        let mut lines = Lines::of_text(document.str(&document.body), first);
+    pub(super) fn hash_document(document: &Document) -> Vec<HashedLine> {
+        let first = document.line_number_at(document.body.start);
+        let mut lines = LineIndex::hash_text(document.span_text(&document.body), first);
         let ours = own_blocks(document);
         lines.retain(|line| !ours.iter().any(|(a, b)| (*a..=*b).contains(&line.number)));
         lines
     }
 
-    pub(super) fn of_text(text: &str, first: usize) -> Vec<Line> {
+    pub(super) fn hash_text(text: &str, first: usize) -> Vec<HashedLine> {
         let mut lines = Vec::new();
         for (number, line) in (first..).zip(text.split('\n')) {
             let words = line.split_whitespace();
@@ -71,24 +71,24 @@ impl Lines {
                 count += 1;
             }
             if count > 0 {
-                lines.push(Line {
+                lines.push(HashedLine {
                     number,
                     hash: hasher.finish(),
                     // The estimate adds five for each text, which a line is
                     // not.
-                    tokens: estimate(line).saturating_sub(5),
-                    begins: count >= LEAST_WORDS,
+                    tokens: estimate_tokens(line).saturating_sub(5),
+                    begins: count >= MIN_FIRST_LINE_WORDS,
                 });
             }
         }
         lines
     }
 
-    pub(super) fn add(&mut self, lines: Vec<Line>) {
+    pub(super) fn add_file(&mut self, lines: Vec<HashedLine>) {
         let file = self.files.len();
         for (at, line) in lines.iter().enumerate().filter(|(_, line)| line.begins) {
             let places = self.places.entry(line.hash).or_default();
-            if places.len() < MOST_PLACES {
+            if places.len() < MAX_LINE_PLACES {
                 places.push((file, at));
             }
         }
@@ -98,13 +98,13 @@ impl Lines {
     /// Finds the runs of lines that these files hold as well, without overlaps.
     /// If several places hold the same run, returns all or only the first.
     /// Skips files that `meets` refuses.
-    pub(super) fn runs(
+    pub(super) fn find_runs(
         &self,
-        lines: &[Line],
+        lines: &[HashedLine],
         all: bool,
         meets: impl Fn(usize) -> bool,
-    ) -> Vec<Run> {
-        let mut runs: Vec<Run> = Vec::new();
+    ) -> Vec<RepeatedRun> {
+        let mut runs: Vec<RepeatedRun> = Vec::new();
         let mut at = 0;
         let mut free = 0;
         while at < lines.len() {
@@ -117,12 +117,13 @@ impl Lines {
                 .into_iter()
                 .flatten()
                 .filter(|(file, _)| meets(*file));
-            let found: Vec<Run> = places
-                .map(|&(file, place)| self.extend(file, place, lines, at, free))
+            let found: Vec<RepeatedRun> = places
+                .map(|&(file, place)| self.extend_run(file, place, lines, at, free))
                 .collect();
-            let tokens = |run: &Run| lines[run.mine.0..run.mine.1].iter().map(|l| l.tokens).sum();
+            let tokens =
+                |run: &RepeatedRun| lines[run.mine.0..run.mine.1].iter().map(|l| l.tokens).sum();
             let most: usize = found.iter().map(tokens).max().unwrap_or(0);
-            if most < LEAST_TOKENS {
+            if most < MIN_REPEATED_TOKENS {
                 at += 1;
                 continue;
             }
@@ -141,9 +142,16 @@ impl Lines {
 
     /// Extends a pair of equal lines in both directions; the lines before it
     /// may be too short to begin a run of their own.
-    fn extend(&self, file: usize, place: usize, lines: &[Line], at: usize, free: usize) -> Run {
+    fn extend_run(
+        &self,
+        file: usize,
+        place: usize,
+        lines: &[HashedLine],
+        at: usize,
+        free: usize,
+    ) -> RepeatedRun {
         let theirs = &self.files[file];
-        let same = |(a, b): &(&Line, &Line)| a.hash == b.hash;
+        let same = |(a, b): &(&HashedLine, &HashedLine)| a.hash == b.hash;
         let on = theirs[place..]
             .iter()
             .zip(&lines[at..])
@@ -151,7 +159,7 @@ impl Lines {
             .count();
         let (before, mine) = (theirs[..place].iter().rev(), lines[free..at].iter().rev());
         let back = before.zip(mine).take_while(same).count();
-        Run {
+        RepeatedRun {
             file,
             theirs: (place - back, place + on),
             mine: (at - back, at + on),
@@ -159,14 +167,14 @@ impl Lines {
     }
 
     /// Returns first and last line of a run, in the indexed file.
-    pub(super) fn numbers(&self, run: &Run) -> Span {
+    pub(super) fn indexed_span(&self, run: &RepeatedRun) -> LineSpan {
         let lines = &self.files[run.file];
         (lines[run.theirs.0].number, lines[run.theirs.1 - 1].number)
     }
 }
 
 /// Markers around the lines that `setup` and `doctor` write.
-const MARKS: [(&str, &str); 2] = [
+const BLOCK_MARKERS: [(&str, &str); 2] = [
     ("<!-- memory-forge:begin -->", "<!-- memory-forge:end -->"),
     (
         "<!-- memory-forge:stub:begin -->",
@@ -175,7 +183,7 @@ const MARKS: [(&str, &str); 2] = [
 ];
 
 /// Returns first and last line of each closed block of ours.
-fn own_blocks(document: &Document) -> Vec<Span> {
+fn own_blocks(document: &Document) -> Vec<LineSpan> {
     let mut blocks = Vec::new();
     let mut open: Option<(usize, &str)> = None;
     for (number, line) in (1..).zip(document.text.split('\n')) {
@@ -187,7 +195,7 @@ fn own_blocks(document: &Document) -> Vec<Span> {
             }
             Some(_) => {}
             None => {
-                let begun = MARKS.iter().find(|(begin, _)| line == *begin);
+                let begun = BLOCK_MARKERS.iter().find(|(begin, _)| line == *begin);
                 open = begun.map(|(_, close)| (number, *close));
             }
         }
@@ -196,61 +204,68 @@ fn own_blocks(document: &Document) -> Vec<Span> {
 }
 
 /// Returns first and last line of a run, in the compared file.
-pub(super) fn numbers(lines: &[Line], run: &Run) -> Span {
+pub(super) fn compared_span(lines: &[HashedLine], run: &RepeatedRun) -> LineSpan {
     (lines[run.mine.0].number, lines[run.mine.1 - 1].number)
 }
 
 /// Returns the text of some lines of a file.
-pub(super) fn text_of(document: &Document, (first, last): Span) -> &str {
+pub(super) fn span_text(document: &Document, (first, last): LineSpan) -> &str {
     let start = document.line_starts[first - 1];
     let end = document.line_starts.get(last).copied();
     &document.text[start..end.unwrap_or(document.text.len())]
 }
 
 /// Reports text that several files of a view hold.
-pub(super) fn across(loads: &[Load], view: View, judge: Tokenizer, findings: &mut Vec<Finding>) {
+pub(super) fn check_repeats(
+    loads: &[FileLoad],
+    view: AuditView,
+    judge: Tokenizer,
+    findings: &mut Vec<AuditFinding>,
+) {
     let mut mirrored = HashSet::new();
-    let mut files: Vec<&Load> = loads
+    let mut files: Vec<&FileLoad> = loads
         .iter()
-        .filter(|load| load.origin == Origin::Project && load.invoke.is_none())
+        .filter(|load| load.origin == FileOrigin::Project && load.invoke.is_none())
         .filter(|load| !load.text.is_empty())
-        .filter(|load| match mirror(&load.source.place) {
+        .filter(|load| match mirrored_name(&load.source.place) {
             Some(key) => mirrored.insert(key),
             None => true,
         })
         .collect();
     // Files of the root come first, as they are loaded together with all
     // others.
-    files.sort_by_key(|load| owner(&load.source.place).len());
-    let mut lines = Lines::default();
+    files.sort_by_key(|load| owner_folder(&load.source.place).len());
+    let mut lines = LineIndex::default();
     // Each run of lines in one file, with the other files that hold it.
-    let mut shared: BTreeMap<(usize, Span), Vec<(usize, usize)>> = BTreeMap::new();
+    let mut shared: BTreeMap<(usize, LineSpan), Vec<(usize, usize)>> = BTreeMap::new();
     for (number, load) in files.iter().enumerate() {
-        let own = Lines::of(&load.source.document);
-        let folder = owner(&load.source.place);
+        let own = LineIndex::hash_document(&load.source.document);
+        let folder = owner_folder(&load.source.place);
         // Clients never load the instructions of two sibling folders together.
         let meets = |other: usize| {
-            let other = owner(&files[other].source.place);
+            let other = owner_folder(&files[other].source.place);
             is_within(other, folder) || is_within(folder, other)
         };
-        for run in lines.runs(&own, false, meets) {
-            let holders = shared.entry((run.file, lines.numbers(&run))).or_default();
-            holders.push((number, numbers(&own, &run).0));
+        for run in lines.find_runs(&own, false, meets) {
+            let holders = shared
+                .entry((run.file, lines.indexed_span(&run)))
+                .or_default();
+            holders.push((number, compared_span(&own, &run).0));
         }
-        lines.add(own);
+        lines.add_file(own);
     }
-    let mut groups: BTreeMap<(usize, Vec<usize>), Group> = BTreeMap::new();
+    let mut groups: BTreeMap<(usize, Vec<usize>), RepeatGroup> = BTreeMap::new();
     for ((first, place), holders) in shared {
         let others = holders.iter().map(|(file, _)| *file).collect();
-        let group = groups.entry((first, others)).or_insert(Group {
+        let group = groups.entry((first, others)).or_insert(RepeatGroup {
             tokens: 0,
             line: place.0,
             other_line: holders[0].1,
         });
-        group.tokens += count_tokens(judge, text_of(&files[first].source.document, place));
+        group.tokens += count_tokens(judge, span_text(&files[first].source.document, place));
     }
     for ((first, others), group) in groups {
-        findings.push(finding(&files, first, &others, &group, view, judge));
+        findings.push(repeat_finding(&files, first, &others, &group, view, judge));
     }
 }
 
@@ -263,20 +278,20 @@ fn is_within(folder: &str, other: &str) -> bool {
             .is_some_and(|r| r.starts_with('/'))
 }
 
-struct Group {
+struct RepeatGroup {
     tokens: usize,
     line: usize,
     other_line: usize,
 }
 
-fn finding(
-    files: &[&Load],
+fn repeat_finding(
+    files: &[&FileLoad],
     first: usize,
     others: &[usize],
-    group: &Group,
-    view: View,
+    group: &RepeatGroup,
+    view: AuditView,
     judge: Tokenizer,
-) -> Finding {
+) -> AuditFinding {
     let shown = |file: usize| files[file].source.shown.as_str();
     let names: Vec<&str> = others.iter().map(|&file| shown(file)).collect();
     let verb = if others.len() == 1 {
@@ -286,33 +301,36 @@ fn finding(
     };
     let mut message = format!(
         "{} {verb} {} tokens ({}) of {}:{}",
-        listed(&names),
-        thousands(group.tokens),
+        join_names(&names),
+        format_thousands(group.tokens),
         judge.label(),
         shown(first),
         group.line
     );
     let all = || others.iter().copied().chain([first]);
     let together = all()
-        .filter(|&f| copilot::TOGETHER.contains(&shown(f)))
+        .filter(|&f| copilot::INSTRUCTION_FILES.contains(&shown(f)))
         .count();
-    let copilot = matches!(view, View::Plain | View::Client(Client::Copilot));
+    let copilot = matches!(
+        view,
+        AuditView::Plain | AuditView::Client(AgentClient::Copilot)
+    );
     if copilot && together > 1 {
         message.push_str(&format!("; Copilot pays this {together} times"));
     }
     // Skills share boilerplate and are seldom used together.
     let level = match all().filter(|&f| files[f].is_instructions).count() {
-        0 | 1 => Level::Notice,
-        _ => Level::Warning,
+        0 | 1 => AuditLevel::Notice,
+        _ => AuditLevel::Warning,
     };
-    let mut finding = Finding::new(level, Kind::Repeated, names[0], message);
+    let mut finding = AuditFinding::new(level, AuditFindingKind::Repeated, names[0], message);
     finding.tokens = Some(group.tokens);
     finding
-        .line(group.other_line)
-        .advice("Keep it in one of them, and import it or point to it from the others")
+        .at_line(group.other_line)
+        .with_advice("Keep it in one of them, and import it or point to it from the others")
 }
 
-fn listed(names: &[&str]) -> String {
+fn join_names(names: &[&str]) -> String {
     match names {
         [] => String::new(),
         [one] => (*one).to_owned(),
@@ -326,8 +344,8 @@ fn listed(names: &[&str]) -> String {
 ///
 /// Clients look in different folders, so copies under one name are the way to
 /// serve several of them, and no client loads more than one.
-fn mirror(place: &Place) -> Option<String> {
-    let Place::Inside(path) = place else {
+fn mirrored_name(place: &SourcePlace) -> Option<String> {
+    let SourcePlace::Inside(path) = place else {
         return None;
     };
     mirror_key(path)
@@ -335,7 +353,9 @@ fn mirror(place: &Place) -> Option<String> {
 
 fn mirror_key(path: &RelPath) -> Option<String> {
     let names: Vec<&str> = path.components().collect();
-    let special = names.iter().position(|name| SPECIAL.contains(name))?;
+    let special = names
+        .iter()
+        .position(|name| CLIENT_FOLDERS.contains(name))?;
     let [kind, below @ ..] = &names[special + 1..] else {
         return None;
     };
@@ -353,7 +373,7 @@ fn mirror_key(path: &RelPath) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::parse;
+    use crate::document::parse_document;
 
     const BLOCK: &str = "Use the retry helper for every call to the payment provider.\n\
         Never call it twice with one idempotency key.\n\n\
@@ -361,13 +381,13 @@ mod tests {
         - Log the request id, never the card number, and alert on the fifth failure.\n";
 
     fn runs(one: &str, other: &str) -> Vec<((usize, usize), (usize, usize))> {
-        let (one, other) = (parse(one), parse(other));
-        let mut lines = Lines::default();
-        lines.add(Lines::of(&one));
-        let own = Lines::of(&other);
-        let runs = lines.runs(&own, false, |_| true);
+        let (one, other) = (parse_document(one), parse_document(other));
+        let mut lines = LineIndex::default();
+        lines.add_file(LineIndex::hash_document(&one));
+        let own = LineIndex::hash_document(&other);
+        let runs = lines.find_runs(&own, false, |_| true);
         runs.iter()
-            .map(|run| (lines.numbers(run), numbers(&own, run)))
+            .map(|run| (lines.indexed_span(run), compared_span(&own, run)))
             .collect()
     }
 

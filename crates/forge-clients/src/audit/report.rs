@@ -1,33 +1,33 @@
 //! Defines what an audit returns: files with their costs, and findings. These
 //! are values alone; how they are computed and shown is decided elsewhere.
 
-use super::state::State;
-use crate::client::Client;
+use super::state::AuditState;
+use crate::client::AgentClient;
 use crate::tokens::Tokenizer;
 
 /// View that decides which files count, and how.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum View {
+pub enum AuditView {
     /// Every file that any client loads, counted whole.
     #[default]
     Plain,
     /// What one client loads at start, as it loads it.
-    Client(Client),
+    Client(AgentClient),
 }
 
-impl View {
+impl AuditView {
     /// Returns the name for programs.
     pub fn id(self) -> &'static str {
         match self {
-            View::Plain => "plain",
-            View::Client(client) => client.name(),
+            AuditView::Plain => "plain",
+            AuditView::Client(client) => client.name(),
         }
     }
 }
 
 /// Severity of a finding, the lowest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Level {
+pub enum AuditLevel {
     /// Worth knowing; nothing has to be done.
     Notice,
     /// Should be looked at.
@@ -36,20 +36,20 @@ pub enum Level {
     Critical,
 }
 
-impl Level {
+impl AuditLevel {
     /// Returns the name in capitals, as it is shown.
     pub fn name(self) -> &'static str {
         match self {
-            Level::Notice => "NOTICE",
-            Level::Warning => "WARNING",
-            Level::Critical => "CRITICAL",
+            AuditLevel::Notice => "NOTICE",
+            AuditLevel::Warning => "WARNING",
+            AuditLevel::Critical => "CRITICAL",
         }
     }
 }
 
 /// Kind of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum AuditFindingKind {
     /// A file is larger than its limit.
     Size,
     /// All files together are larger than their limit.
@@ -86,57 +86,57 @@ pub enum Kind {
     NotIndexed,
 }
 
-impl Kind {
+impl AuditFindingKind {
     /// All kinds, in the order in which they are declared.
-    pub const ALL: [Kind; 17] = [
-        Kind::Size,
-        Kind::Total,
-        Kind::Secret,
-        Kind::Hidden,
-        Kind::Order,
-        Kind::Repeated,
-        Kind::RepeatsKnowledge,
-        Kind::Import,
-        Kind::FrontMatter,
-        Kind::Skill,
-        Kind::Ignored,
-        Kind::Cut,
-        Kind::Unreadable,
-        Kind::New,
-        Kind::Modified,
-        Kind::FirstAudit,
-        Kind::NotIndexed,
+    pub const ALL: [AuditFindingKind; 17] = [
+        AuditFindingKind::Size,
+        AuditFindingKind::Total,
+        AuditFindingKind::Secret,
+        AuditFindingKind::Hidden,
+        AuditFindingKind::Order,
+        AuditFindingKind::Repeated,
+        AuditFindingKind::RepeatsKnowledge,
+        AuditFindingKind::Import,
+        AuditFindingKind::FrontMatter,
+        AuditFindingKind::Skill,
+        AuditFindingKind::Ignored,
+        AuditFindingKind::Cut,
+        AuditFindingKind::Unreadable,
+        AuditFindingKind::New,
+        AuditFindingKind::Modified,
+        AuditFindingKind::FirstAudit,
+        AuditFindingKind::NotIndexed,
     ];
 
     /// Returns the name for programs.
     pub fn id(self) -> &'static str {
         match self {
-            Kind::Size => "size",
-            Kind::Total => "total",
-            Kind::Secret => "secret",
-            Kind::Hidden => "hidden-text",
-            Kind::Order => "orders-agent",
-            Kind::Repeated => "repeated",
-            Kind::RepeatsKnowledge => "repeats-knowledge",
-            Kind::Import => "import",
-            Kind::FrontMatter => "front-matter",
-            Kind::Skill => "skill",
-            Kind::Ignored => "ignored",
-            Kind::Cut => "cut",
-            Kind::Unreadable => "unreadable",
-            Kind::New => "new",
-            Kind::Modified => "modified",
-            Kind::FirstAudit => "first-audit",
-            Kind::NotIndexed => "not-indexed",
+            AuditFindingKind::Size => "size",
+            AuditFindingKind::Total => "total",
+            AuditFindingKind::Secret => "secret",
+            AuditFindingKind::Hidden => "hidden-text",
+            AuditFindingKind::Order => "orders-agent",
+            AuditFindingKind::Repeated => "repeated",
+            AuditFindingKind::RepeatsKnowledge => "repeats-knowledge",
+            AuditFindingKind::Import => "import",
+            AuditFindingKind::FrontMatter => "front-matter",
+            AuditFindingKind::Skill => "skill",
+            AuditFindingKind::Ignored => "ignored",
+            AuditFindingKind::Cut => "cut",
+            AuditFindingKind::Unreadable => "unreadable",
+            AuditFindingKind::New => "new",
+            AuditFindingKind::Modified => "modified",
+            AuditFindingKind::FirstAudit => "first-audit",
+            AuditFindingKind::NotIndexed => "not-indexed",
         }
     }
 }
 
 /// Problem or remark about a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    pub level: Level,
-    pub kind: Kind,
+pub struct AuditFinding {
+    pub level: AuditLevel,
+    pub kind: AuditFindingKind,
     /// Path relative to the root; `TOTAL` for the sum.
     pub file: String,
     pub line: Option<usize>,
@@ -148,9 +148,14 @@ pub struct Finding {
     pub advice: Option<String>,
 }
 
-impl Finding {
-    pub(super) fn new(level: Level, kind: Kind, file: &str, message: String) -> Finding {
-        Finding {
+impl AuditFinding {
+    pub(super) fn new(
+        level: AuditLevel,
+        kind: AuditFindingKind,
+        file: &str,
+        message: String,
+    ) -> AuditFinding {
+        AuditFinding {
             level,
             kind,
             file: file.to_owned(),
@@ -161,12 +166,12 @@ impl Finding {
         }
     }
 
-    pub(super) fn line(mut self, line: usize) -> Finding {
+    pub(super) fn at_line(mut self, line: usize) -> AuditFinding {
         self.line = Some(line);
         self
     }
 
-    pub(super) fn advice(mut self, advice: impl Into<String>) -> Finding {
+    pub(super) fn with_advice(mut self, advice: impl Into<String>) -> AuditFinding {
         self.advice = Some(advice.into());
         self
     }
@@ -174,7 +179,7 @@ impl Finding {
 
 /// Owner of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Origin {
+pub enum FileOrigin {
     /// A file of the project.
     Project,
     /// A file in a folder above the workspace.
@@ -183,23 +188,23 @@ pub enum Origin {
     User,
 }
 
-impl Origin {
+impl FileOrigin {
     /// Returns the name for programs.
     pub fn id(self) -> &'static str {
         match self {
-            Origin::Project => "project",
-            Origin::Above => "above",
-            Origin::User => "user",
+            FileOrigin::Project => "project",
+            FileOrigin::Above => "above",
+            FileOrigin::User => "user",
         }
     }
 }
 
 /// File that is loaded, or would be on demand.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Item {
+pub struct AuditItem {
     /// Path relative to the root; outside of it absolute, or with `~` for home.
     pub path: String,
-    pub origin: Origin,
+    pub origin: FileOrigin,
     /// Reason or occasion of loading it.
     pub why: String,
     /// Part of it that is loaded at start.
@@ -215,24 +220,24 @@ pub struct Item {
     pub nested: bool,
     /// The same as `always`, by the tokenizer of the limits.
     pub judged: usize,
-    pub limits: Option<Limits>,
-    pub level: Option<Level>,
+    pub limits: Option<TokenLimits>,
+    pub level: Option<AuditLevel>,
 }
 
 /// Limits that a count may reach; only counts above them are findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct TokenLimits {
     pub warn: usize,
     pub critical: usize,
 }
 
-impl Limits {
+impl TokenLimits {
     /// Returns the level that a count reaches, with the limit that it exceeds.
-    pub fn judge(self, tokens: usize) -> Option<(Level, usize)> {
+    pub fn level_of(self, tokens: usize) -> Option<(AuditLevel, usize)> {
         if tokens > self.critical {
-            Some((Level::Critical, self.critical))
+            Some((AuditLevel::Critical, self.critical))
         } else if tokens > self.warn {
-            Some((Level::Warning, self.warn))
+            Some((AuditLevel::Warning, self.warn))
         } else {
             None
         }
@@ -241,7 +246,7 @@ impl Limits {
 
 /// Sums of an audit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Summary {
+pub struct AuditSummary {
     /// Tokens of the project at every start.
     pub autoload_tokens: usize,
     pub autoload_files: usize,
@@ -258,31 +263,31 @@ pub struct Summary {
 
 /// Result of auditing one view.
 #[derive(Clone, Debug)]
-pub struct Report {
-    pub view: View,
+pub struct AuditReport {
+    pub view: AuditView,
     pub tokenizer: Tokenizer,
     /// Tokenizer that limits are compared with.
     pub judge: Tokenizer,
     /// Files, the project's own first, each group in the order of loading.
-    pub items: Vec<Item>,
+    pub items: Vec<AuditItem>,
     /// Findings, the worst first, then by file and line.
-    pub findings: Vec<Finding>,
-    pub total: Option<(Level, usize)>,
-    pub total_limits: Limits,
-    pub summary: Summary,
+    pub findings: Vec<AuditFinding>,
+    pub total: Option<(AuditLevel, usize)>,
+    pub total_limits: TokenLimits,
+    pub summary: AuditSummary,
     /// State that the next audit compares with; `None` if it is on disk
     /// already.
-    pub state: Option<State>,
+    pub state: Option<AuditState>,
 }
 
-impl Report {
+impl AuditReport {
     /// Returns the worst level among the findings.
-    pub fn worst(&self) -> Option<Level> {
+    pub fn worst_level(&self) -> Option<AuditLevel> {
         self.findings.iter().map(|finding| finding.level).max()
     }
 
     /// Returns the findings of one level.
-    pub fn at(&self, level: Level) -> impl Iterator<Item = &Finding> {
+    pub fn findings_at(&self, level: AuditLevel) -> impl Iterator<Item = &AuditFinding> {
         self.findings.iter().filter(move |f| f.level == level)
     }
 }

@@ -5,14 +5,14 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use super::loads::{Load, cut, without_comments};
-use super::source::{Place, Reader, Source};
-use super::{Finding, Kind, Level, Origin};
-use crate::document::{BlockKind, Document, Value};
+use super::loads::{FileLoad, strip_comments, truncate_to_utf16};
+use super::source::{AuditSource, SourcePlace, SourceReader};
+use super::{AuditFinding, AuditFindingKind, AuditLevel, FileOrigin};
+use crate::document::{BlockKind, Document, YamlValue};
 use crate::workspace::RelPath;
 
 /// Front matter of a skill, as far as a client's listing needs it.
-pub(super) struct Skill {
+pub(super) struct SkillHeader {
     pub(super) name: String,
     pub(super) description: String,
     pub(super) when_to_use: Option<String>,
@@ -22,11 +22,11 @@ pub(super) struct Skill {
     pub(super) scoped: bool,
 }
 
-impl Skill {
-    pub(super) fn of(document: &Document, fallback: &str) -> Skill {
+impl SkillHeader {
+    pub(super) fn from_document(document: &Document, fallback: &str) -> SkillHeader {
         let front = document.front_matter.as_ref();
         let text = |key| front.and_then(|f| f.text(key)).map(one_line);
-        Skill {
+        SkillHeader {
             name: text("name").unwrap_or_else(|| fallback.to_owned()),
             description: text("description").unwrap_or_default(),
             when_to_use: text("when_to_use").filter(|t| !t.is_empty()),
@@ -40,57 +40,62 @@ impl Skill {
 pub(super) fn is_scoped(document: &Document) -> bool {
     let paths = document.front_matter.as_ref().and_then(|f| f.get("paths"));
     match paths {
-        Some(Value::Text(text)) => !text.trim().is_empty(),
-        Some(Value::List(list)) => !list.is_empty(),
+        Some(YamlValue::Text(text)) => !text.trim().is_empty(),
+        Some(YamlValue::List(list)) => !list.is_empty(),
         _ => false,
     }
 }
 
 /// Rules by which a client lists its skills.
-pub(super) struct Listing {
+pub(super) struct SkillListing {
     /// Folders of the project that hold skills; of two skills with the same
     /// name the first in this order counts.
     pub(super) project: &'static [&'static str],
     /// Folders below home that hold skills.
     pub(super) home: &'static [&'static str],
     /// Renderer of the line about one skill.
-    pub(super) line: fn(&Skill, &Source) -> String,
+    pub(super) line: fn(&SkillHeader, &AuditSource) -> String,
     /// Whether `disable-model-invocation`, `paths` and a missing description
     /// are treated as Claude Code does.
     pub(super) as_claude: bool,
 }
 
-pub(super) fn list(reader: &Reader, listing: &Listing) -> Vec<Load> {
+pub(super) fn list_skills(reader: &SourceReader, listing: &SkillListing) -> Vec<FileLoad> {
     let mut loads = Vec::new();
     let mut names = HashSet::new();
     for folder in listing.project {
-        for source in in_folder(reader, folder) {
-            loads.push(load(&source, Origin::Project, listing, &mut names));
+        for source in skills_in_folder(reader, folder) {
+            loads.push(skill_load(
+                &source,
+                FileOrigin::Project,
+                listing,
+                &mut names,
+            ));
         }
     }
     for folder in listing.home {
-        for source in reader.home_files(folder, 1) {
+        for source in reader.read_home_files(folder, 1) {
             if is_skill(&source) {
-                loads.push(load(&source, Origin::User, listing, &mut names));
+                loads.push(skill_load(&source, FileOrigin::User, listing, &mut names));
             }
         }
     }
     loads
 }
 
-fn load(
-    source: &Rc<Source>,
-    origin: Origin,
-    listing: &Listing,
+fn skill_load(
+    source: &Rc<AuditSource>,
+    origin: FileOrigin,
+    listing: &SkillListing,
     names: &mut HashSet<String>,
-) -> Load {
-    let mut skill = Skill::of(&source.document, &folder_name(source));
+) -> FileLoad {
+    let mut skill = SkillHeader::from_document(&source.document, &folder_name(source));
     if listing.as_claude && skill.description.is_empty() {
         skill.description = first_paragraph(&source.document);
     }
-    let (body, _) = without_comments(&source.document);
+    let (body, _) = strip_comments(&source.document);
     let (why, text) = if !names.insert(skill.name.clone()) {
-        return Load::part(
+        return FileLoad::with_part(
             source,
             origin,
             "another skill has this name",
@@ -111,48 +116,50 @@ fn load(
     } else {
         "name and description"
     };
-    Load {
+    FileLoad {
         invoke: Some(body),
-        ..Load::part(source, origin, why, part, text)
+        ..FileLoad::with_part(source, origin, why, part, text)
     }
 }
 
 /// Reads the skills of a folder of the project: `<folder>/<name>/SKILL.md`.
-fn in_folder(reader: &Reader, folder: &str) -> Vec<Rc<Source>> {
+fn skills_in_folder(reader: &SourceReader, folder: &str) -> Vec<Rc<AuditSource>> {
     let direct = |path: &RelPath| {
         let below = path.as_str().strip_prefix(folder)?.strip_prefix('/')?;
         (below.split('/').count() == 2 && path.file_name() == "SKILL.md").then_some(())
     };
-    let files = reader.files().iter();
+    let files = reader.autoload_files().iter();
     files
         .filter(|file| direct(&file.path).is_some())
-        .filter_map(|file| reader.read(&Place::Inside(file.path.clone())))
+        .filter_map(|file| reader.read_source(&SourcePlace::Inside(file.path.clone())))
         .collect()
 }
 
-fn is_skill(source: &Source) -> bool {
+fn is_skill(source: &AuditSource) -> bool {
     source.shown.ends_with("/SKILL.md")
 }
 
-pub(super) fn folder_name(source: &Source) -> String {
+pub(super) fn folder_name(source: &AuditSource) -> String {
     source.shown.rsplit('/').nth(1).unwrap_or("").to_owned()
 }
 
 /// Returns `- name: description - when`, with at most 1,536 characters behind
 /// the name: how Claude Code lists skills and commands.
-pub(super) fn claude_line(skill: &Skill) -> String {
+pub(super) fn claude_line(skill: &SkillHeader) -> String {
     let mut about = skill.description.clone();
     if let Some(when) = &skill.when_to_use {
         about = format!("{about} - {when}");
     }
-    format!("- {}: {}\n", skill.name, cut(&about, 1536))
+    format!("- {}: {}\n", skill.name, truncate_to_utf16(&about, 1536))
 }
 
 /// Returns the first paragraph of a text, for a skill without a description.
 pub(super) fn first_paragraph(document: &Document) -> String {
     let mut blocks = document.blocks.iter();
     let first = blocks.find(|block| block.kind == BlockKind::Paragraph);
-    first.map_or_else(String::new, |block| one_line(document.str(&block.span)))
+    first.map_or_else(String::new, |block| {
+        one_line(document.span_text(&block.span))
+    })
 }
 
 pub(super) fn one_line(text: &str) -> String {
@@ -160,15 +167,16 @@ pub(super) fn one_line(text: &str) -> String {
 }
 
 /// Reports what keeps a skill from working, by the rules that clients share.
-pub(super) fn check(source: &Source, findings: &mut Vec<Finding>) {
+pub(super) fn check_skill(source: &AuditSource, findings: &mut Vec<AuditFinding>) {
     if !is_skill(source) {
         return;
     }
     let shown = &source.shown;
     let mut say = |line: usize, what: String, advice: &str| {
         let message = format!("{shown}: {what}");
-        let finding = Finding::new(Level::Warning, Kind::Skill, shown, message);
-        findings.push(finding.line(line).advice(advice));
+        let finding =
+            AuditFinding::new(AuditLevel::Warning, AuditFindingKind::Skill, shown, message);
+        findings.push(finding.at_line(line).with_advice(advice));
     };
     // Broken front matter has a finding of its own, and its values are
     // unreliable.
@@ -183,9 +191,9 @@ pub(super) fn check(source: &Source, findings: &mut Vec<Finding>) {
         );
     };
     let line = |key: &str| {
-        let yaml = source.document.str(&front.yaml);
+        let yaml = source.document.span_text(&front.yaml);
         let at = yaml.lines().position(|l| l.starts_with(key));
-        source.document.line_of(front.yaml.start) + at.unwrap_or(0)
+        source.document.line_number_at(front.yaml.start) + at.unwrap_or(0)
     };
     let folder = folder_name(source);
     match front.text("name") {
@@ -206,7 +214,7 @@ pub(super) fn check(source: &Source, findings: &mut Vec<Finding>) {
             line("description"),
             format!(
                 "has a description of {} characters; clients take 1,024",
-                crate::tokens::thousands(text.chars().count())
+                crate::tokens::format_thousands(text.chars().count())
             ),
             "Say in the first sentence what it does and when to use it; move the rest to the body",
         ),

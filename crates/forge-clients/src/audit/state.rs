@@ -5,23 +5,23 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::source::{Place, Reader};
-use super::{Finding, Kind, Level};
+use super::source::{SourcePlace, SourceReader};
+use super::{AuditFinding, AuditFindingKind, AuditLevel};
 use crate::document::content_hash;
-use crate::workspace::{Role, role_by_path};
+use crate::workspace::{FileRole, role_by_path};
 
 /// Name of the file in the folder of derived files.
-pub const FILE: &str = "audit.json";
+pub const STATE_FILE_NAME: &str = "audit.json";
 
 /// Hash of every file that agents load.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct State {
+pub struct AuditState {
     /// Moment at which it last differed from the audit before.
     pub changed: String,
     pub files: BTreeMap<String, String>,
 }
 
-impl State {
+impl AuditState {
     /// Returns the text of the state file.
     pub fn to_json(&self) -> String {
         let json = serde_json::json!({
@@ -33,14 +33,14 @@ impl State {
     }
 
     /// Parses a state file. Returns `None` for any other text.
-    pub fn from_json(text: &str) -> Option<State> {
+    pub fn from_json(text: &str) -> Option<AuditState> {
         let json: serde_json::Value = serde_json::from_str(text).ok()?;
         if json["version"] != 1 {
             return None;
         }
         let files = json["files"].as_object()?.iter();
         let files = files.map(|(path, hash)| Some((path.clone(), hash.as_str()?.to_owned())));
-        Some(State {
+        Some(AuditState {
             changed: json["changed"].as_str()?.to_owned(),
             files: files.collect::<Option<_>>()?,
         })
@@ -49,22 +49,22 @@ impl State {
 
 /// Reports new and modified files, and returns the state to keep if it differs
 /// from the one on disk.
-pub(super) fn compare(
-    reader: &Reader,
+pub(super) fn compare_with_last(
+    reader: &SourceReader,
     now: Timestamp,
-    findings: &mut Vec<Finding>,
-) -> Option<State> {
+    findings: &mut Vec<AuditFinding>,
+) -> Option<AuditState> {
     let mut files = BTreeMap::new();
-    for file in reader.files() {
-        if role_by_path(&file.path) == Role::Autoload
-            && let Some(source) = reader.read(&Place::Inside(file.path.clone()))
+    for file in reader.autoload_files() {
+        if role_by_path(&file.path) == FileRole::Autoload
+            && let Some(source) = reader.read_source(&SourcePlace::Inside(file.path.clone()))
         {
             files.insert(file.path.to_string(), content_hash(source.text()));
         }
     }
-    let known = reader.workspace().read_marked(FILE);
-    let known = known.and_then(|bytes| State::from_json(&String::from_utf8(bytes).ok()?));
-    let new = State {
+    let known = reader.workspace().read_marked(STATE_FILE_NAME);
+    let known = known.and_then(|bytes| AuditState::from_json(&String::from_utf8(bytes).ok()?));
+    let new = AuditState {
         changed: format!("{now:.0}"),
         files,
     };
@@ -79,19 +79,24 @@ pub(super) fn compare(
         let message = format!(
             "This is the first audit here: {count} recorded, and the next one names what is new or modified"
         );
-        findings.push(Finding::new(Level::Notice, Kind::FirstAudit, FILE, message));
+        findings.push(AuditFinding::new(
+            AuditLevel::Notice,
+            AuditFindingKind::FirstAudit,
+            STATE_FILE_NAME,
+            message,
+        ));
         return Some(new);
     };
     for (path, hash) in &new.files {
         let (kind, word) = match known.files.get(path) {
             Some(before) if before == hash => continue,
-            Some(_) => (Kind::Modified, "modified"),
-            None => (Kind::New, "new"),
+            Some(_) => (AuditFindingKind::Modified, "modified"),
+            None => (AuditFindingKind::New, "new"),
         };
         if is_skill_like(path) {
             let message = format!("{path}: {word} since the last audit");
-            let finding = Finding::new(Level::Notice, kind, path, message);
-            findings.push(finding.advice("Read it before an agent does"));
+            let finding = AuditFinding::new(AuditLevel::Notice, kind, path, message);
+            findings.push(finding.with_advice("Read it before an agent does"));
         }
     }
     (known.files != new.files).then_some(new)
@@ -113,11 +118,11 @@ mod tests {
 
     #[test]
     fn a_state_survives_its_file_and_garbage_does_not() {
-        let state = State {
+        let state = AuditState {
             changed: "2026-03-01T09:00:00Z".to_owned(),
             files: BTreeMap::from([("CLAUDE.md".to_owned(), "00ff".to_owned())]),
         };
-        assert_eq!(State::from_json(&state.to_json()), Some(state));
+        assert_eq!(AuditState::from_json(&state.to_json()), Some(state));
         for text in [
             "",
             "{",
@@ -125,7 +130,7 @@ mod tests {
             "{\"version\":2}",
             "{\"version\":1,\"changed\":\"\",\"files\":{\"a\":1}}",
         ] {
-            assert_eq!(State::from_json(text), None, "{text}");
+            assert_eq!(AuditState::from_json(text), None, "{text}");
         }
     }
 }

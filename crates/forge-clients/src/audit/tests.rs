@@ -9,7 +9,7 @@ fn text_of(tokens: usize) -> String {
     text
 }
 
-fn options<'a>(view: View, home: &'a Path) -> AuditOptions<'a> {
+fn options<'a>(view: AuditView, home: &'a Path) -> AuditOptions<'a> {
     AuditOptions {
         view,
         tokenizer: Tokenizer::O200k,
@@ -18,22 +18,22 @@ fn options<'a>(view: View, home: &'a Path) -> AuditOptions<'a> {
     }
 }
 
-fn audit_as(ws: &TestWorkspace, view: View) -> Report {
+fn audit_as(ws: &TestWorkspace, view: AuditView) -> AuditReport {
     let workspace = Workspace::open(ws.root()).expect("it is a folder");
-    run(&workspace, &options(view, &ws.home()))
+    audit_workspace(&workspace, &options(view, &ws.home()))
 }
 
-fn audit(ws: &TestWorkspace) -> Report {
-    audit_as(ws, View::Plain)
+fn audit(ws: &TestWorkspace) -> AuditReport {
+    audit_as(ws, AuditView::Plain)
 }
 
-fn messages(report: &Report, kind: Kind) -> Vec<String> {
+fn messages(report: &AuditReport, kind: AuditFindingKind) -> Vec<String> {
     let of_kind = report.findings.iter().filter(|f| f.kind == kind);
     of_kind.map(|f| f.message.clone()).collect()
 }
 
 /// Writes the state as the command does.
-fn keep(ws: &TestWorkspace, report: &Report) {
+fn keep(ws: &TestWorkspace, report: &AuditReport) {
     if let Some(state) = &report.state {
         let workspace = Workspace::open(ws.root()).expect("it is a folder");
         let json = state.to_json();
@@ -44,14 +44,14 @@ fn keep(ws: &TestWorkspace, report: &Report) {
 
 #[test]
 fn limits_of_files_are_exceeded_only_above() {
-    let check = |path: &str, tokens: usize, expect: Option<(Level, &str)>| {
+    let check = |path: &str, tokens: usize, expect: Option<(AuditLevel, &str)>| {
         let ws = TestWorkspace::empty();
         ws.write(path, text_of(tokens));
         let report = audit(&ws);
         let found: Vec<_> = report
             .findings
             .iter()
-            .filter(|f| f.kind == Kind::Size)
+            .filter(|f| f.kind == AuditFindingKind::Size)
             .collect();
         let found: Vec<_> = found
             .iter()
@@ -64,7 +64,7 @@ fn limits_of_files_are_exceeded_only_above() {
         );
         assert_eq!(report.items[0].level, expect.map(|(level, _)| level));
     };
-    use Level::{Critical, Warning};
+    use AuditLevel::{Critical, Warning};
     for path in ["CLAUDE.md", "AGENTS.md"] {
         check(path, 500, None);
         let message = format!("{path}: 501 tokens (WARNING, threshold: 500)");
@@ -96,7 +96,7 @@ fn the_limit_of_the_total_is_exceeded_only_above() {
         for (number, tokens) in files.iter().enumerate() {
             ws.write(&format!(".claude/rules/{number}.md"), text_of(*tokens));
         }
-        assert_eq!(messages(&audit(&ws), Kind::Total), expect);
+        assert_eq!(messages(&audit(&ws), AuditFindingKind::Total), expect);
     };
     check(&[1000, 1000], &[]);
     check(
@@ -119,7 +119,7 @@ fn limits_come_from_the_configuration() {
         TestWorkspace::files("//- memory-forge.toml\n[audit]\nfile_warn = 2\nfile_critical = 3\n");
     ws.write("CLAUDE.md", text_of(4));
     let expect = ["CLAUDE.md: 4 tokens (CRITICAL, threshold: 3)"];
-    assert_eq!(messages(&audit(&ws), Kind::Size), expect);
+    assert_eq!(messages(&audit(&ws), AuditFindingKind::Size), expect);
 }
 
 #[test]
@@ -130,12 +130,12 @@ fn limits_are_compared_with_the_counts_they_were_chosen_for() {
     let workspace = Workspace::open(ws.root()).expect("it is a folder");
     let options = AuditOptions {
         tokenizer: Tokenizer::Claude,
-        ..options(View::Plain, ws.root())
+        ..options(AuditView::Plain, ws.root())
     };
-    let report = run(&workspace, &options);
+    let report = audit_workspace(&workspace, &options);
     // 2,504 characters, of which three make a token.
     let expect = ["AGENTS.md: 835 ~claude tokens, 501 o200k (WARNING, threshold: 500)"];
-    assert_eq!(messages(&report, Kind::Size), expect);
+    assert_eq!(messages(&report, AuditFindingKind::Size), expect);
     assert_eq!(report.summary.autoload_tokens, 835 + 817);
 }
 
@@ -151,7 +151,7 @@ fn k11_nested_files_are_audited() {
         "apps/web/CLAUDE.md: 501 tokens (WARNING, threshold: 500)",
         "libs/.claude/skills/a/SKILL.md: 301 tokens (WARNING, threshold: 300)",
     ];
-    assert_eq!(messages(&report, Kind::Size), expect);
+    assert_eq!(messages(&report, AuditFindingKind::Size), expect);
     let nested: Vec<bool> = report.items.iter().map(|item| item.nested).collect();
     assert_eq!(nested, [false, true, true]);
     assert_eq!(
@@ -172,10 +172,15 @@ fn a_small_workspace_has_no_issues() {
         ",
     );
     let report = audit(&ws);
-    assert_eq!(report.worst(), Some(Level::Notice), "{:?}", report.findings);
+    assert_eq!(
+        report.worst_level(),
+        Some(AuditLevel::Notice),
+        "{:?}",
+        report.findings
+    );
     assert_eq!(report.summary.autoload_files, 1);
     assert_eq!(report.summary.knowledge_files, 1);
-    assert_eq!(audit(&TestWorkspace::empty()).worst(), None);
+    assert_eq!(audit(&TestWorkspace::empty()).worst_level(), None);
 }
 
 #[test]
@@ -183,8 +188,8 @@ fn new_and_modified_skills_are_named_once() {
     let ws =
         TestWorkspace::files("//- .claude/skills/a/SKILL.md\n---\nname: a\ndescription: A\n---\n");
     let report = audit(&ws);
-    assert_eq!(messages(&report, Kind::FirstAudit).len(), 1);
-    assert!(messages(&report, Kind::New).is_empty());
+    assert_eq!(messages(&report, AuditFindingKind::FirstAudit).len(), 1);
+    assert!(messages(&report, AuditFindingKind::New).is_empty());
     keep(&ws, &report);
 
     let report = audit(&ws);
@@ -202,9 +207,9 @@ fn new_and_modified_skills_are_named_once() {
     ws.write("CLAUDE.md", "Not a skill.\n");
     let report = audit(&ws);
     let expect = [".claude/skills/a/SKILL.md: modified since the last audit"];
-    assert_eq!(messages(&report, Kind::Modified), expect);
+    assert_eq!(messages(&report, AuditFindingKind::Modified), expect);
     assert_eq!(
-        messages(&report, Kind::New),
+        messages(&report, AuditFindingKind::New),
         [".codex/skills/b/SKILL.md: new since the last audit"]
     );
     keep(&ws, &report);
@@ -218,28 +223,28 @@ fn new_and_modified_skills_are_named_once() {
     assert_eq!(audit(&ws).findings, []);
 
     ws.write(".memory-forge/audit.json", "garbage");
-    assert_eq!(messages(&audit(&ws), Kind::FirstAudit).len(), 1);
+    assert_eq!(messages(&audit(&ws), AuditFindingKind::FirstAudit).len(), 1);
 }
 
 #[test]
 fn knowledge_that_is_not_indexed_is_named() {
     let ws = TestWorkspace::files("//- knowledge/a.md\n# A\n//- knowledge/b.md\n# B\n");
     let expect = ["knowledge/: 2 files are not indexed; there is no index yet"];
-    assert_eq!(messages(&audit(&ws), Kind::NotIndexed), expect);
+    assert_eq!(messages(&audit(&ws), AuditFindingKind::NotIndexed), expect);
 
     let workspace = Workspace::open(ws.root()).expect("it is a folder");
-    let mut opening = crate::knowledge::fresh::Opening {
+    let mut opening = crate::knowledge::fresh::IndexOpening {
         now: "2026-03-01T09:00:00Z".parse().expect("a time"),
         wait: std::time::Duration::from_secs(5),
         force: false,
         progress: &mut |_, _| {},
     };
     ws.write("knowledge/bad.md", b"ok\n\xff\n");
-    drop(crate::knowledge::fresh::fresh(&workspace, &mut opening).expect("an index"));
+    drop(crate::knowledge::fresh::open_fresh(&workspace, &mut opening).expect("an index"));
     ws.write("knowledge/c.md", "# C\n");
     ws.write("knowledge/a.md", "# A, edited\n");
     let report = audit(&ws);
-    let found = messages(&report, Kind::NotIndexed);
+    let found = messages(&report, AuditFindingKind::NotIndexed);
     assert_eq!(found.len(), 3, "{found:?}");
     assert!(
         found[0].starts_with("knowledge/bad.md: not indexed: "),
@@ -263,10 +268,19 @@ fn repeated_text_is_found_and_says_who_pays() {
     }
     let expect = "AGENTS.md and CLAUDE.md repeat 64 tokens (o200k) of \
         .github/copilot-instructions.md:3; Copilot pays this 3 times";
-    for view in [View::Plain, View::Client(Client::Copilot)] {
-        assert_eq!(messages(&audit_as(&ws, view), Kind::Repeated), [expect]);
+    for view in [AuditView::Plain, AuditView::Client(AgentClient::Copilot)] {
+        assert_eq!(
+            messages(&audit_as(&ws, view), AuditFindingKind::Repeated),
+            [expect]
+        );
     }
-    assert!(messages(&audit_as(&ws, View::Client(Client::Claude)), Kind::Repeated).is_empty());
+    assert!(
+        messages(
+            &audit_as(&ws, AuditView::Client(AgentClient::Claude)),
+            AuditFindingKind::Repeated
+        )
+        .is_empty()
+    );
 }
 
 #[test]
@@ -277,7 +291,11 @@ fn copies_that_are_never_loaded_together_are_no_repetition() {
         for path in paths {
             ws.write(path, &skill);
         }
-        assert_eq!(messages(&audit(&ws), Kind::Repeated), [""; 0], "{paths:?}");
+        assert_eq!(
+            messages(&audit(&ws), AuditFindingKind::Repeated),
+            [""; 0],
+            "{paths:?}"
+        );
     };
     check(&[".claude/skills/a/SKILL.md", ".opencode/skill/a/SKILL.md"]);
     check(&["apps/a/CLAUDE.md", "apps/b/CLAUDE.md"]);
@@ -298,7 +316,10 @@ fn knowledge_in_autoload_is_found() {
         "AGENTS.md:3 repeats 64 tokens (o200k) of knowledge/a.md:6",
         "knowledge/b.md: loaded at every start, imported by CLAUDE.md",
     ];
-    assert_eq!(messages(&report, Kind::RepeatsKnowledge), expect);
+    assert_eq!(
+        messages(&report, AuditFindingKind::RepeatsKnowledge),
+        expect
+    );
 }
 
 #[test]
@@ -311,10 +332,16 @@ fn secrets_and_hidden_text_are_critical_and_never_shown() {
     );
     let report = audit(&ws);
     let found: Vec<_> = report
-        .at(Level::Critical)
+        .findings_at(AuditLevel::Critical)
         .map(|f| (f.kind, f.line))
         .collect();
-    assert_eq!(found, [(Kind::Secret, Some(3)), (Kind::Hidden, Some(4))]);
+    assert_eq!(
+        found,
+        [
+            (AuditFindingKind::Secret, Some(3)),
+            (AuditFindingKind::Hidden, Some(4))
+        ]
+    );
     assert!(!format!("{report:?}").contains(&secret[4..]));
 }
 
@@ -325,7 +352,7 @@ fn files_that_cannot_be_read_are_named_and_the_rest_is_counted() {
     ws.write("AGENTS.md", b"\xff\xfe");
     std::os::unix::fs::symlink("/etc/hostname", ws.path("GEMINI.md")).expect("not there yet");
     let report = audit(&ws);
-    let found = messages(&report, Kind::Unreadable);
+    let found = messages(&report, AuditFindingKind::Unreadable);
     assert_eq!(found.len(), 2, "{found:?}");
     assert!(
         found[0].contains("AGENTS.md` line 1 is not UTF-8"),
@@ -345,17 +372,22 @@ fn a_file_with_two_names_counts_once() {
     std::os::unix::fs::symlink("CLAUDE.md", ws.path("AGENTS.md")).expect("not there yet");
     let report = audit(&ws);
     assert_eq!(report.items.len(), 1);
-    assert!(messages(&report, Kind::Ignored).is_empty());
-    assert_eq!(audit_as(&ws, View::Client(Client::Copilot)).items.len(), 2);
+    assert!(messages(&report, AuditFindingKind::Ignored).is_empty());
+    assert_eq!(
+        audit_as(&ws, AuditView::Client(AgentClient::Copilot))
+            .items
+            .len(),
+        2
+    );
 }
 
 #[test]
 fn claude_code_reads_nothing_of_huge_files() {
     let ws = TestWorkspace::empty();
     ws.write("CLAUDE.md", "word ".repeat((4 << 20) / 5 + 1));
-    let report = audit_as(&ws, View::Client(Client::Claude));
+    let report = audit_as(&ws, AuditView::Client(AgentClient::Claude));
     assert_eq!(report.items[0].always, 0);
-    assert_eq!(messages(&report, Kind::Cut).len(), 1);
+    assert_eq!(messages(&report, AuditFindingKind::Cut).len(), 1);
 }
 
 #[test]
@@ -363,9 +395,9 @@ fn codex_cuts_in_the_middle_of_a_file() {
     let check = |bytes: usize, cut: bool| {
         let ws = TestWorkspace::empty();
         ws.write("AGENTS.md", "a".repeat(bytes));
-        let report = audit_as(&ws, View::Client(Client::Codex));
+        let report = audit_as(&ws, AuditView::Client(AgentClient::Codex));
         assert_eq!(
-            messages(&report, Kind::Cut).len(),
+            messages(&report, AuditFindingKind::Cut).len(),
             usize::from(cut),
             "{bytes}"
         );
@@ -383,9 +415,9 @@ fn codex_drops_the_nearer_file_when_the_outer_one_used_up_the_limit() {
     ws.write("sub/AGENTS.md", "near\n");
     ws.write("sub/knowledge/a.md", "# A\n");
     let workspace = Workspace::open(&ws.path("sub")).expect("it is a folder");
-    let report = run(
+    let report = audit_workspace(
         &workspace,
-        &options(View::Client(Client::Codex), &ws.home()),
+        &options(AuditView::Client(AgentClient::Codex), &ws.home()),
     );
     let near = &report.items[0];
     assert_eq!((near.path.as_str(), near.always), ("AGENTS.md", 0));
@@ -393,7 +425,7 @@ fn codex_drops_the_nearer_file_when_the_outer_one_used_up_the_limit() {
     let above = &report.items[1];
     assert_eq!(
         (above.origin, above.part.as_str()),
-        (Origin::Above, "first 32,768 bytes")
+        (FileOrigin::Above, "first 32,768 bytes")
     );
 }
 
@@ -408,16 +440,16 @@ fn claude_code_reads_the_folders_above() {
         ",
     );
     let workspace = Workspace::open(&ws.path("sub")).expect("it is a folder");
-    let report = run(
+    let report = audit_workspace(
         &workspace,
-        &options(View::Client(Client::Claude), &ws.home()),
+        &options(AuditView::Client(AgentClient::Claude), &ws.home()),
     );
     let items: Vec<_> = report
         .items
         .iter()
         .map(|i| (i.origin, i.path.ends_with("ws/CLAUDE.md")))
         .collect();
-    assert_eq!(items, [(Origin::Above, true)]);
+    assert_eq!(items, [(FileOrigin::Above, true)]);
     assert_eq!(
         report.summary.autoload_tokens, 0,
         "it is not this project's"
@@ -430,11 +462,11 @@ fn a_persons_own_files_are_never_judged() {
     let own = ws.home().join(".claude");
     std::fs::create_dir_all(&own).expect("home is empty");
     std::fs::write(own.join("CLAUDE.md"), text_of(6000)).expect("a file");
-    let report = audit_as(&ws, View::Client(Client::Claude));
+    let report = audit_as(&ws, AuditView::Client(AgentClient::Claude));
     assert_eq!(report.summary.beyond_tokens, 6000);
     assert_eq!(report.summary.autoload_tokens, 2);
     assert!(
-        report.worst() <= Some(Level::Notice),
+        report.worst_level() <= Some(AuditLevel::Notice),
         "{:?}",
         report.findings
     );
@@ -453,14 +485,14 @@ fn automatic_memory_is_cut() {
     std::fs::create_dir_all(&folder).expect("home is empty");
     let check = |text: String, whole: bool| {
         std::fs::write(folder.join("MEMORY.md"), text).expect("a file");
-        let report = audit_as(&ws, View::Client(Client::Claude));
+        let report = audit_as(&ws, AuditView::Client(AgentClient::Claude));
         let memory = report
             .items
             .iter()
             .find(|i| i.path.ends_with("MEMORY.md"))
             .expect("it is loaded");
         assert_eq!(memory.part == "whole file", whole, "{}", memory.part);
-        assert_eq!(memory.origin, Origin::User);
+        assert_eq!(memory.origin, FileOrigin::User);
         memory.always
     };
     check("- line\n".repeat(200), true);
@@ -481,7 +513,7 @@ fn worktrees_share_the_memory_of_the_main_checkout() {
     let folder = ws.home().join(".claude/projects/-main-repo/memory");
     std::fs::create_dir_all(&folder).expect("home is empty");
     std::fs::write(folder.join("MEMORY.md"), "remember\n").expect("a file");
-    let report = audit_as(&ws, View::Client(Client::Claude));
+    let report = audit_as(&ws, AuditView::Client(AgentClient::Claude));
     assert!(
         report
             .items
@@ -498,15 +530,18 @@ fn descriptions_are_cut() {
         let path = format!("{folder}/skills/a/SKILL.md");
         ws.write(&path, format!("---\nname: a\ndescription: {long}\n---\n"));
     }
-    let always = |client| audit_as(&ws, View::Client(client)).items[0].always;
+    let always = |client| audit_as(&ws, AuditView::Client(client)).items[0].always;
     assert_eq!(
-        always(Client::Claude),
+        always(AgentClient::Claude),
         count_tokens(Tokenizer::O200k, &format!("- a: {}…\n", &long[..1535]))
     );
     let line = format!("- a: {}… (file: .codex/skills/a/SKILL.md)\n", &long[..1023]);
-    assert_eq!(always(Client::Codex), count_tokens(Tokenizer::O200k, &line));
+    assert_eq!(
+        always(AgentClient::Codex),
+        count_tokens(Tokenizer::O200k, &line)
+    );
     let expect = "has a description of 1,999 characters; clients take 1,024";
-    let found = messages(&audit(&ws), Kind::Skill);
+    let found = messages(&audit(&ws), AuditFindingKind::Skill);
     assert!(
         found.iter().all(|message| message.contains(expect)),
         "{found:?}"

@@ -3,20 +3,24 @@
 //! The payload decides, because a client started from another's shell inherits
 //! its environment; the environment decides only where the payload does not.
 
-use crate::client::Client;
+use crate::client::AgentClient;
 use crate::quote::hidden;
 use serde_json::{Value, json};
 
-use super::event::Event;
-use super::payload::Payload;
+use super::event::SessionEvent;
+use super::payload::HookPayload;
 
 /// Returns the client that calls, or none where nothing is recognised.
-pub fn detect_client(payload: &Payload, in_claude: bool, in_gemini: bool) -> Option<Client> {
+pub fn detect_client(
+    payload: &HookPayload,
+    in_claude: bool,
+    in_gemini: bool,
+) -> Option<AgentClient> {
     // Only Copilot calls a fresh start `new`.
-    let start_by_copilot = payload.text(&["source"]) == Some("new");
-    let own_name = payload.text(&["hook_event_name"]).unwrap_or_default();
-    if payload.has("conversation_id") || payload.has("cursor_version") {
-        return Some(Client::Cursor);
+    let start_by_copilot = payload.text_field(&["source"]) == Some("new");
+    let own_name = payload.text_field(&["hook_event_name"]).unwrap_or_default();
+    if payload.has_field("conversation_id") || payload.has_field("cursor_version") {
+        return Some(AgentClient::Cursor);
     }
     // Copilot also runs the hooks of Claude Code's file, and then speaks almost
     // like Claude Code; Gemini has a time as well, but names of its own.
@@ -24,25 +28,28 @@ pub fn detect_client(payload: &Payload, in_claude: bool, in_gemini: bool) -> Opt
         own_name,
         "UserPromptSubmit" | "Stop" | "PreCompact" | "SubagentStart" | "SubagentStop"
     );
-    let almost_claude = payload.has("timestamp")
-        && !payload.has("turn_id")
-        && (claudes_word || !payload.has("transcript_path"));
-    if payload.has("sessionId") || start_by_copilot || almost_claude {
-        return Some(Client::Copilot);
+    let almost_claude = payload.has_field("timestamp")
+        && !payload.has_field("turn_id")
+        && (claudes_word || !payload.has_field("transcript_path"));
+    if payload.has_field("sessionId") || start_by_copilot || almost_claude {
+        return Some(AgentClient::Copilot);
     }
     if matches!(own_name, "BeforeAgent" | "AfterAgent" | "PreCompress")
-        || (payload.has("timestamp") && payload.has("transcript_path") && !payload.has("turn_id"))
+        || (payload.has_field("timestamp")
+            && payload.has_field("transcript_path")
+            && !payload.has_field("turn_id"))
     {
-        return Some(Client::Gemini);
+        return Some(AgentClient::Gemini);
     }
-    let codex_start =
-        own_name == "SessionStart" && payload.has("model") && payload.has("permission_mode");
-    if payload.has("turn_id") || codex_start {
-        return Some(Client::Codex);
+    let codex_start = own_name == "SessionStart"
+        && payload.has_field("model")
+        && payload.has_field("permission_mode");
+    if payload.has_field("turn_id") || codex_start {
+        return Some(AgentClient::Codex);
     }
     match (in_claude, in_gemini) {
-        (true, _) => Some(Client::Claude),
-        (false, true) => Some(Client::Gemini),
+        (true, _) => Some(AgentClient::Claude),
+        (false, true) => Some(AgentClient::Gemini),
         _ => None,
     }
 }
@@ -53,10 +60,10 @@ pub fn detect_client(payload: &Payload, in_claude: bool, in_gemini: bool) -> Opt
 /// two shapes. Claude Code rejects context before a compaction, and shows the
 /// rejection to the user and the model. A client that is not recognised, and
 /// our own plugin in OpenCode, read the form that most clients have.
-pub fn write_reply(
-    client: Option<Client>,
-    event: Event,
-    payload: &Payload,
+pub fn render_reply(
+    client: Option<AgentClient>,
+    event: SessionEvent,
+    payload: &HookPayload,
     context: Option<&str>,
 ) -> String {
     let Some(text) = context else {
@@ -64,19 +71,21 @@ pub fn write_reply(
     };
     // Hidden characters are written out: the text may come from files, and the
     // agent should see what it holds.
-    let text = &*hidden::shown(text);
+    let text = &*hidden::escape_for_terminal(text);
     // The client's own name for the event, if it sent one.
     let name = payload
-        .text(&["hook_event_name"])
-        .filter(|_| !matches!(client, None | Some(Client::OpenCode)))
+        .text_field(&["hook_event_name"])
+        .filter(|_| !matches!(client, None | Some(AgentClient::OpenCode)))
         .unwrap_or(event.name());
     let answer: Value = match client {
-        Some(Client::Copilot) => json!({ "additionalContext": text }),
-        Some(Client::Cursor) => match event {
-            Event::SessionStart => json!({ "additional_context": text }),
+        Some(AgentClient::Copilot) => json!({ "additionalContext": text }),
+        Some(AgentClient::Cursor) => match event {
+            SessionEvent::SessionStart => json!({ "additional_context": text }),
             _ => json!({}),
         },
-        Some(Client::Claude | Client::Codex | Client::Gemini) if !event.carries_context() => {
+        Some(AgentClient::Claude | AgentClient::Codex | AgentClient::Gemini)
+            if !event.carries_context() =>
+        {
             json!({})
         }
         _ => {
@@ -88,16 +97,16 @@ pub fn write_reply(
 
 /// Returns `true` if text at the end of a turn makes this client continue
 /// instead of stopping. A reminder is not worth that.
-pub fn continues_after_stop_output(client: Option<Client>) -> bool {
-    client == Some(Client::Claude)
+pub fn continues_after_stop_output(client: Option<AgentClient>) -> bool {
+    client == Some(AgentClient::Claude)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn check(payload: &str, expect: Client) {
-        let payload = Payload::parse(payload.as_bytes());
+    fn check(payload: &str, expect: AgentClient) {
+        let payload = HookPayload::parse(payload.as_bytes());
         assert_eq!(
             detect_client(&payload, true, false),
             Some(expect),
@@ -109,90 +118,95 @@ mod tests {
     fn the_payload_tells_the_client() {
         check(
             r#"{"hook_event_name":"SessionStart","session_id":"a","transcript_path":"t","cwd":"/","source":"startup"}"#,
-            Client::Claude,
+            AgentClient::Claude,
         );
         check(
             r#"{"hook_event_name":"SessionStart","source":"startup","model":"m","permission_mode":"default"}"#,
-            Client::Codex,
+            AgentClient::Codex,
         );
         check(
             r#"{"hook_event_name":"UserPromptSubmit","turn_id":"1","prompt":"x"}"#,
-            Client::Codex,
+            AgentClient::Codex,
         );
         check(
             r#"{"hook_event_name":"BeforeAgent","prompt":"x"}"#,
-            Client::Gemini,
+            AgentClient::Gemini,
         );
         check(
             r#"{"session_id":"a","transcript_path":"t","cwd":"/","hook_event_name":"SessionStart","timestamp":"2026","source":"startup"}"#,
-            Client::Gemini,
+            AgentClient::Gemini,
         );
         check(
             r#"{"session_id":"a","transcript_path":"t","cwd":"/","hook_event_name":"SessionEnd","timestamp":"2026","reason":"exit"}"#,
-            Client::Gemini,
+            AgentClient::Gemini,
         );
         check(
             r#"{"hook_event_name":"SessionStart","session_id":"a","timestamp":"2026","cwd":"/","source":"new","initial_prompt":"x"}"#,
-            Client::Copilot,
+            AgentClient::Copilot,
         );
         check(
             r#"{"hook_event_name":"UserPromptSubmit","session_id":"a","timestamp":"2026","cwd":"/","prompt":"x"}"#,
-            Client::Copilot,
+            AgentClient::Copilot,
         );
         check(
             r#"{"hook_event_name":"Stop","session_id":"a","timestamp":"2026","cwd":"/","transcript_path":"t","stop_hook_active":false}"#,
-            Client::Copilot,
+            AgentClient::Copilot,
         );
         check(
             r#"{"sessionId":"a","timestamp":1,"source":"new"}"#,
-            Client::Copilot,
+            AgentClient::Copilot,
         );
         check(
             r#"{"conversation_id":"a","hook_event_name":"sessionStart"}"#,
-            Client::Cursor,
+            AgentClient::Cursor,
         );
     }
 
     #[test]
     fn each_client_gets_its_own_shape() {
-        let payload = Payload::parse(br#"{"hook_event_name":"SessionStart"}"#);
-        let reply = |client| write_reply(client, Event::SessionStart, &payload, Some("hi"));
+        let payload = HookPayload::parse(br#"{"hook_event_name":"SessionStart"}"#);
+        let reply = |client| render_reply(client, SessionEvent::SessionStart, &payload, Some("hi"));
         let specific =
             r#"{"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":"hi"}}"#;
         for client in [
-            Some(Client::Claude),
-            Some(Client::Codex),
-            Some(Client::Gemini),
-            Some(Client::OpenCode),
+            Some(AgentClient::Claude),
+            Some(AgentClient::Codex),
+            Some(AgentClient::Gemini),
+            Some(AgentClient::OpenCode),
             None,
         ] {
             assert_eq!(reply(client), specific);
         }
         assert_eq!(
-            reply(Some(Client::Copilot)),
+            reply(Some(AgentClient::Copilot)),
             r#"{"additionalContext":"hi"}"#
         );
         assert_eq!(
-            reply(Some(Client::Cursor)),
+            reply(Some(AgentClient::Cursor)),
             r#"{"additional_context":"hi"}"#
         );
         assert_eq!(
-            write_reply(Some(Client::Claude), Event::Stop, &payload, None),
+            render_reply(
+                Some(AgentClient::Claude),
+                SessionEvent::Stop,
+                &payload,
+                None
+            ),
             "{}"
         );
     }
 
     #[test]
     fn no_client_sees_a_key_it_would_reject() {
-        let payload = Payload::parse(br#"{"hook_event_name":"PreCompact","turn_id":"1"}"#);
+        let payload = HookPayload::parse(br#"{"hook_event_name":"PreCompact","turn_id":"1"}"#);
         for event in [
-            Event::PreCompact,
-            Event::Stop,
-            Event::SubagentStop,
-            Event::SessionEnd,
+            SessionEvent::PreCompact,
+            SessionEvent::Stop,
+            SessionEvent::SubagentStop,
+            SessionEvent::SessionEnd,
         ] {
-            for client in [Client::Claude, Client::Codex, Client::Gemini] {
-                let reply = write_reply(Some(client), event, &payload, Some("x"));
+            for client in [AgentClient::Claude, AgentClient::Codex, AgentClient::Gemini] {
+                let reply = render_reply(Some(client), event, &payload, Some("x"));
                 assert_eq!(reply, "{}", "{client:?}");
             }
         }

@@ -2,7 +2,7 @@
 
 /// An event of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Event {
+pub enum SessionEvent {
     /// A session begins, resumes, or continues after a compaction.
     SessionStart,
     /// The user sent a prompt.
@@ -23,28 +23,28 @@ pub enum Event {
     TaskCompleted,
 }
 
-impl Event {
+impl SessionEvent {
     /// Returns the event that a client or a person means, in any client's spelling.
-    pub fn named(name: &str) -> Option<Event> {
+    pub fn from_name(name: &str) -> Option<SessionEvent> {
         let plain: String = name
             .chars()
             .filter(char::is_ascii_alphanumeric)
             .map(|c| c.to_ascii_lowercase())
             .collect();
         Some(match plain.as_str() {
-            "sessionstart" => Event::SessionStart,
+            "sessionstart" => SessionEvent::SessionStart,
             "userpromptsubmit"
             | "userpromptsubmitted"
             | "userpromptcontext"
             | "beforeagent"
-            | "beforesubmitprompt" => Event::UserPromptSubmit,
-            "stop" | "stopcheckpoint" | "afteragent" | "agentstop" => Event::Stop,
-            "precompact" | "precompress" => Event::PreCompact,
-            "postcompact" => Event::PostCompact,
-            "sessionend" => Event::SessionEnd,
-            "subagentstart" => Event::SubagentStart,
-            "subagentstop" => Event::SubagentStop,
-            "taskcompleted" => Event::TaskCompleted,
+            | "beforesubmitprompt" => SessionEvent::UserPromptSubmit,
+            "stop" | "stopcheckpoint" | "afteragent" | "agentstop" => SessionEvent::Stop,
+            "precompact" | "precompress" => SessionEvent::PreCompact,
+            "postcompact" => SessionEvent::PostCompact,
+            "sessionend" => SessionEvent::SessionEnd,
+            "subagentstart" => SessionEvent::SubagentStart,
+            "subagentstop" => SessionEvent::SubagentStop,
+            "taskcompleted" => SessionEvent::TaskCompleted,
             _ => return None,
         })
     }
@@ -52,15 +52,15 @@ impl Event {
     /// Returns our name for it, which is Claude Code's.
     pub fn name(self) -> &'static str {
         match self {
-            Event::SessionStart => "SessionStart",
-            Event::UserPromptSubmit => "UserPromptSubmit",
-            Event::Stop => "Stop",
-            Event::PreCompact => "PreCompact",
-            Event::PostCompact => "PostCompact",
-            Event::SessionEnd => "SessionEnd",
-            Event::SubagentStart => "SubagentStart",
-            Event::SubagentStop => "SubagentStop",
-            Event::TaskCompleted => "TaskCompleted",
+            SessionEvent::SessionStart => "SessionStart",
+            SessionEvent::UserPromptSubmit => "UserPromptSubmit",
+            SessionEvent::Stop => "Stop",
+            SessionEvent::PreCompact => "PreCompact",
+            SessionEvent::PostCompact => "PostCompact",
+            SessionEvent::SessionEnd => "SessionEnd",
+            SessionEvent::SubagentStart => "SubagentStart",
+            SessionEvent::SubagentStop => "SubagentStop",
+            SessionEvent::TaskCompleted => "TaskCompleted",
         }
     }
 
@@ -68,7 +68,9 @@ impl Event {
     pub fn carries_context(self) -> bool {
         matches!(
             self,
-            Event::SessionStart | Event::UserPromptSubmit | Event::SubagentStart
+            SessionEvent::SessionStart
+                | SessionEvent::UserPromptSubmit
+                | SessionEvent::SubagentStart
         )
     }
 }

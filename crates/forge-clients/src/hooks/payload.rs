@@ -3,34 +3,34 @@
 
 use serde_json::Value;
 
-use super::event::Event;
+use super::event::SessionEvent;
 
 /// Payload of a client, as far as it could be read.
 #[derive(Debug, Default)]
-pub struct Payload {
+pub struct HookPayload {
     fields: serde_json::Map<String, Value>,
     /// Reason why the input was not a JSON object.
     pub garbled: Option<&'static str>,
 }
 
-impl Payload {
+impl HookPayload {
     /// Parses any bytes.
-    pub fn parse(bytes: &[u8]) -> Payload {
+    pub fn parse(bytes: &[u8]) -> HookPayload {
         let text = String::from_utf8_lossy(bytes);
         let text = text.trim_start_matches('\u{feff}').trim();
         if text.is_empty() {
-            return Payload {
+            return HookPayload {
                 garbled: Some("the client sent nothing"),
-                ..Payload::default()
+                ..HookPayload::default()
             };
         }
         match serde_json::from_str(text) {
-            Ok(Value::Object(fields)) => Payload {
+            Ok(Value::Object(fields)) => HookPayload {
                 fields,
                 garbled: None,
             },
-            _ => Payload {
-                fields: salvage(text),
+            _ => HookPayload {
+                fields: salvage_fields(text),
                 garbled: Some("the client sent something that is not a JSON object"),
             },
         }
@@ -38,7 +38,7 @@ impl Payload {
 
     /// Returns a field as text, under any of its names; an empty one counts as
     /// absent.
-    pub fn text(&self, names: &[&str]) -> Option<&str> {
+    pub fn text_field(&self, names: &[&str]) -> Option<&str> {
         names
             .iter()
             .find_map(|name| self.fields.get(*name)?.as_str())
@@ -46,18 +46,18 @@ impl Payload {
     }
 
     /// Returns `true` if a field is `true`.
-    pub fn flag(&self, name: &str) -> bool {
+    pub fn is_set(&self, name: &str) -> bool {
         self.fields.get(name).and_then(Value::as_bool) == Some(true)
     }
 
     /// Returns `true` if there is a field of this name.
-    pub fn has(&self, name: &str) -> bool {
+    pub fn has_field(&self, name: &str) -> bool {
         self.fields.contains_key(name)
     }
 
     /// Returns the event that the payload names.
-    pub fn event(&self) -> Option<Event> {
-        Event::named(self.text(&["hook_event_name", "hookEventName", "event"])?)
+    pub fn named_event(&self) -> Option<SessionEvent> {
+        SessionEvent::from_name(self.text_field(&["hook_event_name", "hookEventName", "event"])?)
     }
 }
 
@@ -73,9 +73,9 @@ pub fn is_whole_json(bytes: &[u8]) -> bool {
 /// Extracts text fields of the outermost object from JSON that does not parse,
 /// such as a truncated one. Fields of inner objects belong to others: a tool's
 /// input has a `cwd` too.
-fn salvage(text: &str) -> serde_json::Map<String, Value> {
+fn salvage_fields(text: &str) -> serde_json::Map<String, Value> {
     // Only fields that we read; others, such as the prompt, can be long.
-    const WANTED: [&str; 12] = [
+    const SALVAGED_FIELDS: [&str; 12] = [
         "hook_event_name",
         "session_id",
         "sessionId",
@@ -112,7 +112,7 @@ fn salvage(text: &str) -> serde_json::Map<String, Value> {
                 match key.take() {
                     _ if depth != 1 => {}
                     None if rest.starts_with(':') => key = Some(string),
-                    Some(name) if WANTED.contains(&name.as_str()) => {
+                    Some(name) if SALVAGED_FIELDS.contains(&name.as_str()) => {
                         fields.insert(name, Value::String(string));
                     }
                     _ => {}
@@ -133,9 +133,9 @@ mod tests {
     #[test]
     fn nothing_is_an_answer_too() {
         for bytes in [&b""[..], b"   \n", b"\xef\xbb\xbf"] {
-            let payload = Payload::parse(bytes);
+            let payload = HookPayload::parse(bytes);
             assert!(payload.garbled.is_some());
-            assert!(payload.event().is_none());
+            assert!(payload.named_event().is_none());
         }
     }
 
@@ -143,32 +143,32 @@ mod tests {
     fn what_was_cut_off_still_says_what_it_is() {
         let whole =
             r#"{"session_id":"s1","hook_event_name":"SessionStart","cwd":"/w","prompt":"aaa"}"#;
-        let payload = Payload::parse(&whole.as_bytes()[..whole.len() - 4]);
-        assert_eq!(payload.text(&["cwd"]), Some("/w"));
-        assert_eq!(payload.event(), Some(Event::SessionStart));
+        let payload = HookPayload::parse(&whole.as_bytes()[..whole.len() - 4]);
+        assert_eq!(payload.text_field(&["cwd"]), Some("/w"));
+        assert_eq!(payload.named_event(), Some(SessionEvent::SessionStart));
         assert!(payload.garbled.is_some());
     }
 
     #[test]
     fn what_was_cut_off_is_read_at_its_outermost_level() {
         let part = br#"{"tool_input":{"cwd":"/evil","l":["source","x"]},"note":"\"cwd\": \"/no\"","cwd" : "/w","x":{"sou"#;
-        let payload = Payload::parse(part);
-        assert_eq!(payload.text(&["cwd"]), Some("/w"));
-        assert_eq!(payload.text(&["source"]), None);
+        let payload = HookPayload::parse(part);
+        assert_eq!(payload.text_field(&["cwd"]), Some("/w"));
+        assert_eq!(payload.text_field(&["source"]), None);
     }
 
     #[test]
     fn bytes_that_are_not_text_are_read_around() {
-        let payload = Payload::parse(b"{\"hook_event_name\":\"Stop\",\"x\":\"\xff\xfe\"}");
-        assert_eq!(payload.event(), Some(Event::Stop));
+        let payload = HookPayload::parse(b"{\"hook_event_name\":\"Stop\",\"x\":\"\xff\xfe\"}");
+        assert_eq!(payload.named_event(), Some(SessionEvent::Stop));
     }
 
     #[test]
     fn other_types_than_expected_do_not_matter() {
-        let payload = Payload::parse(br#"{"cwd":5,"source":null,"stop_hook_active":"yes"}"#);
-        assert_eq!(payload.text(&["cwd"]), None);
-        assert!(!payload.flag("stop_hook_active"));
-        let list = Payload::parse(b"[1,2]");
+        let payload = HookPayload::parse(br#"{"cwd":5,"source":null,"stop_hook_active":"yes"}"#);
+        assert_eq!(payload.text_field(&["cwd"]), None);
+        assert!(!payload.is_set("stop_hook_active"));
+        let list = HookPayload::parse(b"[1,2]");
         assert!(list.garbled.is_some());
     }
 }

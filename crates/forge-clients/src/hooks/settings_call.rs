@@ -5,16 +5,16 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::client::Client;
-use crate::workspace::regular::{self, Links};
+use crate::client::AgentClient;
+use crate::workspace::regular::{self, LinkPolicy};
 
-use super::payload::Payload;
+use super::payload::HookPayload;
 use crate::setup::{ClientPlaces, calls_us};
 
 /// Upper bound for a settings file; a longer file is something else.
-const MOST_BYTES: u64 = 4 << 20;
+const MAX_SETTINGS_BYTES: u64 = 4 << 20;
 /// Upper bound for the folders above the session's that are searched.
-const MOST_FOLDERS: usize = 32;
+const MAX_FOLDERS_UP: usize = 32;
 
 /// Folders that decide which settings a client reads in a session.
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,15 +28,19 @@ pub struct SessionFolders<'a> {
 }
 
 /// Returns `true` if the client's own settings call us for this event.
-pub fn answers(client: Option<Client>, payload: &Payload, folders: &SessionFolders<'_>) -> bool {
+pub fn settings_call_us(
+    client: Option<AgentClient>,
+    payload: &HookPayload,
+    folders: &SessionFolders<'_>,
+) -> bool {
     // The client's own name for the event, under which its settings list it
     // too.
-    let Some(event) = payload.text(&["hook_event_name", "hookEventName"]) else {
+    let Some(event) = payload.text_field(&["hook_event_name", "hookEventName"]) else {
         return false;
     };
-    files(client, payload, folders)
+    hook_files(client, payload, folders)
         .iter()
-        .filter_map(|file| small_text(file))
+        .filter_map(|file| read_small_text(file))
         // Parsing takes longer than searching, and most settings do not mention
         // us.
         .any(|text| text.contains("memory-forge") && calls_us(&text, event))
@@ -44,8 +48,12 @@ pub fn answers(client: Option<Client>, payload: &Payload, folders: &SessionFolde
 
 /// Returns the files of hooks that the client reads in this session, without
 /// those of plugins.
-fn files(client: Option<Client>, payload: &Payload, folders: &SessionFolders<'_>) -> Vec<PathBuf> {
-    let here = payload.text(&["cwd"]).map(Path::new).or(folders.cwd);
+fn hook_files(
+    client: Option<AgentClient>,
+    payload: &HookPayload,
+    folders: &SessionFolders<'_>,
+) -> Vec<PathBuf> {
+    let here = payload.text_field(&["cwd"]).map(Path::new).or(folders.cwd);
     let places = folders.places;
     let beside = |folder: Option<&Path>, name: &str| {
         let folder = folder.map(Path::to_owned);
@@ -60,7 +68,7 @@ fn files(client: Option<Client>, payload: &Payload, folders: &SessionFolders<'_>
     let above = here.map(up_to_repository).unwrap_or_default();
     match client {
         // Claude Code reads the folder that it was started in, and no other.
-        None | Some(Client::Claude | Client::OpenCode) => {
+        None | Some(AgentClient::Claude | AgentClient::OpenCode) => {
             let project = folders.claude_project_dir.or(here).map(Path::to_owned);
             let project: Vec<PathBuf> = project.into_iter().collect();
             of(
@@ -70,12 +78,12 @@ fn files(client: Option<Client>, payload: &Payload, folders: &SessionFolders<'_>
             let own = beside(places.claude_config_dir, ".claude");
             of(own.as_slice(), &["settings.json"]);
         }
-        Some(Client::Codex) => {
+        Some(AgentClient::Codex) => {
             of(&above, &[".codex/hooks.json"]);
             let own = beside(places.codex_home, ".codex");
             of(own.as_slice(), &["hooks.json"]);
         }
-        Some(Client::Copilot) => {
+        Some(AgentClient::Copilot) => {
             of(
                 &above,
                 &[
@@ -87,12 +95,12 @@ fn files(client: Option<Client>, payload: &Payload, folders: &SessionFolders<'_>
             let own = beside(places.copilot_home, ".copilot");
             of(own.as_slice(), &["hooks/memory-forge.json"]);
         }
-        Some(Client::Gemini) => {
+        Some(AgentClient::Gemini) => {
             of(&above, &[".gemini/settings.json"]);
             let own = beside(None, ".gemini");
             of(own.as_slice(), &["settings.json"]);
         }
-        Some(Client::Cursor) => of(&above, &[".cursor/hooks.json"]),
+        Some(AgentClient::Cursor) => of(&above, &[".cursor/hooks.json"]),
     }
     files
 }
@@ -100,7 +108,7 @@ fn files(client: Option<Client>, payload: &Payload, folders: &SessionFolders<'_>
 /// Returns the folders from this one up to the repository's root.
 fn up_to_repository(folder: &Path) -> Vec<PathBuf> {
     let mut folders = Vec::new();
-    for folder in folder.ancestors().take(MOST_FOLDERS) {
+    for folder in folder.ancestors().take(MAX_FOLDERS_UP) {
         folders.push(folder.to_owned());
         if folder.join(".git").exists() {
             return folders;
@@ -111,6 +119,6 @@ fn up_to_repository(folder: &Path) -> Vec<PathBuf> {
     folders
 }
 
-fn small_text(path: &Path) -> Option<String> {
-    regular::read_text(path, Links::Follow, MOST_BYTES).ok()
+fn read_small_text(path: &Path) -> Option<String> {
+    regular::read_text(path, LinkPolicy::Follow, MAX_SETTINGS_BYTES).ok()
 }

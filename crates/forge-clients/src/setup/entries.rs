@@ -5,26 +5,26 @@
 use serde_json::Value;
 
 use super::hooks;
-use super::json::{self, Broken, Item, Which};
+use super::json::{self, ItemSelector, JsonItem, SyntaxProblem};
 
 /// The name of our server in every client.
-pub const SERVER: &str = "memory-forge";
+pub const SERVER_NAME: &str = "memory-forge";
 
 /// Names that clients have for the object of their servers.
 const SERVER_KEYS: [&str; 2] = ["mcpServers", "mcp"];
 
 /// File without our entries, and whether that is exact.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Base {
+pub struct BaseText {
     /// The file, or none where there was none.
     pub text: Option<String>,
     /// Whether the text is surely what was there before, to the byte.
     pub exact: bool,
 }
 
-/// Returns our entries of a file, as items that `add_all` would add again.
-pub fn ours(text: &str) -> Result<Vec<Item>, Broken> {
-    Ok(find(&json::read(text)?)
+/// Returns our entries of a file, as items that `add_items` would add again.
+pub fn our_entries(text: &str) -> Result<Vec<JsonItem>, SyntaxProblem> {
+    Ok(find_our_entries(&json::read_value(text)?)
         .into_iter()
         .map(|f| f.item)
         .collect())
@@ -32,55 +32,55 @@ pub fn ours(text: &str) -> Result<Vec<Item>, Broken> {
 
 /// Returns the file with exactly these entries of ours. Seeds are added where
 /// they are missing, and only together with an entry.
-pub fn with(
+pub fn with_entries(
     current: Option<&str>,
     record: Option<Option<&str>>,
-    seeds: &[Item],
-    wanted: &[Item],
-) -> Result<Option<String>, Broken> {
-    let there = current.map(ours).transpose()?.unwrap_or_default();
+    seeds: &[JsonItem],
+    wanted: &[JsonItem],
+) -> Result<Option<String>, SyntaxProblem> {
+    let there = current.map(our_entries).transpose()?.unwrap_or_default();
     // The file stays byte for byte if its entries are right already.
-    if same(&there, wanted) {
+    if same_entries(&there, wanted) {
         return Ok(current.map(str::to_owned));
     }
-    let base = without(current, record, seeds)?.text;
+    let base = without_entries(current, record, seeds)?.text;
     if wanted.is_empty() {
         return Ok(base);
     }
-    install(base.as_deref(), seeds, wanted).map(Some)
+    add_entries(base.as_deref(), seeds, wanted).map(Some)
 }
 
 /// Returns the file as it was before our entries were added. `record` is what
 /// is known of that; it is trusted if adding our entries to it gives the file
 /// as it is.
-pub fn without(
+pub fn without_entries(
     current: Option<&str>,
     record: Option<Option<&str>>,
-    seeds: &[Item],
-) -> Result<Base, Broken> {
-    let exact = |text: Option<&str>| Base {
+    seeds: &[JsonItem],
+) -> Result<BaseText, SyntaxProblem> {
+    let exact = |text: Option<&str>| BaseText {
         text: text.map(str::to_owned),
         exact: true,
     };
     let Some(text) = current else {
         return Ok(exact(None));
     };
-    let found = find(&json::read(text)?);
+    let found = find_our_entries(&json::read_value(text)?);
     if found.is_empty() {
         return Ok(exact(current));
     }
     if found.iter().all(|f| f.inner.is_none()) {
-        let as_they_stand: Vec<Item> = found.iter().map(|f| f.item.clone()).collect();
+        let as_they_stand: Vec<JsonItem> = found.iter().map(|f| f.item.clone()).collect();
         // If an event had an empty list before, our entry is at that place in
         // the file, although entries were added in the order of events.
         let mut as_they_came = as_they_stand.clone();
         as_they_came.sort_by_key(|item| match (&item.name, item.path.last()) {
-            (None, Some(event)) => hooks::place_of(event),
+            (None, Some(event)) => hooks::event_position(event),
             _ => usize::MAX,
         });
         for items in [as_they_stand, as_they_came] {
             for before in record.into_iter().chain([None]) {
-                if install(before, seeds, &items).as_deref() == Ok(text) {
+                if add_entries(before, seeds, &items).as_deref() == Ok(text) {
                     return Ok(exact(before));
                 }
             }
@@ -89,9 +89,9 @@ pub fn without(
     let mut left = text.to_owned();
     // From the last to the first, so that positions stay true.
     for found in found.iter().rev() {
-        left = found.remove(&left)?;
+        left = found.remove_from(&left)?;
     }
-    Ok(Base {
+    Ok(BaseText {
         text: Some(left),
         exact: false,
     })
@@ -101,7 +101,7 @@ pub fn without(
 /// entry or by a call that the user wrote. Settings that cannot be read run
 /// nothing.
 pub fn calls_us(text: &str, event: &str) -> bool {
-    let Ok(value) = json::read(text) else {
+    let Ok(value) = json::read_value(text) else {
         return false;
     };
     if value.get("disableAllHooks") == Some(&Value::Bool(true)) {
@@ -122,8 +122,8 @@ pub fn calls_us(text: &str, event: &str) -> bool {
 
 /// Returns what the predecessor's scripts have in a file: the events that run
 /// them, and its server.
-pub(super) fn predecessors(text: &str) -> Vec<String> {
-    let value = json::read(text).unwrap_or_default();
+pub(super) fn predecessor_names(text: &str) -> Vec<String> {
+    let value = json::read_value(text).unwrap_or_default();
     let mut names: Vec<String> = find_predecessors(&value)
         .into_iter()
         .filter_map(|found| found.item.name.or(found.item.path.last().cloned()))
@@ -133,24 +133,24 @@ pub(super) fn predecessors(text: &str) -> Vec<String> {
 }
 
 /// Returns the file without the entries of the predecessor.
-pub(super) fn without_predecessors(text: &str) -> Result<String, Broken> {
+pub(super) fn remove_predecessors(text: &str) -> Result<String, SyntaxProblem> {
     let mut left = text.to_owned();
     // From the last to the first, so that positions stay true.
-    for found in find_predecessors(&json::read(text)?).iter().rev() {
-        left = found.remove(&left)?;
+    for found in find_predecessors(&json::read_value(text)?).iter().rev() {
+        left = found.remove_from(&left)?;
     }
     Ok(left)
 }
 
-fn find_predecessors(value: &Value) -> Vec<Found> {
-    let mut found = find_hooks(value, hooks::is_predecessors);
+fn find_predecessors(value: &Value) -> Vec<FoundEntry> {
+    let mut found = find_hooks(value, hooks::is_predecessor_command);
     let server = value.get(SERVER_KEYS[0]).and_then(|all| all.get("memory"));
     let words = server.map(server_words).unwrap_or_default().join(" ");
     let words = words.replace('\\', "/").to_lowercase();
     // The name is common; the program shows whose server it is.
     if words.contains("memory-mcp/") || words.contains("memoryforge") {
-        found.push(Found {
-            item: Item {
+        found.push(FoundEntry {
+            item: JsonItem {
                 path: vec![SERVER_KEYS[0].to_owned()],
                 name: Some("memory".to_owned()),
                 value: server.cloned().unwrap_or_default(),
@@ -163,17 +163,17 @@ fn find_predecessors(value: &Value) -> Vec<Found> {
 }
 
 /// Returns the programs that our entries in a file call.
-pub(super) fn programs(text: &str) -> Vec<String> {
-    let Ok(value) = json::read(text) else {
+pub(super) fn called_programs(text: &str) -> Vec<String> {
+    let Ok(value) = json::read_value(text) else {
         return Vec::new();
     };
     let mut programs = Vec::new();
-    for found in find(&value) {
+    for found in find_our_entries(&value) {
         let value = &found.item.value;
         let inner = value.get("hooks").and_then(Value::as_array);
         let handlers = inner.into_iter().flatten().chain([value]);
-        let commands = handlers.filter_map(command_of);
-        programs.extend(commands.filter_map(hooks::program_of));
+        let commands = handlers.filter_map(handler_command);
+        programs.extend(commands.filter_map(hooks::command_program));
         if found.item.name.is_some() {
             programs.extend(server_words(value).first().map(|it| (*it).to_owned()));
         }
@@ -182,53 +182,57 @@ pub(super) fn programs(text: &str) -> Vec<String> {
 }
 
 /// Returns `true` if a server of our name is not ours.
-pub fn foreign_server(text: &str) -> Result<bool, Broken> {
-    let value = json::read(text)?;
+pub fn has_foreign_server(text: &str) -> Result<bool, SyntaxProblem> {
+    let value = json::read_value(text)?;
     Ok(SERVER_KEYS.iter().any(|key| {
-        let server = value.get(key).and_then(|servers| servers.get(SERVER));
+        let server = value.get(key).and_then(|servers| servers.get(SERVER_NAME));
         server.is_some_and(|server| !is_our_server(server))
     }))
 }
 
-fn install(before: Option<&str>, seeds: &[Item], items: &[Item]) -> Result<String, Broken> {
-    let text = json::add_all(before.unwrap_or("{}\n"), seeds)?;
-    json::add_all(&text, items)
+fn add_entries(
+    before: Option<&str>,
+    seeds: &[JsonItem],
+    items: &[JsonItem],
+) -> Result<String, SyntaxProblem> {
+    let text = json::add_items(before.unwrap_or("{}\n"), seeds)?;
+    json::add_items(&text, items)
 }
 
-fn same(a: &[Item], b: &[Item]) -> bool {
+fn same_entries(a: &[JsonItem], b: &[JsonItem]) -> bool {
     a.len() == b.len() && a.iter().all(|item| b.contains(item))
 }
 
 /// Entry of ours in a file, with its position.
-struct Found {
-    item: Item,
+struct FoundEntry {
+    item: JsonItem,
     index: usize,
     /// The position of our handler in a group that has others as well.
     inner: Option<usize>,
 }
 
-impl Found {
-    fn remove(&self, text: &str) -> Result<String, Broken> {
+impl FoundEntry {
+    fn remove_from(&self, text: &str) -> Result<String, SyntaxProblem> {
         let path: Vec<&str> = self.item.path.iter().map(String::as_str).collect();
         if let Some(inner) = self.inner {
-            return json::remove_inner(text, &path, self.index, "hooks", inner);
+            return json::remove_inner_item(text, &path, self.index, "hooks", inner);
         }
         match &self.item.name {
-            Some(name) => json::remove(text, &path, Which::Property(name)),
-            None => json::remove(text, &path, Which::Element(self.index)),
+            Some(name) => json::remove_item(text, &path, ItemSelector::Property(name)),
+            None => json::remove_item(text, &path, ItemSelector::Element(self.index)),
         }
     }
 }
 
 /// Finds the hooks whose commands satisfy `is_meant`. A group that has no other
 /// handlers is found as a whole.
-fn find_hooks(value: &Value, is_meant: impl Fn(&str) -> bool) -> Vec<Found> {
-    let is_meant = |handler: &Value| command_of(handler).is_some_and(&is_meant);
+fn find_hooks(value: &Value, is_meant: impl Fn(&str) -> bool) -> Vec<FoundEntry> {
+    let is_meant = |handler: &Value| handler_command(handler).is_some_and(&is_meant);
     let mut found = Vec::new();
     let events = value.get("hooks").and_then(Value::as_object);
     for (event, groups) in events.into_iter().flatten() {
         for (index, group) in groups.as_array().into_iter().flatten().enumerate() {
-            let item = Item {
+            let item = JsonItem {
                 path: vec!["hooks".to_owned(), event.clone()],
                 name: None,
                 value: group.clone(),
@@ -237,12 +241,12 @@ fn find_hooks(value: &Value, is_meant: impl Fn(&str) -> bool) -> Vec<Found> {
             let all = |list: &[Value]| list.iter().all(is_meant) && !list.is_empty();
             if is_meant(group) || handlers.is_some_and(|list| all(list)) {
                 let inner = None;
-                found.push(Found { item, index, inner });
+                found.push(FoundEntry { item, index, inner });
                 continue;
             }
             for (inner, handler) in handlers.into_iter().flatten().enumerate() {
                 if is_meant(handler) {
-                    found.push(Found {
+                    found.push(FoundEntry {
                         item: item.clone(),
                         index,
                         inner: Some(inner),
@@ -255,15 +259,15 @@ fn find_hooks(value: &Value, is_meant: impl Fn(&str) -> bool) -> Vec<Found> {
 }
 
 /// Finds all entries of ours.
-fn find(value: &Value) -> Vec<Found> {
-    let mut found = find_hooks(value, hooks::is_ours);
+fn find_our_entries(value: &Value) -> Vec<FoundEntry> {
+    let mut found = find_hooks(value, hooks::is_our_command);
     for key in SERVER_KEYS {
-        let server = value.get(key).and_then(|servers| servers.get(SERVER));
+        let server = value.get(key).and_then(|servers| servers.get(SERVER_NAME));
         if let Some(server) = server.filter(|server| is_our_server(server)) {
-            found.push(Found {
-                item: Item {
+            found.push(FoundEntry {
+                item: JsonItem {
                     path: vec![key.to_owned()],
-                    name: Some(SERVER.to_owned()),
+                    name: Some(SERVER_NAME.to_owned()),
                     value: server.clone(),
                 },
                 index: 0,
@@ -274,7 +278,7 @@ fn find(value: &Value) -> Vec<Found> {
     found
 }
 
-fn command_of(handler: &Value) -> Option<&str> {
+fn handler_command(handler: &Value) -> Option<&str> {
     let text = |key| handler.get(key).and_then(Value::as_str);
     text("command").or(text("bash"))
 }
@@ -305,23 +309,23 @@ fn is_our_server(server: &Value) -> bool {
 mod tests {
     use serde_json::json;
 
-    use super::super::hooks::{HookSet, Program};
-    use super::super::{Client, json::Item};
+    use super::super::hooks::{HookSet, ProgramPath};
+    use super::super::{AgentClient, json::JsonItem};
     use super::*;
 
-    const CLIENTS: [Client; 5] = [
-        Client::Claude,
-        Client::Codex,
-        Client::Gemini,
-        Client::Copilot,
-        Client::Cursor,
+    const CLIENTS: [AgentClient; 5] = [
+        AgentClient::Claude,
+        AgentClient::Codex,
+        AgentClient::Gemini,
+        AgentClient::Copilot,
+        AgentClient::Cursor,
     ];
 
-    fn wanted(client: Client, set: HookSet) -> Vec<Item> {
-        let mut items = hooks::items(client, set, &Program::OnPath);
-        items.push(Item {
+    fn wanted(client: AgentClient, set: HookSet) -> Vec<JsonItem> {
+        let mut items = hooks::hook_items(client, set, &ProgramPath::OnPath);
+        items.push(JsonItem {
             path: vec!["mcpServers".to_owned()],
-            name: Some(SERVER.to_owned()),
+            name: Some(SERVER_NAME.to_owned()),
             value: json!({"command": "memory-forge", "args": ["mcp"]}),
         });
         items
@@ -364,21 +368,22 @@ mod tests {
     #[test]
     fn what_was_before_comes_back_to_the_byte() {
         for client in CLIENTS {
-            let seeds = hooks::seeds(client);
+            let seeds = hooks::hook_seeds(client);
             for shape in shapes() {
                 let record = Some(shape.as_deref());
                 let mut text = shape.clone();
                 for set in [HookSet::All, HookSet::Default, HookSet::Default] {
                     let items = wanted(client, set);
-                    let next = with(text.as_deref(), record, &seeds, &items)
+                    let next = with_entries(text.as_deref(), record, &seeds, &items)
                         .unwrap_or_else(|e| panic!("{client:?} {shape:?}: {e:?}"));
-                    let there = ours(next.as_deref().expect("it was written"));
-                    assert!(same(&there.expect("it can be read"), &items));
-                    let again = with(next.as_deref(), record, &seeds, &items);
+                    let there = our_entries(next.as_deref().expect("it was written"));
+                    assert!(same_entries(&there.expect("it can be read"), &items));
+                    let again = with_entries(next.as_deref(), record, &seeds, &items);
                     assert_eq!(again, Ok(next.clone()), "twice is once");
                     text = next;
                 }
-                let back = without(text.as_deref(), record, &seeds).expect("it can be read");
+                let back =
+                    without_entries(text.as_deref(), record, &seeds).expect("it can be read");
                 assert_eq!(back.text, shape, "{client:?}");
                 assert!(back.exact);
             }
@@ -396,8 +401,8 @@ mod tests {
                 Some("{\n  \"a\": 1\n}\n"),
                 Some("{\n\t\"a\": 1,\n\t\"hooks\": {\n\t\t\"Stop\": [\n\t\t\t1\n\t\t]\n\t}\n}\n"),
             ] {
-                let text = with(shape, None, &[], &items).expect("it can be read");
-                let back = without(text.as_deref(), None, &[]).expect("it can be read");
+                let text = with_entries(shape, None, &[], &items).expect("it can be read");
+                let back = without_entries(text.as_deref(), None, &[]).expect("it can be read");
                 assert_eq!(back.text.as_deref(), shape, "{client:?}");
             }
         }
@@ -405,13 +410,13 @@ mod tests {
 
     #[test]
     fn edits_after_setup_are_kept() {
-        let items = wanted(Client::Claude, HookSet::Default);
+        let items = wanted(AgentClient::Claude, HookSet::Default);
         let before = "{\n  \"a\": 1\n}\n";
-        let text = with(Some(before), None, &[], &items)
+        let text = with_entries(Some(before), None, &[], &items)
             .expect("read")
             .expect("text");
         let edited = text.replace("\"a\": 1", "\"a\": 2, \"mine\": [3]");
-        let back = without(Some(&edited), Some(Some(before)), &[]).expect("read");
+        let back = without_entries(Some(&edited), Some(Some(before)), &[]).expect("read");
         assert_eq!(
             back.text.as_deref(),
             Some("{\n  \"a\": 2, \"mine\": [3]\n}\n")
@@ -423,7 +428,7 @@ mod tests {
     fn only_our_handler_leaves_a_group_that_somebody_shares_with_us() {
         let text = "{\"hooks\": {\"Stop\": [{\"hooks\": [{\"command\": \"a\"}, \
                     {\"command\": \"memory-forge hook\"}, {\"command\": \"b\"}]}]}}";
-        let back = without(Some(text), None, &[]).expect("read").text;
+        let back = without_entries(Some(text), None, &[]).expect("read").text;
         let expect =
             "{\"hooks\": {\"Stop\": [{\"hooks\": [{\"command\": \"a\"}, {\"command\": \"b\"}]}]}}";
         assert_eq!(back.as_deref(), Some(expect));
@@ -431,7 +436,7 @@ mod tests {
 
     #[test]
     fn a_server_of_our_name_that_is_not_ours_is_seen() {
-        let check = |text, expect| assert_eq!(foreign_server(text), Ok(expect), "{text}");
+        let check = |text, expect| assert_eq!(has_foreign_server(text), Ok(expect), "{text}");
         check("{}", false);
         check(
             "{\"mcpServers\": {\"memory-forge\": {\"command\": \"x\"}}}",

@@ -3,7 +3,7 @@
 
 use thiserror::Error;
 
-use super::json::Broken;
+use super::json::SyntaxProblem;
 use crate::diagnostic::Diagnostic;
 use crate::workspace;
 
@@ -27,7 +27,7 @@ pub enum SetupError {
         /// The file as people write it.
         file: String,
         /// The line, and what is wrong with it.
-        broken: Broken,
+        broken: SyntaxProblem,
         /// What to do instead of editing it.
         hint: &'static str,
     },
@@ -37,7 +37,7 @@ pub enum SetupError {
     /// The file system refused to read or write a file, or the file changed in
     /// between.
     #[error(transparent)]
-    Workspace(#[from] workspace::Error),
+    Workspace(#[from] workspace::WorkspaceError),
 }
 
 impl Diagnostic for SetupError {

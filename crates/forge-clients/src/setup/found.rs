@@ -4,18 +4,19 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::workspace::regular::{self, Links};
+use crate::workspace::regular::{self, LinkPolicy};
 use crate::workspace::{MAX_OUTSIDE_BYTES, RelPath};
 use serde_json::Value;
 
-use super::hooks::{EVENTS, name_in};
+use super::hooks::{HOOK_EVENTS, client_event_name};
 use super::{
-    Client, ClientPlaces, Place, Scope, Surroundings, entries, json, plan, plugin, stub, toml,
+    AgentClient, ClientFile, ClientPlaces, SetupScope, SetupSurroundings, entries, json, plan,
+    plugin, stub, toml,
 };
 
 /// Installation for a client in a scope.
 #[derive(Clone, Debug, Default)]
-pub struct Presence {
+pub struct ClientPresence {
     /// Events by our names, in our order.
     pub hooks: Vec<&'static str>,
     /// The file that hooks are kept in, as people write it.
@@ -28,7 +29,7 @@ pub struct Presence {
     pub stub: Option<String>,
 }
 
-impl Presence {
+impl ClientPresence {
     /// Returns whether neither hooks nor the server are installed.
     pub fn is_empty_but_for_stub(&self) -> bool {
         self.hooks.is_empty() && !self.server
@@ -37,7 +38,7 @@ impl Presence {
 
 /// Another memory tool that may be at work.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Other {
+pub struct OtherMemory {
     /// File or setting by which it was recognised.
     pub system: &'static str,
     /// The file or the setting that it was recognised by.
@@ -47,7 +48,7 @@ pub struct Other {
 }
 
 /// Finds a program of this name on the `PATH`.
-pub fn on_path(places: ClientPlaces<'_>, name: &str) -> Option<PathBuf> {
+pub fn find_on_path(places: ClientPlaces<'_>, name: &str) -> Option<PathBuf> {
     let file = if cfg!(windows) {
         format!("{name}.exe")
     } else {
@@ -58,26 +59,26 @@ pub fn on_path(places: ClientPlaces<'_>, name: &str) -> Option<PathBuf> {
 }
 
 /// Returns the clients that seem to be in use here, each with the reason.
-pub fn clients(around: &Surroundings<'_>) -> Vec<(Client, String)> {
+pub fn detect_clients(around: &SetupSurroundings<'_>) -> Vec<(AgentClient, String)> {
     let mut found = Vec::new();
-    for client in Client::ALL {
+    for client in AgentClient::ALL {
         let program = match client {
-            Client::Cursor => "cursor",
+            AgentClient::Cursor => "cursor",
             other => other.name(),
         };
         let in_project: &[&str] = match client {
-            Client::Claude => &[".claude", "CLAUDE.md"],
-            Client::Codex => &[".codex"],
-            Client::OpenCode => &[".opencode", "opencode.json", "opencode.jsonc"],
-            Client::Gemini => &[".gemini", "GEMINI.md"],
-            Client::Copilot => &[".github/copilot-instructions.md", ".github/hooks"],
-            Client::Cursor => &[".cursor"],
+            AgentClient::Claude => &[".claude", "CLAUDE.md"],
+            AgentClient::Codex => &[".codex"],
+            AgentClient::OpenCode => &[".opencode", "opencode.json", "opencode.jsonc"],
+            AgentClient::Gemini => &[".gemini", "GEMINI.md"],
+            AgentClient::Copilot => &[".github/copilot-instructions.md", ".github/hooks"],
+            AgentClient::Cursor => &[".cursor"],
         };
         let root = around.workspace.root();
         let in_project = in_project.iter().find(|name| root.join(name).exists());
-        let in_home = around.home_of(client).ok().map(|(_, folder)| folder);
+        let in_home = around.client_folder(client).ok().map(|(_, folder)| folder);
         let in_home = in_home.filter(|folder| folder.is_dir());
-        let why = if let Some(path) = on_path(around.places, program) {
+        let why = if let Some(path) = find_on_path(around.places, program) {
             format!("`{}`", path.display())
         } else if let Some(name) = in_project {
             format!("`{name}`")
@@ -92,19 +93,29 @@ pub fn clients(around: &Surroundings<'_>) -> Vec<(Client, String)> {
 }
 
 /// Returns what is installed for a client in a scope.
-pub fn presence(around: &Surroundings<'_>, client: Client, scope: Scope) -> Presence {
-    let mut presence = Presence::default();
+pub fn client_presence(
+    around: &SetupSurroundings<'_>,
+    client: AgentClient,
+    scope: SetupScope,
+) -> ClientPresence {
+    let mut presence = ClientPresence::default();
     if let Ok(place) = around.hooks_file(client, scope) {
-        presence.hooks_file = around.shown(&place);
-        let text = peek(around, &place).unwrap_or_default();
-        let known = |name: &str| EVENTS.iter().find(|e| name_in(client, e) == Some(name));
-        if client == Client::OpenCode {
-            if plugin::is_ours(&text) {
-                let events = EVENTS.iter().filter(|e| name_in(client, e).is_some());
+        presence.hooks_file = around.display_path(&place);
+        let text = peek_text(around, &place).unwrap_or_default();
+        let known = |name: &str| {
+            HOOK_EVENTS
+                .iter()
+                .find(|e| client_event_name(client, e) == Some(name))
+        };
+        if client == AgentClient::OpenCode {
+            if plugin::is_our_plugin(&text) {
+                let events = HOOK_EVENTS
+                    .iter()
+                    .filter(|e| client_event_name(client, e).is_some());
                 presence.hooks = events.map(|event| event.name).collect();
             }
         } else {
-            let items = entries::ours(&text).unwrap_or_default();
+            let items = entries::our_entries(&text).unwrap_or_default();
             let names = items.iter().filter(|item| item.name.is_none());
             let names = names.filter_map(|item| item.path.last());
             presence.hooks = names
@@ -113,34 +124,34 @@ pub fn presence(around: &Surroundings<'_>, client: Client, scope: Scope) -> Pres
                 .collect();
         }
     }
-    if (client, scope) == (Client::Copilot, Scope::Project) {
-        let claude = around.hooks_file(Client::Claude, scope).ok();
-        let text = claude.and_then(|place| peek(around, &place));
+    if (client, scope) == (AgentClient::Copilot, SetupScope::Project) {
+        let claude = around.hooks_file(AgentClient::Claude, scope).ok();
+        let text = claude.and_then(|place| peek_text(around, &place));
         presence.shares_hooks = text.is_some_and(|text| plan::has_hooks(&text));
     }
     if let Ok(place) = around.server_file(client, scope) {
-        let text = peek(around, &place).unwrap_or_default();
-        presence.server = if client == Client::Codex {
-            toml::server(&text) == Ok(toml::Server::Ours)
+        let text = peek_text(around, &place).unwrap_or_default();
+        presence.server = if client == AgentClient::Codex {
+            toml::server_table(&text) == Ok(toml::ServerTable::Ours)
         } else {
             plan::has_server(&text)
         };
     }
-    let mut text = |place: &Place| peek(around, place);
-    let stubs = plan::stub_files_read(around, client, scope, &mut text).unwrap_or_default();
+    let mut text = |place: &ClientFile| peek_text(around, place);
+    let stubs = plan::stub_files_in_use(around, client, scope, &mut text).unwrap_or_default();
     presence.stub = stubs
         .iter()
-        .find(|place| peek(around, place).is_some_and(|text| stub::is_in(&text)))
-        .map(|place| around.shown(place));
+        .find(|place| peek_text(around, place).is_some_and(|text| stub::has_stub(&text)))
+        .map(|place| around.display_path(place));
     presence
 }
 
 /// Program that a client is to call and that is missing. Its hooks stay silent
 /// then, by design, and nothing is remembered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Missing {
+pub struct MissingProgram {
     /// The client whose settings call it.
-    pub client: Client,
+    pub client: AgentClient,
     /// The file that names it.
     pub file: String,
     /// Path, or name that is not on the `PATH`.
@@ -148,26 +159,26 @@ pub struct Missing {
 }
 
 /// Finds missing programs that our entries in clients' files call.
-pub fn missing_programs(around: &Surroundings<'_>) -> Vec<Missing> {
-    let mut missing: Vec<Missing> = Vec::new();
-    for client in Client::ALL {
-        for scope in Scope::ALL {
+pub fn find_missing_programs(around: &SetupSurroundings<'_>) -> Vec<MissingProgram> {
+    let mut missing: Vec<MissingProgram> = Vec::new();
+    for client in AgentClient::ALL {
+        for scope in SetupScope::ALL {
             let files = [
                 around.hooks_file(client, scope),
                 around.server_file(client, scope),
             ];
             for place in files.into_iter().flatten() {
-                let text = peek(around, &place).unwrap_or_default();
-                let mut programs = entries::programs(&text);
-                programs.extend(plugin::program_of(&text));
-                programs.extend(toml::program(&text));
+                let text = peek_text(around, &place).unwrap_or_default();
+                let mut programs = entries::called_programs(&text);
+                programs.extend(plugin::plugin_program(&text));
+                programs.extend(toml::server_program(&text));
                 for program in programs {
-                    let one = Missing {
+                    let one = MissingProgram {
                         client,
-                        file: around.shown(&place),
+                        file: around.display_path(&place),
                         program,
                     };
-                    if !is_there(around.places, &one.program) && !missing.contains(&one) {
+                    if !program_exists(around.places, &one.program) && !missing.contains(&one) {
                         missing.push(one);
                     }
                 }
@@ -177,39 +188,39 @@ pub fn missing_programs(around: &Surroundings<'_>) -> Vec<Missing> {
     missing
 }
 
-fn is_there(places: ClientPlaces<'_>, program: &str) -> bool {
+fn program_exists(places: ClientPlaces<'_>, program: &str) -> bool {
     if program.contains(['/', '\\']) {
         Path::new(program).is_file()
     } else {
-        on_path(places, program.trim_end_matches(".exe")).is_some()
+        find_on_path(places, program.trim_end_matches(".exe")).is_some()
     }
 }
 
 /// Returns steps that people must take themselves before a client runs
 /// anything.
-pub fn advice(client: Client, scope: Scope) -> impl Iterator<Item = &'static str> {
+pub fn setup_advice(client: AgentClient, scope: SetupScope) -> impl Iterator<Item = &'static str> {
     let advice = match (client, scope) {
-        (Client::Claude, Scope::Project) => Some(
+        (AgentClient::Claude, SetupScope::Project) => Some(
             "Claude Code holds a project's hooks until you trust the folder: start `claude` here \
              once and agree",
         ),
-        (Client::Codex, Scope::Project) => Some(
+        (AgentClient::Codex, SetupScope::Project) => Some(
             "Codex skips new hooks in silence until you trust the folder and the hooks: start \
              `codex` here, agree, open `/hooks` and review them; again after each change",
         ),
-        (Client::Codex, Scope::User) => Some(
+        (AgentClient::Codex, SetupScope::User) => Some(
             "Codex skips new hooks in silence until you trust them: start `codex`, open `/hooks` \
              and review them; again after each change",
         ),
-        (Client::Gemini, Scope::Project) => Some(
+        (AgentClient::Gemini, SetupScope::Project) => Some(
             "Gemini CLI reads a project's settings only in folders that you trust: start `gemini` \
              here once and agree",
         ),
-        (Client::Copilot, Scope::Project) => Some(
+        (AgentClient::Copilot, SetupScope::Project) => Some(
             "Copilot CLI runs a project's hooks only in folders that you trust: start `copilot` \
              here once and agree",
         ),
-        (Client::OpenCode, _) => Some(
+        (AgentClient::OpenCode, _) => Some(
             "OpenCode fetches its own plugin package when it first sees a plugin; without a \
              network that one start takes minutes",
         ),
@@ -219,32 +230,40 @@ pub fn advice(client: Client, scope: Scope) -> impl Iterator<Item = &'static str
 }
 
 /// Finds other memory tools in the project or the home.
-pub fn others(around: &Surroundings<'_>) -> Vec<Other> {
+pub fn find_other_memories(around: &SetupSurroundings<'_>) -> Vec<OtherMemory> {
     let mut found = Vec::new();
     let root = around.workspace.root();
     let mut note = |system, evidence: String, note| {
-        if !found.iter().any(|other: &Other| other.system == system) {
-            found.push(Other {
+        if !found
+            .iter()
+            .any(|other: &OtherMemory| other.system == system)
+        {
+            found.push(OtherMemory {
                 system,
                 evidence,
                 note,
             });
         }
     };
-    const BESIDE: &str = "works beside us; both brief the model at the start, so you pay twice";
-    const FILES: &str = "only files; they stay as they are";
-    const PREDECESSOR: &str = "its hooks and ours would both brief; `memory-forge setup --migrate` \
+    const RUNS_BESIDE_NOTE: &str =
+        "works beside us; both brief the model at the start, so you pay twice";
+    const FILES_ONLY_NOTE: &str = "only files; they stay as they are";
+    const PREDECESSOR_NOTE: &str = "its hooks and ours would both brief; `memory-forge setup --migrate` \
                                replaces its entries and keeps `.mind/`";
     let marks: [(&str, &str, &str); 9] = [
-        (".claude-mem", "claude-mem", BESIDE),
-        (".claude-memory", "claude-mem", BESIDE),
-        (".claude/ledger", "Continuous-Claude", BESIDE),
-        (".ledger", "Continuous-Claude", BESIDE),
-        (".toon", "super-claude-kit", BESIDE),
-        ("TOON.md", "super-claude-kit", BESIDE),
-        (".claude/cognitive", "claude-cognitive", BESIDE),
-        ("memory-bank", "memory-bank", FILES),
-        (".memoryforge-version", "MemoryForge scripts", PREDECESSOR),
+        (".claude-mem", "claude-mem", RUNS_BESIDE_NOTE),
+        (".claude-memory", "claude-mem", RUNS_BESIDE_NOTE),
+        (".claude/ledger", "Continuous-Claude", RUNS_BESIDE_NOTE),
+        (".ledger", "Continuous-Claude", RUNS_BESIDE_NOTE),
+        (".toon", "super-claude-kit", RUNS_BESIDE_NOTE),
+        ("TOON.md", "super-claude-kit", RUNS_BESIDE_NOTE),
+        (".claude/cognitive", "claude-cognitive", RUNS_BESIDE_NOTE),
+        ("memory-bank", "memory-bank", FILES_ONLY_NOTE),
+        (
+            ".memoryforge-version",
+            "MemoryForge scripts",
+            PREDECESSOR_NOTE,
+        ),
     ];
     for (path, system, text) in marks {
         if root.join(path).exists() {
@@ -252,9 +271,9 @@ pub fn others(around: &Surroundings<'_>) -> Vec<Other> {
         }
     }
     for name in ["CLAUDE.md", "AGENTS.md"] {
-        let text = RelPath::new(name).ok().map(Place::Project);
+        let text = RelPath::new(name).ok().map(ClientFile::Project);
         let text = text
-            .and_then(|place| peek(around, &place))
+            .and_then(|place| peek_text(around, &place))
             .unwrap_or_default();
         if text.contains("# The Mind Protocol") {
             let evidence = format!("{name}: The Mind Protocol");
@@ -265,21 +284,21 @@ pub fn others(around: &Surroundings<'_>) -> Vec<Other> {
             );
         }
     }
-    for client in Client::ALL {
-        for scope in Scope::ALL {
+    for client in AgentClient::ALL {
+        for scope in SetupScope::ALL {
             let files = [
                 around.hooks_file(client, scope),
                 around.server_file(client, scope),
             ];
             for place in files.into_iter().flatten() {
-                let Some(text) = peek(around, &place) else {
+                let Some(text) = peek_text(around, &place) else {
                     continue;
                 };
-                for (system, word) in mentions(&text) {
-                    let evidence = format!("{}: {word}", around.shown(&place));
+                for (system, word) in mentioned_tools(&text) {
+                    let evidence = format!("{}: {word}", around.display_path(&place));
                     let text = match system {
-                        "MemoryForge scripts" => PREDECESSOR,
-                        _ => BESIDE,
+                        "MemoryForge scripts" => PREDECESSOR_NOTE,
+                        _ => RUNS_BESIDE_NOTE,
                     };
                     note(system, evidence, text);
                 }
@@ -290,8 +309,8 @@ pub fn others(around: &Surroundings<'_>) -> Vec<Other> {
 }
 
 /// Returns tools that a client's settings name in servers, hooks or plugins.
-fn mentions(text: &str) -> Vec<(&'static str, String)> {
-    const TOOLS: [(&str, &str); 11] = [
+fn mentioned_tools(text: &str) -> Vec<(&'static str, String)> {
+    const KNOWN_TOOLS: [(&str, &str); 11] = [
         ("claude-mem", "claude-mem"),
         ("mem0", "mem0"),
         ("basic-memory", "basic-memory"),
@@ -305,9 +324,9 @@ fn mentions(text: &str) -> Vec<(&'static str, String)> {
         ("memory-mcp/", "MemoryForge scripts"),
     ];
     let mut words = Vec::new();
-    if let Ok(value) = json::read(text) {
+    if let Ok(value) = json::read_value(text) {
         for key in ["hooks", "mcpServers", "mcp", "enabledPlugins", "plugin"] {
-            strings(&value[key], &mut words);
+            collect_strings(&value[key], &mut words);
         }
     } else {
         // TOML: the lines that name servers and commands.
@@ -318,7 +337,7 @@ fn mentions(text: &str) -> Vec<(&'static str, String)> {
         );
     }
     let mut found = Vec::new();
-    for (needle, system) in TOOLS {
+    for (needle, system) in KNOWN_TOOLS {
         if let Some(word) = words
             .iter()
             .find(|word| word.to_lowercase().contains(needle))
@@ -330,14 +349,14 @@ fn mentions(text: &str) -> Vec<(&'static str, String)> {
 }
 
 /// Collects every key and every text below a value.
-fn strings(value: &Value, words: &mut Vec<String>) {
+fn collect_strings(value: &Value, words: &mut Vec<String>) {
     match value {
         Value::String(text) => words.push(text.clone()),
-        Value::Array(list) => list.iter().for_each(|value| strings(value, words)),
+        Value::Array(list) => list.iter().for_each(|value| collect_strings(value, words)),
         Value::Object(map) => {
             for (key, value) in map {
                 words.push(key.clone());
-                strings(value, words);
+                collect_strings(value, words);
             }
         }
         _ => {}
@@ -346,28 +365,35 @@ fn strings(value: &Value, words: &mut Vec<String>) {
 
 /// Returns `true` if a file mentions us at all. One that does not is left
 /// alone, even if it is broken or behind a link.
-pub(super) fn names_us(around: &Surroundings<'_>, place: &Place) -> bool {
-    let bytes = look(around, place).unwrap_or_default();
-    bytes.windows(NAME.len()).any(|part| part == NAME)
+pub(super) fn mentions_us(around: &SetupSurroundings<'_>, place: &ClientFile) -> bool {
+    let bytes = peek_bytes(around, place).unwrap_or_default();
+    bytes
+        .windows(PROGRAM_NAME.len())
+        .any(|part| part == PROGRAM_NAME)
 }
 
-const NAME: &[u8] = b"memory-forge";
+const PROGRAM_NAME: &[u8] = b"memory-forge";
 
 /// Returns a file's text for inspection only; an unreadable file counts as
 /// missing.
-pub(super) fn peek(around: &Surroundings<'_>, place: &Place) -> Option<String> {
-    String::from_utf8(look(around, place)?).ok()
+pub(super) fn peek_text(around: &SetupSurroundings<'_>, place: &ClientFile) -> Option<String> {
+    String::from_utf8(peek_bytes(around, place)?).ok()
 }
 
 /// Returns the bytes of a file for inspection only. Links in the home are the
 /// user's own arrangement and are followed; those of a project must stay inside
 /// it.
-fn look(around: &Surroundings<'_>, place: &Place) -> Option<Vec<u8>> {
+fn peek_bytes(around: &SetupSurroundings<'_>, place: &ClientFile) -> Option<Vec<u8>> {
     match place {
-        Place::Project(path) => around.workspace.read_at_most(path, MAX_PROJECT_BYTES).ok(),
-        Place::User(file) => regular::read(&file.path, Links::Follow, MAX_OUTSIDE_BYTES).ok(),
+        ClientFile::Project(path) => around
+            .workspace
+            .read_up_to_limit(path, MAX_PROJECT_FILE_BYTES)
+            .ok(),
+        ClientFile::User(file) => {
+            regular::read_regular(&file.path, LinkPolicy::Follow, MAX_OUTSIDE_BYTES).ok()
+        }
     }
 }
 
 /// Upper bound for a project's settings and instructions.
-const MAX_PROJECT_BYTES: u64 = 1 << 20;
+const MAX_PROJECT_FILE_BYTES: u64 = 1 << 20;

@@ -4,8 +4,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Client;
-use super::json::Item;
+use super::AgentClient;
+use super::json::JsonItem;
 
 /// How many hooks to install.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,7 +33,7 @@ impl HookSet {
     }
 
     /// Returns the meaning, for a list of possible values.
-    pub fn about(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
             HookSet::Default => "Start, prompt, compaction, stop and end of a session",
             HookSet::All => "Those, and what helpers and tasks report",
@@ -44,7 +44,7 @@ impl HookSet {
 
 /// Event by our name for it, which is Claude Code's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Event {
+pub struct HookEvent {
     /// The name, which is Claude Code's.
     pub name: &'static str,
     seconds: u64,
@@ -55,40 +55,45 @@ pub struct Event {
 }
 
 /// Every event that a set can install.
-pub const EVENTS: [Event; 9] = [
-    event(
+pub const HOOK_EVENTS: [HookEvent; 9] = [
+    hook_event(
         "SessionStart",
         15,
         true,
         "≤ 2,500 tokens a start: the briefing",
     ),
-    event(
+    hook_event(
         "UserPromptSubmit",
         5,
         true,
         "≤ 50 tokens a prompt: the nudge",
     ),
-    event("PreCompact", 10, true, "none: writes the checkpoint"),
-    event(
+    hook_event("PreCompact", 10, true, "none: writes the checkpoint"),
+    hook_event(
         "Stop",
         10,
         true,
         "none, or ≤ 50 tokens when the state is stale",
     ),
-    event("SessionEnd", 5, true, "none: notes the end"),
-    event("PostCompact", 5, false, "none"),
-    event(
+    hook_event("SessionEnd", 5, true, "none: notes the end"),
+    hook_event("PostCompact", 5, false, "none"),
+    hook_event(
         "SubagentStart",
         5,
         false,
         "≤ 600 tokens a helper: the primer",
     ),
-    event("SubagentStop", 5, false, "≤ 50 tokens a helper"),
-    event("TaskCompleted", 5, false, "none: notes the task"),
+    hook_event("SubagentStop", 5, false, "≤ 50 tokens a helper"),
+    hook_event("TaskCompleted", 5, false, "none: notes the task"),
 ];
 
-const fn event(name: &'static str, seconds: u64, default: bool, cost: &'static str) -> Event {
-    Event {
+const fn hook_event(
+    name: &'static str,
+    seconds: u64,
+    default: bool,
+    cost: &'static str,
+) -> HookEvent {
+    HookEvent {
         name,
         seconds,
         default,
@@ -97,12 +102,12 @@ const fn event(name: &'static str, seconds: u64, default: bool, cost: &'static s
 }
 
 /// Returns the client's name for an event, or `None` if it has no such event.
-pub fn name_in(client: Client, event: &Event) -> Option<&'static str> {
+pub fn client_event_name(client: AgentClient, event: &HookEvent) -> Option<&'static str> {
     let name = event.name;
     match client {
-        Client::Claude => Some(name),
-        Client::Codex => (name != "TaskCompleted").then_some(name),
-        Client::Gemini => match name {
+        AgentClient::Claude => Some(name),
+        AgentClient::Codex => (name != "TaskCompleted").then_some(name),
+        AgentClient::Gemini => match name {
             "SessionStart" | "SessionEnd" => Some(name),
             "UserPromptSubmit" => Some("BeforeAgent"),
             "PreCompact" => Some("PreCompress"),
@@ -111,11 +116,11 @@ pub fn name_in(client: Client, event: &Event) -> Option<&'static str> {
         },
         // Copilot sends the event's name on standard input only for hooks in
         // these names, not in its own camel case.
-        Client::Copilot => match name {
+        AgentClient::Copilot => match name {
             "PostCompact" | "TaskCompleted" => None,
             _ => Some(name),
         },
-        Client::Cursor => match name {
+        AgentClient::Cursor => match name {
             "SessionStart" => Some("sessionStart"),
             "UserPromptSubmit" => Some("beforeSubmitPrompt"),
             "PreCompact" => Some("preCompact"),
@@ -126,86 +131,89 @@ pub fn name_in(client: Client, event: &Event) -> Option<&'static str> {
             _ => None,
         },
         // OpenCode's plugin calls them by our names.
-        Client::OpenCode => match name {
+        AgentClient::OpenCode => match name {
             "SessionStart" | "PreCompact" | "Stop" | "SessionEnd" => Some(name),
             _ => None,
         },
     }
 }
 
-/// Returns the position of an event in the order of `EVENTS`, by any client's
+/// Returns the position of an event in the order of `HOOK_EVENTS`, by any client's
 /// name for it.
-pub(super) fn place_of(name: &str) -> usize {
-    let is_called = |event: &Event| {
-        let mut clients = Client::ALL.iter();
-        clients.any(|client| name_in(*client, event) == Some(name))
+pub(super) fn event_position(name: &str) -> usize {
+    let is_called = |event: &HookEvent| {
+        let mut clients = AgentClient::ALL.iter();
+        clients.any(|client| client_event_name(*client, event) == Some(name))
     };
-    EVENTS.iter().position(is_called).unwrap_or(EVENTS.len())
+    HOOK_EVENTS
+        .iter()
+        .position(is_called)
+        .unwrap_or(HOOK_EVENTS.len())
 }
 
 /// Returns the events of a set that a client has.
-pub fn events_of(client: Client, set: HookSet) -> Vec<&'static Event> {
-    EVENTS
+pub fn events_in_set(client: AgentClient, set: HookSet) -> Vec<&'static HookEvent> {
+    HOOK_EVENTS
         .iter()
         .filter(|event| match set {
             HookSet::None => false,
             HookSet::Default => event.default,
             HookSet::All => true,
         })
-        .filter(|event| name_in(client, event).is_some())
+        .filter(|event| client_event_name(client, event).is_some())
         .collect()
 }
 
 /// Way to call the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Program {
+pub enum ProgramPath {
     /// Whichever the `PATH` finds.
     OnPath,
     /// This one file. A path that is not UTF-8 cannot be written into JSON.
     At(String),
 }
 
-impl Program {
+impl ProgramPath {
     /// Returns it for an entry that starts the program without a shell.
-    pub fn word(&self) -> &str {
+    pub fn as_word(&self) -> &str {
         match self {
-            Program::OnPath => NAME,
-            Program::At(path) => path,
+            ProgramPath::OnPath => PROGRAM_NAME,
+            ProgramPath::At(path) => path,
         }
     }
 
     /// Returns it as a word for a shell.
-    pub fn in_shell(&self) -> String {
+    pub fn as_shell_word(&self) -> String {
         match self {
-            Program::OnPath => NAME.to_owned(),
-            Program::At(path) => quoted(path),
+            ProgramPath::OnPath => PROGRAM_NAME.to_owned(),
+            ProgramPath::At(path) => quote_for_shell(path),
         }
     }
 }
 
-const NAME: &str = "memory-forge";
+const PROGRAM_NAME: &str = "memory-forge";
 /// Check in front of the command: a shell without the program exits with 0.
-const LOOK: &str = "command -v memory-forge >/dev/null 2>&1 || exit 0; ";
+const PATH_CHECK_PREFIX: &str = "command -v memory-forge >/dev/null 2>&1 || exit 0; ";
 
 /// Returns the shell command of a client's hooks, which get the event on
 /// standard input. Other clients read Claude Code's file too, so its command
 /// names no client.
-pub(super) fn command(client: Client, program: &Program) -> String {
+pub(super) fn hook_command(client: AgentClient, program: &ProgramPath) -> String {
     let client = match client {
-        Client::Claude => String::new(),
+        AgentClient::Claude => String::new(),
         other => format!(" --client {}", other.name()),
     };
     match program {
-        Program::OnPath => format!("{LOOK}{NAME} hook{client}"),
-        Program::At(path) => {
-            let path = quoted(path);
+        ProgramPath::OnPath => format!("{PATH_CHECK_PREFIX}{PROGRAM_NAME} hook{client}"),
+        ProgramPath::At(path) => {
+            let path = quote_for_shell(path);
             format!("test -x {path} || exit 0; {path} hook{client}")
         }
     }
 }
 
 /// The hook scripts of MemoryForge, the predecessor of this program.
-const SCRIPTS: [&str; 8] = [
+const PREDECESSOR_SCRIPTS: [&str; 8] = [
     "session-start",
     "user-prompt-context",
     "stop-checkpoint",
@@ -218,34 +226,34 @@ const SCRIPTS: [&str; 8] = [
 
 /// Returns `true` if a command runs one of those scripts, by a relative path
 /// or, where they were installed for all projects, by an absolute one.
-pub(super) fn is_predecessors(command: &str) -> bool {
+pub(super) fn is_predecessor_command(command: &str) -> bool {
     let command = command.replace('\\', "/");
     let runs = |name: &str, end: &str| command.contains(&format!("scripts/hooks/{name}.{end}"));
-    (SCRIPTS.iter()).any(|name| runs(name, "js") || runs(name, "sh"))
+    (PREDECESSOR_SCRIPTS.iter()).any(|name| runs(name, "js") || runs(name, "sh"))
 }
 
 /// Returns `true` for a command that `setup` writes, in any of its forms. A
 /// command that does more belongs to the user.
-pub(super) fn is_ours(command: &str) -> bool {
-    program_of(command).is_some()
+pub(super) fn is_our_command(command: &str) -> bool {
+    command_program(command).is_some()
 }
 
 /// Returns the program that a command of ours calls: a name, or a path.
-pub(super) fn program_of(command: &str) -> Option<String> {
+pub(super) fn command_program(command: &str) -> Option<String> {
     let mut rest = command.trim();
-    if let Some(after) = rest.strip_prefix(LOOK) {
+    if let Some(after) = rest.strip_prefix(PATH_CHECK_PREFIX) {
         rest = after;
     } else if let Some(after) = rest.strip_prefix("test -x ")
-        && let Some((_, after)) = word(after)
+        && let Some((_, after)) = take_word(after)
         && let Some(after) = after.strip_prefix(" || exit 0; ")
     {
         rest = after;
     }
-    let (program, rest) = word(rest)?;
+    let (program, rest) = take_word(rest)?;
     let file = program.rsplit(['/', '\\']).next().unwrap_or_default();
     let arguments = rest.strip_prefix(" hook")?;
     let known_arguments = match arguments.strip_prefix(" --client ") {
-        Some(client) => Client::ALL.iter().any(|known| known.name() == client),
+        Some(client) => AgentClient::ALL.iter().any(|known| known.name() == client),
         None => arguments.is_empty(),
     };
     let ours = matches!(file, "memory-forge" | "memory-forge.exe") && known_arguments;
@@ -253,45 +261,45 @@ pub(super) fn program_of(command: &str) -> Option<String> {
 }
 
 /// Returns the entries of a client's hooks file for a set of hooks.
-pub fn items(client: Client, set: HookSet, program: &Program) -> Vec<Item> {
-    let command = command(client, program);
-    events_of(client, set)
+pub fn hook_items(client: AgentClient, set: HookSet, program: &ProgramPath) -> Vec<JsonItem> {
+    let command = hook_command(client, program);
+    events_in_set(client, set)
         .into_iter()
         .filter_map(|event| {
-            let name = name_in(client, event)?;
-            Some(Item {
+            let name = client_event_name(client, event)?;
+            Some(JsonItem {
                 path: vec!["hooks".to_owned(), name.to_owned()],
                 name: None,
-                value: handler(client, event, &command),
+                value: event_handler(client, event, &command),
             })
         })
         .collect()
 }
 
 /// Returns the entries that a hooks file needs besides hooks.
-pub fn seeds(client: Client) -> Vec<Item> {
-    let version = || Item {
+pub fn hook_seeds(client: AgentClient) -> Vec<JsonItem> {
+    let version = || JsonItem {
         path: Vec::new(),
         name: Some("version".to_owned()),
         value: json!(1),
     };
     match client {
-        Client::Copilot | Client::Cursor => vec![version()],
+        AgentClient::Copilot | AgentClient::Cursor => vec![version()],
         _ => Vec::new(),
     }
 }
 
-fn handler(client: Client, event: &Event, command: &str) -> Value {
+fn event_handler(client: AgentClient, event: &HookEvent, command: &str) -> Value {
     match client {
-        Client::Claude | Client::OpenCode => {
+        AgentClient::Claude | AgentClient::OpenCode => {
             let matcher = "startup|resume|clear|compact|fork";
-            group(
+            hook_group(
                 event,
                 matcher,
                 json!({"type": "command", "command": command, "timeout": event.seconds}),
             )
         }
-        Client::Codex => {
+        AgentClient::Codex => {
             // Codex allows a second at the end of a session, whatever the entry
             // requests.
             let seconds = if event.name == "SessionEnd" {
@@ -299,30 +307,30 @@ fn handler(client: Client, event: &Event, command: &str) -> Value {
             } else {
                 event.seconds
             };
-            group(
+            hook_group(
                 event,
                 "startup|resume|clear|compact",
                 json!({"type": "command", "command": command, "timeout": seconds}),
             )
         }
         // Gemini compares matchers of sessions as a whole, so there is none.
-        Client::Gemini => json!({"hooks": [{
-            "name": NAME,
+        AgentClient::Gemini => json!({"hooks": [{
+            "name": PROGRAM_NAME,
             "type": "command",
             "command": command,
             "timeout": event.seconds * 1000,
         }]}),
-        Client::Copilot => json!({
+        AgentClient::Copilot => json!({
             "type": "command",
             "bash": command,
-            "powershell": powershell(command),
+            "powershell": powershell_command(command),
             "timeoutSec": event.seconds,
         }),
-        Client::Cursor => json!({"command": command, "timeout": event.seconds}),
+        AgentClient::Cursor => json!({"command": command, "timeout": event.seconds}),
     }
 }
 
-fn group(event: &Event, sources: &str, handler: Value) -> Value {
+fn hook_group(event: &HookEvent, sources: &str, handler: Value) -> Value {
     let mut group = Map::new();
     // Other events have no sources to match.
     if event.name == "SessionStart" {
@@ -333,14 +341,14 @@ fn group(event: &Event, sources: &str, handler: Value) -> Value {
 }
 
 /// Returns the command for PowerShell, which has no `command -v`.
-fn powershell(command: &str) -> String {
+fn powershell_command(command: &str) -> String {
     // The check is for a POSIX shell; PowerShell has its own.
     let call = command.split_once("; ").map_or(command, |(_, call)| call);
-    match call.strip_prefix(NAME) {
+    match call.strip_prefix(PROGRAM_NAME) {
         Some(arguments) => format!(
-            "if (Get-Command {NAME} -ErrorAction SilentlyContinue) {{ $input | {NAME}{arguments} }}"
+            "if (Get-Command {PROGRAM_NAME} -ErrorAction SilentlyContinue) {{ $input | {PROGRAM_NAME}{arguments} }}"
         ),
-        None => match word(call) {
+        None => match take_word(call) {
             Some((path, arguments)) => {
                 let path = format!("'{}'", path.replace('\'', "''"));
                 format!("if (Test-Path {path}) {{ $input | & {path}{arguments} }}")
@@ -351,12 +359,12 @@ fn powershell(command: &str) -> String {
 }
 
 /// Quotes a word for a POSIX shell.
-fn quoted(word: &str) -> String {
+fn quote_for_shell(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 /// Returns the first word of a command and the rest, undoing the quotes.
-fn word(text: &str) -> Option<(String, &str)> {
+fn take_word(text: &str) -> Option<(String, &str)> {
     let mut value = String::new();
     let mut rest = text;
     loop {
@@ -391,19 +399,19 @@ mod tests {
 
     #[test]
     fn commands_that_setup_writes_are_ours() {
-        for client in Client::ALL {
+        for client in AgentClient::ALL {
             for path in [
                 "/usr/bin/memory-forge",
                 "/it's/a dir/memory-forge",
                 "C:\\x\\memory-forge.exe",
             ] {
-                let command = command(client, &Program::At(path.to_owned()));
-                assert!(is_ours(&command), "{command}");
+                let command = hook_command(client, &ProgramPath::At(path.to_owned()));
+                assert!(is_our_command(&command), "{command}");
             }
-            assert!(is_ours(&command(client, &Program::OnPath)));
+            assert!(is_our_command(&hook_command(client, &ProgramPath::OnPath)));
         }
-        assert!(is_ours("memory-forge hook"));
-        assert!(is_ours("\"/a b/memory-forge\" hook"));
+        assert!(is_our_command("memory-forge hook"));
+        assert!(is_our_command("\"/a b/memory-forge\" hook"));
     }
 
     #[test]
@@ -418,7 +426,7 @@ mod tests {
             "memory-forge hook --client mine",
             "",
         ] {
-            assert!(!is_ours(command), "{command}");
+            assert!(!is_our_command(command), "{command}");
         }
     }
 
@@ -426,11 +434,11 @@ mod tests {
     #[cfg(unix)]
     fn an_absent_program_ends_quietly_with_0() {
         for program in [
-            Program::OnPath,
-            Program::At("/not there/it's/memory-forge".to_owned()),
+            ProgramPath::OnPath,
+            ProgramPath::At("/not there/it's/memory-forge".to_owned()),
         ] {
             let output = std::process::Command::new("/bin/sh")
-                .args(["-c", &command(Client::Codex, &program)])
+                .args(["-c", &hook_command(AgentClient::Codex, &program)])
                 .env("PATH", "/nowhere")
                 .output()
                 .expect("there is a shell");
@@ -446,12 +454,12 @@ mod tests {
         let dir = tempfile::tempdir().expect("a folder can be made");
         let folder = dir.path().join("it's a \"dir\" $HOME");
         std::fs::create_dir(&folder).expect("made");
-        let path = folder.join(NAME);
+        let path = folder.join(PROGRAM_NAME);
         std::fs::write(&path, "#!/bin/sh\nprintf '%s|' \"$@\"; cat\n").expect("written");
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("set");
-        let program = Program::At(path.to_str().expect("UTF-8").to_owned());
+        let program = ProgramPath::At(path.to_str().expect("UTF-8").to_owned());
         let output = std::process::Command::new("/bin/sh")
-            .args(["-c", &command(Client::Gemini, &program)])
+            .args(["-c", &hook_command(AgentClient::Gemini, &program)])
             .stdin(std::process::Stdio::null())
             .output()
             .expect("there is a shell");
@@ -464,8 +472,11 @@ mod tests {
     #[test]
     fn sets_hold_what_the_client_has() {
         let names = |client, set| -> Vec<&str> {
-            let events = events_of(client, set);
-            events.iter().filter_map(|e| name_in(client, e)).collect()
+            let events = events_in_set(client, set);
+            events
+                .iter()
+                .filter_map(|e| client_event_name(client, e))
+                .collect()
         };
         let default = [
             "SessionStart",
@@ -474,10 +485,10 @@ mod tests {
             "Stop",
             "SessionEnd",
         ];
-        assert_eq!(names(Client::Claude, HookSet::Default), default);
-        assert_eq!(names(Client::Claude, HookSet::All).len(), 9);
-        assert!(!names(Client::Codex, HookSet::All).contains(&"TaskCompleted"));
-        assert!(names(Client::Gemini, HookSet::Default).contains(&"BeforeAgent"));
-        assert!(names(Client::Cursor, HookSet::None).is_empty());
+        assert_eq!(names(AgentClient::Claude, HookSet::Default), default);
+        assert_eq!(names(AgentClient::Claude, HookSet::All).len(), 9);
+        assert!(!names(AgentClient::Codex, HookSet::All).contains(&"TaskCompleted"));
+        assert!(names(AgentClient::Gemini, HookSet::Default).contains(&"BeforeAgent"));
+        assert!(names(AgentClient::Cursor, HookSet::None).is_empty());
     }
 }

@@ -16,7 +16,7 @@ use serde_json::Value;
 /// Entry to add: an element of the array at `path`, or, with a name, a property
 /// of the object there. Missing containers are created.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Item {
+pub struct JsonItem {
     /// The keys that lead to the container.
     pub path: Vec<String>,
     /// The key of a property; none for an element of an array.
@@ -27,14 +27,14 @@ pub struct Item {
 
 /// Selector of an item of a container.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Which<'a> {
+pub(super) enum ItemSelector<'a> {
     Element(usize),
     Property(&'a str),
 }
 
 /// Reason why a file cannot be edited, with the line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Broken {
+pub struct SyntaxProblem {
     /// The line, counted from one.
     pub line: usize,
     /// What is wrong there.
@@ -43,16 +43,16 @@ pub struct Broken {
 
 /// Returns the value of a text. An empty text counts as `{}`, as clients treat
 /// it.
-pub fn read(text: &str) -> Result<Value, Broken> {
-    let text = text.strip_prefix(BOM).unwrap_or(text);
+pub fn read_value(text: &str) -> Result<Value, SyntaxProblem> {
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     if text.trim().is_empty() {
         return Ok(Value::Object(Default::default()));
     }
-    Ok(parse(text)?.value.into())
+    Ok(parse_json(text)?.value.into())
 }
 
 /// Returns the text with all items in it. A property that exists already stays.
-pub(super) fn add_all(text: &str, items: &[Item]) -> Result<String, Broken> {
+pub(super) fn add_items(text: &str, items: &[JsonItem]) -> Result<String, SyntaxProblem> {
     let (bom, body) = split_bom(text);
     let mut body = if body.trim().is_empty() {
         format!("{{}}{body}")
@@ -60,34 +60,38 @@ pub(super) fn add_all(text: &str, items: &[Item]) -> Result<String, Broken> {
         body.to_owned()
     };
     for item in items {
-        body = add(&body, item)?;
+        body = add_item(&body, item)?;
     }
     Ok(format!("{bom}{body}"))
 }
 
 /// Returns the text without one item. Containers below the root that become
 /// empty are removed too.
-pub(super) fn remove(text: &str, path: &[&str], which: Which<'_>) -> Result<String, Broken> {
+pub(super) fn remove_item(
+    text: &str,
+    path: &[&str],
+    which: ItemSelector<'_>,
+) -> Result<String, SyntaxProblem> {
     let (bom, body) = split_bom(text);
-    let body = remove_from(body, path, which)?;
+    let body = remove_from_body(body, path, which)?;
     Ok(format!("{bom}{body}"))
 }
 
 /// Returns the text without one element of the array `key` in an element of the
 /// array at `path`.
-pub(super) fn remove_inner(
+pub(super) fn remove_inner_item(
     text: &str,
     path: &[&str],
     outer: usize,
     key: &str,
     inner: usize,
-) -> Result<String, Broken> {
+) -> Result<String, SyntaxProblem> {
     let (bom, body) = split_bom(text);
-    let parsed = parse(body)?;
+    let parsed = parse_json(body)?;
     let mut node = &parsed.value;
     for step in path {
-        let object = parsed.object(node, "What holds it")?;
-        match parsed.get(object, step)? {
+        let object = parsed.as_object(node, "What holds it")?;
+        match parsed.find_property(object, step)? {
             Some(next) => node = next,
             None => return Ok(text.to_owned()),
         }
@@ -99,34 +103,34 @@ pub(super) fn remove_inner(
     let Some(Node::Object(group)) = group else {
         return Ok(text.to_owned());
     };
-    let Some(list @ Node::Array(_)) = parsed.get(group, key)? else {
+    let Some(list @ Node::Array(_)) = parsed.find_property(group, key)? else {
         return Ok(text.to_owned());
     };
-    let container = parsed.container(list);
+    let container = parsed.container_of(list);
     let Some(item) = container.items.get(inner) else {
         return Ok(text.to_owned());
     };
-    Ok(format!("{bom}{}", cut(&parsed, &container, item)))
+    Ok(format!("{bom}{}", cut_item(&parsed, &container, item)))
 }
 
-const BOM: char = '\u{feff}';
+const BYTE_ORDER_MARK: char = '\u{feff}';
 
 fn split_bom(text: &str) -> (&str, &str) {
-    text.split_at(if text.starts_with(BOM) {
-        BOM.len_utf8()
+    text.split_at(if text.starts_with(BYTE_ORDER_MARK) {
+        BYTE_ORDER_MARK.len_utf8()
     } else {
         0
     })
 }
 
 /// Text with its parsed value and tokens.
-struct Parsed<'a> {
+struct ParsedJson<'a> {
     text: &'a str,
     value: Node<'a>,
     tokens: Vec<TokenAndRange<'a>>,
 }
 
-fn parse(text: &str) -> Result<Parsed<'_>, Broken> {
+fn parse_json(text: &str) -> Result<ParsedJson<'_>, SyntaxProblem> {
     let collect = CollectOptions {
         comments: CommentCollectionStrategy::AsTokens,
         tokens: true,
@@ -145,17 +149,17 @@ fn parse(text: &str) -> Result<Parsed<'_>, Broken> {
         allow_non_finite_numbers: false,
         allow_extended_string_escapes: false,
     };
-    let result = parse_to_ast(text, &collect, &options).map_err(|error| Broken {
+    let result = parse_to_ast(text, &collect, &options).map_err(|error| SyntaxProblem {
         line: error.line_display(),
         what: error.kind().to_string(),
     })?;
     let (Some(value), Some(tokens)) = (result.value, result.tokens) else {
-        return Err(Broken {
+        return Err(SyntaxProblem {
             line: 1,
             what: "There is no value".to_owned(),
         });
     };
-    Ok(Parsed {
+    Ok(ParsedJson {
         text,
         value,
         tokens,
@@ -163,54 +167,62 @@ fn parse(text: &str) -> Result<Parsed<'_>, Broken> {
 }
 
 /// Spans of an object or array, as far as editing needs them.
-struct Container {
+struct JsonContainer {
     /// The span with its brackets.
     range: Range<usize>,
     items: Vec<Range<usize>>,
 }
 
-impl<'a> Parsed<'a> {
-    fn line(&self, offset: usize) -> usize {
+impl<'a> ParsedJson<'a> {
+    fn line_at(&self, offset: usize) -> usize {
         1 + self.text[..offset].matches('\n').count()
     }
 
-    fn broken(&self, at: &Node<'_>, what: String) -> Broken {
-        Broken {
-            line: self.line(at.range().start),
+    fn problem_at(&self, at: &Node<'_>, what: String) -> SyntaxProblem {
+        SyntaxProblem {
+            line: self.line_at(at.range().start),
             what,
         }
     }
 
-    fn object<'n>(&self, node: &'n Node<'a>, name: &str) -> Result<&'n Object<'a>, Broken> {
+    fn as_object<'n>(
+        &self,
+        node: &'n Node<'a>,
+        name: &str,
+    ) -> Result<&'n Object<'a>, SyntaxProblem> {
         let Node::Object(object) = node else {
-            return Err(self.broken(node, format!("{name} is not an object")));
+            return Err(self.problem_at(node, format!("{name} is not an object")));
         };
         Ok(object)
     }
 
     /// Returns the value of a key. Fails for a key that appears twice, whose
     /// meaning differs between clients.
-    fn get<'n>(&self, object: &'n Object<'a>, key: &str) -> Result<Option<&'n Node<'a>>, Broken> {
+    fn find_property<'n>(
+        &self,
+        object: &'n Object<'a>,
+        key: &str,
+    ) -> Result<Option<&'n Node<'a>>, SyntaxProblem> {
         let mut found = object.properties.iter().filter(|p| p.name.as_str() == key);
         let first = found.next();
         if let Some(second) = found.next() {
-            return Err(self.broken(&second.value, format!("`{key}` is there twice")));
+            return Err(self.problem_at(&second.value, format!("`{key}` is there twice")));
         }
         Ok(first.map(|property| &property.value))
     }
 
-    fn container(&self, node: &Node<'_>) -> Container {
+    fn container_of(&self, node: &Node<'_>) -> JsonContainer {
         let span = |range: jsonc_parser::common::Range| range.start..range.end;
         match node {
-            Node::Object(object) => Container {
+            Node::Object(object) => JsonContainer {
                 range: span(object.range),
                 items: object.properties.iter().map(|p| span(p.range)).collect(),
             },
-            Node::Array(array) => Container {
+            Node::Array(array) => JsonContainer {
                 range: span(array.range),
                 items: array.elements.iter().map(|e| span(e.range())).collect(),
             },
-            other => Container {
+            other => JsonContainer {
                 range: span(other.range()),
                 items: Vec::new(),
             },
@@ -229,7 +241,7 @@ impl<'a> Parsed<'a> {
     }
 
     /// Returns the end of the comments that follow on the same line.
-    fn after_comments(&self, mut offset: usize) -> usize {
+    fn end_of_comments(&self, mut offset: usize) -> usize {
         let at = self.tokens.partition_point(|t| t.range.start < offset);
         for token in &self.tokens[at..] {
             let between = &self.text[offset..token.range.start];
@@ -241,7 +253,7 @@ impl<'a> Parsed<'a> {
         offset
     }
 
-    fn newline(&self) -> &'static str {
+    fn line_ending(&self) -> &'static str {
         if self.text.contains("\r\n") {
             "\r\n"
         } else {
@@ -262,8 +274,8 @@ impl<'a> Parsed<'a> {
     }
 
     /// Returns one step of indentation, as the file has it.
-    fn unit(&self) -> &'a str {
-        let root = self.container(&self.value);
+    fn indent_unit(&self) -> &'a str {
+        let root = self.container_of(&self.value);
         match root.items.first() {
             Some(first) if self.is_first_on_its_line(first.start) => {
                 let outer = self.indent_of(root.range.start);
@@ -282,57 +294,67 @@ fn is_comment(token: &Token<'_>) -> bool {
 
 /// Adds one item. Parses again each time, since the spans of an edited text are
 /// no longer valid.
-fn add(text: &str, item: &Item) -> Result<String, Broken> {
-    let parsed = parse(text)?;
+fn add_item(text: &str, item: &JsonItem) -> Result<String, SyntaxProblem> {
+    let parsed = parse_json(text)?;
     let mut node = &parsed.value;
     let mut name = "The file's value".to_owned();
     for (depth, key) in item.path.iter().enumerate() {
-        let object = parsed.object(node, &name)?;
-        let Some(next) = parsed.get(object, key)? else {
-            let value = nested(&item.path[depth + 1..], item);
-            return Ok(insert(&parsed, node, Some(key), &value));
+        let object = parsed.as_object(node, &name)?;
+        let Some(next) = parsed.find_property(object, key)? else {
+            let value = wrap_in_containers(&item.path[depth + 1..], item);
+            return Ok(insert_item(&parsed, node, Some(key), &value));
         };
         node = next;
         name = format!("`{}`", item.path[..=depth].join("."));
     }
     match &item.name {
         Some(key) => {
-            let object = parsed.object(node, &name)?;
-            if parsed.get(object, key)?.is_some() {
+            let object = parsed.as_object(node, &name)?;
+            if parsed.find_property(object, key)?.is_some() {
                 return Ok(text.to_owned());
             }
         }
         None if !matches!(node, Node::Array(_)) => {
-            return Err(parsed.broken(node, format!("{name} is not an array")));
+            return Err(parsed.problem_at(node, format!("{name} is not an array")));
         }
         None => {}
     }
-    Ok(insert(&parsed, node, item.name.as_deref(), &item.value))
+    Ok(insert_item(
+        &parsed,
+        node,
+        item.name.as_deref(),
+        &item.value,
+    ))
 }
 
 /// Wraps an item in the containers that are still missing.
-fn nested(path: &[String], item: &Item) -> Value {
+fn wrap_in_containers(path: &[String], item: &JsonItem) -> Value {
     let inner = match &item.name {
-        Some(name) => object_of(name, item.value.clone()),
+        Some(name) => single_key_object(name, item.value.clone()),
         None => Value::Array(vec![item.value.clone()]),
     };
     path.iter()
         .rev()
-        .fold(inner, |value, key| object_of(key, value))
+        .fold(inner, |value, key| single_key_object(key, value))
 }
 
-fn object_of(key: &str, value: Value) -> Value {
+fn single_key_object(key: &str, value: Value) -> Value {
     Value::Object([(key.to_owned(), value)].into_iter().collect())
 }
 
 /// Inserts an item behind the last one.
-fn insert(parsed: &Parsed<'_>, node: &Node<'_>, name: Option<&str>, value: &Value) -> String {
-    let (text, newline, unit) = (parsed.text, parsed.newline(), parsed.unit());
-    let Container { range, items } = parsed.container(node);
+fn insert_item(
+    parsed: &ParsedJson<'_>,
+    node: &Node<'_>,
+    name: Option<&str>,
+    value: &Value,
+) -> String {
+    let (text, newline, unit) = (parsed.text, parsed.line_ending(), parsed.indent_unit());
+    let JsonContainer { range, items } = parsed.container_of(node);
     let outer = parsed.indent_of(range.start);
     let one_line = !text[range.clone()].contains('\n');
-    let render = |style: &Style<'_>| {
-        let key = name.map(|name| format!("{}: ", quoted(name)));
+    let render = |style: &JsonStyle<'_>| {
+        let key = name.map(|name| format!("{}: ", quote_json_string(name)));
         format!("{}{}", key.unwrap_or_default(), style.render(value))
     };
     let mut result = text.to_owned();
@@ -344,7 +366,7 @@ fn insert(parsed: &Parsed<'_>, node: &Node<'_>, name: Option<&str>, value: &Valu
         });
         let at = comment.map_or(inside.start, |comment| comment.range.end);
         let indent = format!("{outer}{unit}");
-        let style = Style::Lines {
+        let style = JsonStyle::Lines {
             newline,
             unit,
             indent: &indent,
@@ -359,16 +381,16 @@ fn insert(parsed: &Parsed<'_>, node: &Node<'_>, name: Option<&str>, value: &Valu
     };
     let comma = parsed.comma_after(last.end);
     // A comment on the same line belongs to the last item.
-    let at = parsed.after_comments(comma.as_ref().map_or(last.end, |comma| comma.end));
+    let at = parsed.end_of_comments(comma.as_ref().map_or(last.end, |comma| comma.end));
     let mut new = if one_line {
-        format!(" {}", render(&Style::OneLine))
+        format!(" {}", render(&JsonStyle::OneLine))
     } else {
         let indent = if parsed.is_first_on_its_line(last.start) {
             parsed.indent_of(last.start).to_owned()
         } else {
             format!("{outer}{unit}")
         };
-        let style = Style::Lines {
+        let style = JsonStyle::Lines {
             newline,
             unit,
             indent: &indent,
@@ -386,20 +408,24 @@ fn insert(parsed: &Parsed<'_>, node: &Node<'_>, name: Option<&str>, value: &Valu
     result
 }
 
-fn remove_from(text: &str, path: &[&str], which: Which<'_>) -> Result<String, Broken> {
-    let parsed = parse(text)?;
+fn remove_from_body(
+    text: &str,
+    path: &[&str],
+    which: ItemSelector<'_>,
+) -> Result<String, SyntaxProblem> {
+    let parsed = parse_json(text)?;
     let mut node = &parsed.value;
     for key in path {
-        let object = parsed.object(node, "What holds it")?;
-        match parsed.get(object, key)? {
+        let object = parsed.as_object(node, "What holds it")?;
+        match parsed.find_property(object, key)? {
             Some(next) => node = next,
             None => return Ok(text.to_owned()),
         }
     }
-    let container = parsed.container(node);
+    let container = parsed.container_of(node);
     let index = match (which, node) {
-        (Which::Element(index), Node::Array(_)) => Some(index),
-        (Which::Property(key), Node::Object(object)) => object
+        (ItemSelector::Element(index), Node::Array(_)) => Some(index),
+        (ItemSelector::Property(key), Node::Object(object)) => object
             .properties
             .iter()
             .position(|p| p.name.as_str() == key),
@@ -417,13 +443,13 @@ fn remove_from(text: &str, path: &[&str], which: Which<'_>) -> Result<String, Br
             && !(item.start < t.range.start && t.range.end < item.end)
     });
     if let (1, false, [above @ .., own]) = (container.items.len(), has_comments, path) {
-        return remove_from(text, above, Which::Property(own));
+        return remove_from_body(text, above, ItemSelector::Property(own));
     }
-    Ok(cut(&parsed, &container, item))
+    Ok(cut_item(&parsed, &container, item))
 }
 
 /// Removes an item with the comma and the white space that came with it.
-fn cut(parsed: &Parsed<'_>, container: &Container, item: &Range<usize>) -> String {
+fn cut_item(parsed: &ParsedJson<'_>, container: &JsonContainer, item: &Range<usize>) -> String {
     let text = parsed.text;
     let before = text[..item.start].trim_end().len();
     let own_line = text[before..item.start].contains('\n');
@@ -461,7 +487,7 @@ fn cut(parsed: &Parsed<'_>, container: &Container, item: &Range<usize>) -> Strin
 }
 
 /// Layout of a new value.
-enum Style<'a> {
+enum JsonStyle<'a> {
     OneLine,
     Lines {
         newline: &'a str,
@@ -471,15 +497,17 @@ enum Style<'a> {
     },
 }
 
-impl Style<'_> {
+impl JsonStyle<'_> {
     fn render(&self, value: &Value) -> String {
         let parts: Vec<String> = match value {
             Value::Object(map) if !map.is_empty() => map
                 .iter()
-                .map(|(key, value)| format!("{}: {}", quoted(key), self.deeper(value)))
+                .map(|(key, value)| {
+                    format!("{}: {}", quote_json_string(key), self.render_deeper(value))
+                })
                 .collect(),
             Value::Array(list) if !list.is_empty() => {
-                list.iter().map(|value| self.deeper(value)).collect()
+                list.iter().map(|value| self.render_deeper(value)).collect()
             }
             scalar => return scalar.to_string(),
         };
@@ -490,7 +518,7 @@ impl Style<'_> {
         };
         let flat = |list: &Vec<Value>| list.iter().all(|v| !v.is_object() && !v.is_array());
         match self {
-            Style::Lines {
+            JsonStyle::Lines {
                 newline,
                 unit,
                 indent,
@@ -503,14 +531,14 @@ impl Style<'_> {
         }
     }
 
-    fn deeper(&self, value: &Value) -> String {
+    fn render_deeper(&self, value: &Value) -> String {
         match self {
-            Style::OneLine => self.render(value),
-            Style::Lines {
+            JsonStyle::OneLine => self.render(value),
+            JsonStyle::Lines {
                 newline,
                 unit,
                 indent,
-            } => Style::Lines {
+            } => JsonStyle::Lines {
                 newline,
                 unit,
                 indent: &format!("{indent}{unit}"),
@@ -520,7 +548,7 @@ impl Style<'_> {
     }
 }
 
-fn quoted(text: &str) -> String {
+fn quote_json_string(text: &str) -> String {
     Value::String(text.to_owned()).to_string()
 }
 

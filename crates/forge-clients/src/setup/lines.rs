@@ -5,7 +5,7 @@ use std::ops::Range;
 
 /// Appends our lines to a text. The line ends around them record how the file
 /// ended, so that removing them restores that.
-pub(super) fn appended(text: &str, ours: &str, newline: &str) -> String {
+pub(super) fn append_block(text: &str, ours: &str, newline: &str) -> String {
     if text.is_empty() {
         ours.to_owned()
     } else if text.ends_with('\n') {
@@ -17,7 +17,7 @@ pub(super) fn appended(text: &str, ours: &str, newline: &str) -> String {
 
 /// Removes lines that were appended. Returns `None` if the file was created for
 /// them.
-pub(super) fn cut_out(text: &str, span: Range<usize>) -> Option<String> {
+pub(super) fn cut_block(text: &str, span: Range<usize>) -> Option<String> {
     // The rest of the file may have other line ends; what came with our lines
     // has theirs.
     let newline = newline_of(&text[span.clone()]);
@@ -69,9 +69,9 @@ mod tests {
         ] {
             let newline = newline_of(text);
             let ours = ["one", "two"].join(newline);
-            let with = appended(text, &ours, newline);
+            let with = append_block(text, &ours, newline);
             let at = with.find("one").expect("it was added");
-            let cut = cut_out(&with, at..at + ours.len());
+            let cut = cut_block(&with, at..at + ours.len());
             assert_eq!(cut.as_deref(), Some(text), "{with:?}");
         }
     }

@@ -1,30 +1,33 @@
 //! Chooses the lines for agents in a workspace with a manifest, and the file
 //! that gets them when a workspace is started.
 
-use crate::routing::manifest::{Manifest, Mode};
-use crate::workspace::{Proposal, RelPath, Workspace};
+use crate::routing::manifest::{Manifest, ManifestMode};
+use crate::workspace::{ChangeProposal, RelPath, Workspace};
 
-use super::stub::{self, Lines};
-use super::{Scope, SetupError};
+use super::stub::{self, StubLines};
+use super::{SetupError, SetupScope};
 
 /// Returns the lines that a file gets. Those in a home hold for all projects,
 /// so that only those of a project mention its manifest.
-pub fn lines_of(workspace: &Workspace, scope: Scope) -> Lines {
-    let managed = Manifest::read(workspace).is_some_and(|it| it.mode() != Mode::Absent);
-    if managed && scope == Scope::Project {
-        Lines::Workspace
+pub fn stub_lines_for(workspace: &Workspace, scope: SetupScope) -> StubLines {
+    let managed = Manifest::read(workspace).is_some_and(|it| it.mode() != ManifestMode::Absent);
+    if managed && scope == SetupScope::Project {
+        StubLines::Workspace
     } else {
-        Lines::Usual
+        StubLines::Usual
     }
 }
 
 /// Adds the lines to the proposal for a new workspace: where lines of ours are
 /// already, else in `CLAUDE.md`. `.claude/CLAUDE.md` is read and never edited.
-pub fn propose(workspace: &Workspace, proposal: &mut Proposal) -> Result<(), SetupError> {
+pub fn propose_stub_lines(
+    workspace: &Workspace,
+    proposal: &mut ChangeProposal,
+) -> Result<(), SetupError> {
     let read = |name: &str| -> Result<(RelPath, Option<String>), SetupError> {
         let path = RelPath::new(name)?;
         // A link is never written through; its target may be edited.
-        let path = match std::fs::read_link(workspace.absolute(&path)) {
+        let path = match std::fs::read_link(workspace.absolute_path(&path)) {
             Ok(target) => target
                 .to_str()
                 .and_then(|it| RelPath::new(it).ok())
@@ -34,11 +37,11 @@ pub fn propose(workspace: &Workspace, proposal: &mut Proposal) -> Result<(), Set
         let text = if is_link(workspace, &path) {
             None
         } else {
-            workspace.text_if_there(&path)?
+            workspace.read_text_if_present(&path)?
         };
         Ok((path, text))
     };
-    let ours = |text: &Option<String>| text.as_deref().is_some_and(stub::is_in);
+    let ours = |text: &Option<String>| text.as_deref().is_some_and(stub::has_stub);
     if ours(&read(".claude/CLAUDE.md")?.1) {
         return Ok(());
     }
@@ -50,7 +53,7 @@ pub fn propose(workspace: &Workspace, proposal: &mut Proposal) -> Result<(), Set
     if is_link(workspace, &path) {
         return Ok(());
     }
-    let after = stub::with(before.as_deref(), Lines::Workspace).map_err(|broken| {
+    let after = stub::with_stub(before.as_deref(), StubLines::Workspace).map_err(|broken| {
         SetupError::BrokenFile {
             file: path.to_string(),
             broken,
@@ -62,6 +65,6 @@ pub fn propose(workspace: &Workspace, proposal: &mut Proposal) -> Result<(), Set
 }
 
 fn is_link(workspace: &Workspace, path: &RelPath) -> bool {
-    let meta = workspace.absolute(path).symlink_metadata();
+    let meta = workspace.absolute_path(path).symlink_metadata();
     meta.is_ok_and(|meta| meta.file_type().is_symlink())
 }

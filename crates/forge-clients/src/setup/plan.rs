@@ -6,25 +6,27 @@ use std::path::Path;
 
 use crate::document::{self, LinkKind};
 use crate::teams::private;
-use crate::workspace::git::{self, Driver};
+use crate::workspace::git::{self, MergeDriver};
 use crate::workspace::{
-    Backup, Error, OutsideChange, OutsideFile, RelPath, Workspace, change_outside,
+    BackupAction, OutsideChange, OutsideFile, RelPath, Workspace, WorkspaceError, change_outside,
 };
 use serde_json::{Value, json};
 
-use super::entries::{self, SERVER};
-use super::found::{self, Presence};
-use super::hooks::{self, HookSet, Program};
-use super::json::{Broken, Item};
-use super::{Client, Place, Scope, SetupError, Surroundings, plugin, skills, stub, toml};
+use super::entries::{self, SERVER_NAME};
+use super::found::{self, ClientPresence};
+use super::hooks::{self, HookSet, ProgramPath};
+use super::json::{JsonItem, SyntaxProblem};
+use super::{
+    AgentClient, ClientFile, SetupError, SetupScope, SetupSurroundings, plugin, skills, stub, toml,
+};
 
 /// Request to connect clients.
 #[derive(Clone, Debug)]
-pub struct Ask {
+pub struct SetupRequest {
     /// The clients to connect.
-    pub clients: Vec<Client>,
+    pub clients: Vec<AgentClient>,
     /// Where to write.
-    pub scope: Scope,
+    pub scope: SetupScope,
     /// Which hooks to install.
     pub hooks: HookSet,
     /// Whether to register the MCP server.
@@ -47,7 +49,7 @@ pub struct Ask {
 #[derive(Debug)]
 pub struct PlannedFile {
     /// Where it is.
-    pub place: Place,
+    pub place: ClientFile,
     /// Its text today.
     pub before: Option<String>,
     /// Its text afterwards.
@@ -58,13 +60,13 @@ pub struct PlannedFile {
 
 /// Changes that are planned, with what a person should know about them.
 #[derive(Debug, Default)]
-pub struct Plan {
+pub struct SetupPlan {
     what: String,
     removes: bool,
     /// The files that are to change.
     pub files: Vec<PlannedFile>,
     /// The driver of this clone, where it is to change.
-    pub git: Option<super::git::Setting>,
+    pub git: Option<super::git::DriverSetting>,
     /// Remarks that are good to know.
     pub notes: Vec<String>,
     /// Reports on what was left out or will not work.
@@ -72,23 +74,26 @@ pub struct Plan {
 }
 
 /// Plans the changes of a request.
-pub fn install(around: &Surroundings<'_>, ask: &Ask) -> Result<Plan, SetupError> {
-    let mut draft = Draft::new(around);
-    let mut plan = Plan {
+pub fn plan_install(
+    around: &SetupSurroundings<'_>,
+    ask: &SetupRequest,
+) -> Result<SetupPlan, SetupError> {
+    let mut draft = SetupDraft::new(around);
+    let mut plan = SetupPlan {
         what: match ask.clients[..] {
             [] => "Set up git".to_owned(),
-            _ => format!("Set up {}", names(&ask.clients)),
+            _ => format!("Set up {}", client_titles(&ask.clients)),
         },
-        ..Plan::default()
+        ..SetupPlan::default()
     };
-    let program = program(around, ask, &mut plan)?;
+    let program = choose_program(around, ask, &mut plan)?;
     let mut clients = ask.clients.clone();
     // Clients are handled in one order, whatever order they were typed in: the
     // files of one client decide about the next.
     clients.sort();
     clients.dedup();
     for &client in &clients {
-        let elsewhere = found::presence(around, client, ask.scope.other());
+        let elsewhere = found::client_presence(around, client, ask.scope.other_scope());
         if ask.migrate {
             remove_predecessors(&mut draft, client)?;
         }
@@ -103,7 +108,7 @@ pub fn install(around: &Surroundings<'_>, ask: &Ask) -> Result<Plan, SetupError>
             install_skills(&mut draft, &mut plan, ask, client)?;
         }
         plan.notes
-            .extend(found::advice(client, ask.scope).map(str::to_owned));
+            .extend(found::setup_advice(client, ask.scope).map(str::to_owned));
     }
     if ask.git {
         install_git(&mut draft, &mut plan, &program)?;
@@ -115,44 +120,48 @@ pub fn install(around: &Surroundings<'_>, ask: &Ask) -> Result<Plan, SetupError>
 /// Adds the driver. Files that all clones share name it; its command is a
 /// setting of each clone, since git runs it.
 fn install_git(
-    draft: &mut Draft<'_>,
-    plan: &mut Plan,
-    program: &Program,
+    draft: &mut SetupDraft<'_>,
+    plan: &mut SetupPlan,
+    program: &ProgramPath,
 ) -> Result<(), SetupError> {
     let workspace = draft.around.workspace;
-    let before = match git::driver(workspace.root()) {
-        Driver::NoRepository => {
+    let before = match git::merge_driver(workspace.root()) {
+        MergeDriver::NoRepository => {
             return Err(SetupError::NoRepository);
         }
-        Driver::Missing => None,
-        Driver::Set(it) => Some(it),
+        MergeDriver::Missing => None,
+        MergeDriver::Set(it) => Some(it),
     };
-    let place = draft.project_file(super::git::ATTRIBUTES)?;
-    draft.edit(&place, |file| Ok(Some(super::git::with(file.now))))?;
-    if let Some(rule) = private::ignoring(workspace)? {
-        let place = Place::Project(rule.path);
-        draft.edit(&place, |_| Ok(Some(rule.after)))?;
+    let place = draft.project_file(super::git::ATTRIBUTES_FILE)?;
+    draft.edit_file(&place, |file| {
+        Ok(Some(super::git::with_driver_lines(file.now)))
+    })?;
+    if let Some(rule) = private::propose_ignore_rule(workspace)? {
+        let place = ClientFile::Project(rule.path);
+        draft.edit_file(&place, |_| Ok(Some(rule.after)))?;
     }
-    let after = Some(super::git::driver(program));
+    let after = Some(super::git::driver_command(program));
     if before != after {
-        plan.git = Some(super::git::Setting { before, after });
+        plan.git = Some(super::git::DriverSetting { before, after });
     }
     Ok(())
 }
 
 /// Removes the driver. The rule on private files stays: without it, they would
 /// be one `git add` away from everyone.
-fn uninstall_git(draft: &mut Draft<'_>, plan: &mut Plan) -> Result<(), SetupError> {
-    let place = draft.project_file(super::git::ATTRIBUTES)?;
+fn uninstall_git(draft: &mut SetupDraft<'_>, plan: &mut SetupPlan) -> Result<(), SetupError> {
+    let place = draft.project_file(super::git::ATTRIBUTES_FILE)?;
     if draft
-        .text(&place)?
+        .draft_text(&place)?
         .as_deref()
-        .is_some_and(super::git::is_in)
+        .is_some_and(super::git::has_driver_lines)
     {
-        draft.edit(&place, |file| Ok(file.now.and_then(super::git::without)))?;
+        draft.edit_file(&place, |file| {
+            Ok(file.now.and_then(super::git::without_driver_lines))
+        })?;
     }
-    if let Driver::Set(before) = git::driver(draft.around.workspace.root()) {
-        plan.git = Some(super::git::Setting {
+    if let MergeDriver::Set(before) = git::merge_driver(draft.around.workspace.root()) {
+        plan.git = Some(super::git::DriverSetting {
             before: Some(before),
             after: None,
         });
@@ -161,39 +170,42 @@ fn uninstall_git(draft: &mut Draft<'_>, plan: &mut Plan) -> Result<(), SetupErro
 }
 
 /// Plans how to disconnect clients in these scopes.
-pub fn uninstall(
-    around: &Surroundings<'_>,
-    clients: &[Client],
-    scopes: &[Scope],
+pub fn plan_uninstall(
+    around: &SetupSurroundings<'_>,
+    clients: &[AgentClient],
+    scopes: &[SetupScope],
     from_git: bool,
-) -> Result<Plan, SetupError> {
-    let mut draft = Draft::new(around);
-    let mut plan = Plan {
+) -> Result<SetupPlan, SetupError> {
+    let mut draft = SetupDraft::new(around);
+    let mut plan = SetupPlan {
         what: match clients {
             [] => "Uninstall from git".to_owned(),
-            _ => format!("Uninstall from {}", names(clients)),
+            _ => format!("Uninstall from {}", client_titles(clients)),
         },
         removes: true,
-        ..Plan::default()
+        ..SetupPlan::default()
     };
     for &scope in scopes {
         // Without a home nothing can be installed there.
-        if scope == Scope::User && around.places.home.is_none() {
+        if scope == SetupScope::User && around.places.home.is_none() {
             continue;
         }
         // Lines that another client still reads stay for it.
         let mut needed = Vec::new();
-        for other in Client::ALL.into_iter().filter(|c| !clients.contains(c)) {
-            if !found::presence(around, other, scope).is_empty_but_for_stub() {
-                needed.extend(stub_files(around, other, scope)?);
+        for other in AgentClient::ALL
+            .into_iter()
+            .filter(|c| !clients.contains(c))
+        {
+            if !found::client_presence(around, other, scope).is_empty_but_for_stub() {
+                needed.extend(possible_stub_files(around, other, scope)?);
             }
         }
         for &client in clients {
             uninstall_client(&mut draft, &mut plan, client, scope)?;
-            for place in stub_files(around, client, scope)? {
-                if !needed.contains(&place) && found::names_us(around, &place) {
-                    draft.edit(&place, |file| match file.now {
-                        Some(text) => stub::without(text),
+            for place in possible_stub_files(around, client, scope)? {
+                if !needed.contains(&place) && found::mentions_us(around, &place) {
+                    draft.edit_file(&place, |file| match file.now {
+                        Some(text) => stub::without_stub(text),
                         None => Ok(None),
                     })?;
                 }
@@ -207,16 +219,20 @@ pub fn uninstall(
     Ok(plan)
 }
 
-fn names(clients: &[Client]) -> String {
+fn client_titles(clients: &[AgentClient]) -> String {
     let names: Vec<&str> = clients.iter().map(|client| client.title()).collect();
     names.join(", ")
 }
 
 /// Chooses how entries call the program. A project's files are shared, so they
 /// leave it to the `PATH`; files in a home may name the one that is there.
-fn program(around: &Surroundings<'_>, ask: &Ask, plan: &mut Plan) -> Result<Program, SetupError> {
-    let on_path = found::on_path(around.places, "memory-forge");
-    let absolute = ask.absolute || (ask.scope == Scope::User && on_path.is_none());
+fn choose_program(
+    around: &SetupSurroundings<'_>,
+    ask: &SetupRequest,
+    plan: &mut SetupPlan,
+) -> Result<ProgramPath, SetupError> {
+    let on_path = found::find_on_path(around.places, "memory-forge");
+    let absolute = ask.absolute || (ask.scope == SetupScope::User && on_path.is_none());
     if !absolute {
         if on_path.is_none() {
             plan.warnings.push(
@@ -225,25 +241,28 @@ fn program(around: &Surroundings<'_>, ask: &Ask, plan: &mut Plan) -> Result<Prog
                     .to_owned(),
             );
         }
-        return Ok(Program::OnPath);
+        return Ok(ProgramPath::OnPath);
     }
     let path = around.places.binary.and_then(Path::to_str);
-    path.map(|path| Program::At(path.to_owned()))
+    path.map(|path| ProgramPath::At(path.to_owned()))
         .ok_or(SetupError::UnwritableProgram)
 }
 
 /// Returns the files of a client in both scopes that hold entries of the
 /// predecessor, with the entries. Its hooks fire from either scope.
-fn predecessors(around: &Surroundings<'_>, client: Client) -> Vec<(Place, Vec<String>)> {
-    let mut all: Vec<(Place, Vec<String>)> = Vec::new();
-    for scope in Scope::ALL {
+fn predecessor_entries(
+    around: &SetupSurroundings<'_>,
+    client: AgentClient,
+) -> Vec<(ClientFile, Vec<String>)> {
+    let mut all: Vec<(ClientFile, Vec<String>)> = Vec::new();
+    for scope in SetupScope::ALL {
         let files = [
             around.hooks_file(client, scope),
             around.server_file(client, scope),
         ];
         for place in files.into_iter().flatten() {
-            let text = found::peek(around, &place).unwrap_or_default();
-            let entries = entries::predecessors(&text);
+            let text = found::peek_text(around, &place).unwrap_or_default();
+            let entries = entries::predecessor_names(&text);
             if !entries.is_empty() && all.iter().all(|(known, _)| *known != place) {
                 all.push((place, entries));
             }
@@ -252,22 +271,22 @@ fn predecessors(around: &Surroundings<'_>, client: Client) -> Vec<(Place, Vec<St
     all
 }
 
-fn remove_predecessors(draft: &mut Draft<'_>, client: Client) -> Result<(), SetupError> {
-    for (place, _) in predecessors(draft.around, client) {
-        draft.edit(&place, |file| {
-            file.now.map(entries::without_predecessors).transpose()
+fn remove_predecessors(draft: &mut SetupDraft<'_>, client: AgentClient) -> Result<(), SetupError> {
+    for (place, _) in predecessor_entries(draft.around, client) {
+        draft.edit_file(&place, |file| {
+            file.now.map(entries::remove_predecessors).transpose()
         })?;
     }
     Ok(())
 }
 
 fn install_hooks(
-    draft: &mut Draft<'_>,
-    plan: &mut Plan,
-    ask: &Ask,
-    client: Client,
-    program: &Program,
-    elsewhere: &Presence,
+    draft: &mut SetupDraft<'_>,
+    plan: &mut SetupPlan,
+    ask: &SetupRequest,
+    client: AgentClient,
+    program: &ProgramPath,
+    elsewhere: &ClientPresence,
 ) -> Result<(), SetupError> {
     if ask.hooks == HookSet::None {
         return Ok(());
@@ -277,7 +296,7 @@ fn install_hooks(
             "{} already has these hooks in the {} scope (`{}`); a second set would fire twice \
              and was left out. `--force` installs it all the same",
             client.title(),
-            ask.scope.other().name(),
+            ask.scope.other_scope().name(),
             elsewhere.hooks_file,
         ));
         return Ok(());
@@ -285,21 +304,25 @@ fn install_hooks(
     let theirs = if ask.migrate || ask.force {
         Vec::new()
     } else {
-        predecessors(draft.around, client)
+        predecessor_entries(draft.around, client)
     };
     if let [(place, events), ..] = &theirs[..] {
         plan.warnings.push(format!(
             "MemoryForge's scripts run in {} (`{}`: {}); a second set of hooks would brief twice \
              and was left out. `--migrate` replaces theirs, `--force` installs beside them",
             client.title(),
-            draft.around.shown(place),
+            draft.around.display_path(place),
             events.join(", "),
         ));
         return Ok(());
     }
-    if client == Client::Copilot && ask.scope == Scope::Project && !ask.force {
-        let claude = draft.around.hooks_file(Client::Claude, Scope::Project)?;
-        let shared = draft.text(&claude)?.is_some_and(|text| has_hooks(&text));
+    if client == AgentClient::Copilot && ask.scope == SetupScope::Project && !ask.force {
+        let claude = draft
+            .around
+            .hooks_file(AgentClient::Claude, SetupScope::Project)?;
+        let shared = draft
+            .draft_text(&claude)?
+            .is_some_and(|text| has_hooks(&text));
         if shared {
             plan.notes.push(
                 "Copilot CLI reads the hooks in `.claude/settings.json` too, so it needs none \
@@ -310,11 +333,12 @@ fn install_hooks(
         }
     }
     let place = draft.around.hooks_file(client, ask.scope)?;
-    if client == Client::OpenCode {
+    if client == AgentClient::OpenCode {
         return install_plugin(draft, plan, ask, &place, program);
     }
-    if client == Client::Claude && ask.scope == Scope::Project {
-        let copilot = found::presence(draft.around, Client::Copilot, Scope::Project);
+    if client == AgentClient::Claude && ask.scope == SetupScope::Project {
+        let copilot =
+            found::client_presence(draft.around, AgentClient::Copilot, SetupScope::Project);
         if !copilot.hooks.is_empty() && !ask.force {
             plan.warnings.push(
                 "Copilot CLI reads `.claude/settings.json` besides `.github/hooks/`, and would \
@@ -323,70 +347,73 @@ fn install_hooks(
             );
         }
     }
-    let wanted = hooks::items(client, ask.hooks, program);
-    let is_hook = |item: &Item| item.name.is_none();
-    draft.entries(&place, &hooks::seeds(client), is_hook, &wanted)
+    let wanted = hooks::hook_items(client, ask.hooks, program);
+    let is_hook = |item: &JsonItem| item.name.is_none();
+    draft.replace_entries(&place, &hooks::hook_seeds(client), is_hook, &wanted)
 }
 
 fn install_plugin(
-    draft: &mut Draft<'_>,
-    plan: &mut Plan,
-    ask: &Ask,
-    place: &Place,
-    program: &Program,
+    draft: &mut SetupDraft<'_>,
+    plan: &mut SetupPlan,
+    ask: &SetupRequest,
+    place: &ClientFile,
+    program: &ProgramPath,
 ) -> Result<(), SetupError> {
     let edited = draft
-        .text(place)?
-        .is_some_and(|text| !plugin::is_ours(&text));
+        .draft_text(place)?
+        .is_some_and(|text| !plugin::is_our_plugin(&text));
     if edited && !ask.force {
         plan.warnings.push(format!(
             "`{}` was edited and is left alone; `--force` writes it anew",
-            draft.around.shown(place)
+            draft.around.display_path(place)
         ));
         return Ok(());
     }
-    draft.edit(place, |_| Ok(Some(plugin::text(program))))
+    draft.edit_file(place, |_| Ok(Some(plugin::plugin_text(program))))
 }
 
 fn install_skills(
-    draft: &mut Draft<'_>,
-    plan: &mut Plan,
-    ask: &Ask,
-    client: Client,
+    draft: &mut SetupDraft<'_>,
+    plan: &mut SetupPlan,
+    ask: &SetupRequest,
+    client: AgentClient,
 ) -> Result<(), SetupError> {
-    let files = skills::files(client, ask.scope);
+    let files = skills::skill_files(client, ask.scope);
     if files.is_empty() {
         plan.notes
             .push(format!("{} has no place for skills", client.title()));
     }
     for file in files {
-        let place = draft.around.place(client, ask.scope, &file.name)?;
+        let place = draft.around.client_file(client, ask.scope, &file.name)?;
         let theirs = draft
-            .text(&place)?
-            .is_some_and(|text| !skills::is_ours(&text));
+            .draft_text(&place)?
+            .is_some_and(|text| !skills::is_our_skill_file(&text));
         if theirs && !ask.force {
             plan.warnings.push(format!(
                 "`{}` was edited and is left alone; `--force` writes it anew",
-                draft.around.shown(&place)
+                draft.around.display_path(&place)
             ));
             continue;
         }
-        draft.edit(&place, |_| Ok(Some(file.text)))?;
+        draft.edit_file(&place, |_| Ok(Some(file.text)))?;
     }
     Ok(())
 }
 
 fn install_server(
-    draft: &mut Draft<'_>,
-    plan: &mut Plan,
-    scope: Scope,
-    client: Client,
-    program: &Program,
+    draft: &mut SetupDraft<'_>,
+    plan: &mut SetupPlan,
+    scope: SetupScope,
+    client: AgentClient,
+    program: &ProgramPath,
 ) -> Result<(), SetupError> {
     let around = draft.around;
-    if client == Client::Copilot && scope == Scope::Project {
-        let claude = around.server_file(Client::Claude, Scope::Project)?;
-        if draft.text(&claude)?.is_some_and(|text| has_server(&text)) {
+    if client == AgentClient::Copilot && scope == SetupScope::Project {
+        let claude = around.server_file(AgentClient::Claude, SetupScope::Project)?;
+        if draft
+            .draft_text(&claude)?
+            .is_some_and(|text| has_server(&text))
+        {
             plan.notes
                 .push("Copilot CLI reads the server in `.mcp.json` too".to_owned());
             return Ok(());
@@ -394,73 +421,73 @@ fn install_server(
     }
     let place = around.server_file(client, scope)?;
     let mut foreign = false;
-    if client == Client::Codex {
-        draft.edit(&place, |file| {
-            let there = file.now.map(toml::server).transpose()?;
-            foreign = there == Some(toml::Server::Foreign);
+    if client == AgentClient::Codex {
+        draft.edit_file(&place, |file| {
+            let there = file.now.map(toml::server_table).transpose()?;
+            foreign = there == Some(toml::ServerTable::Foreign);
             if foreign {
                 return Ok(file.now.map(str::to_owned));
             }
-            toml::with(file.now, program.word()).map(Some)
+            toml::with_server(file.now, program.as_word()).map(Some)
         })?;
     } else {
         let item = server_item(client, scope, program);
-        if let Some(text) = draft.text(&place)? {
-            let found = entries::foreign_server(&text);
-            foreign = found.map_err(|broken| around.broken(&place, broken))?;
+        if let Some(text) = draft.draft_text(&place)? {
+            let found = entries::has_foreign_server(&text);
+            foreign = found.map_err(|broken| around.broken_file(&place, broken))?;
         }
         if !foreign {
-            let is_server = |item: &Item| item.name.is_some();
-            draft.entries(&place, &server_seeds(client), is_server, &[item])?;
+            let is_server = |item: &JsonItem| item.name.is_some();
+            draft.replace_entries(&place, &server_seeds(client), is_server, &[item])?;
         }
     }
     if foreign {
         plan.warnings.push(format!(
-            "`{}` has a server `{SERVER}` that is not ours; it was left alone",
-            around.shown(&place)
+            "`{}` has a server `{SERVER_NAME}` that is not ours; it was left alone",
+            around.display_path(&place)
         ));
     }
     Ok(())
 }
 
-fn server_item(client: Client, scope: Scope, program: &Program) -> Item {
-    let word = program.word();
+fn server_item(client: AgentClient, scope: SetupScope, program: &ProgramPath) -> JsonItem {
+    let word = program.as_word();
     let (key, value) = match (client, scope) {
-        (Client::OpenCode, _) => (
+        (AgentClient::OpenCode, _) => (
             "mcp",
             json!({"type": "local", "command": [word, "mcp"], "enabled": true}),
         ),
-        (Client::Copilot, Scope::User) => (
+        (AgentClient::Copilot, SetupScope::User) => (
             "mcpServers",
             json!({"type": "local", "command": word, "args": ["mcp"], "tools": ["*"]}),
         ),
         _ => ("mcpServers", json!({"command": word, "args": ["mcp"]})),
     };
-    Item {
+    JsonItem {
         path: vec![key.to_owned()],
-        name: Some(SERVER.to_owned()),
+        name: Some(SERVER_NAME.to_owned()),
         value,
     }
 }
 
-fn server_seeds(client: Client) -> Vec<Item> {
-    let schema = || Item {
+fn server_seeds(client: AgentClient) -> Vec<JsonItem> {
+    let schema = || JsonItem {
         path: Vec::new(),
         name: Some("$schema".to_owned()),
         value: Value::from("https://opencode.ai/config.json"),
     };
     match client {
-        Client::OpenCode => vec![schema()],
+        AgentClient::OpenCode => vec![schema()],
         _ => Vec::new(),
     }
 }
 
 fn install_stub(
-    draft: &mut Draft<'_>,
-    plan: &mut Plan,
-    ask: &Ask,
-    client: Client,
-    elsewhere: &Presence,
+    draft: &mut SetupDraft<'_>,
+    plan: &mut SetupPlan,
+    ask: &SetupRequest,
+    client: AgentClient,
+    elsewhere: &ClientPresence,
 ) -> Result<(), SetupError> {
     if let (Some(place), false) = (&elsewhere.stub, ask.force) {
         plan.notes.push(format!(
@@ -476,34 +503,34 @@ fn install_stub(
         ));
         return Ok(());
     };
-    if is_in_claudes_folder(&place) {
+    if is_claude_folder_file(&place) {
         plan.notes.push(format!(
-            "{} finds the lines about memory in `{IN_CLAUDES_FOLDER}` already",
+            "{} finds the lines about memory in `{CLAUDE_FOLDER_FILE}` already",
             client.title()
         ));
         return Ok(());
     }
-    let creates_agents = draft.text(&place)?.is_none()
-        && matches!(&place, Place::Project(path) if path.as_str() == "AGENTS.md");
-    if creates_agents && client != Client::Claude && draft.has("CLAUDE.md")? {
+    let creates_agents = draft.draft_text(&place)?.is_none()
+        && matches!(&place, ClientFile::Project(path) if path.as_str() == "AGENTS.md");
+    if creates_agents && client != AgentClient::Claude && draft.has_file("CLAUDE.md")? {
         plan.notes
             .push("OpenCode reads `AGENTS.md` instead of `CLAUDE.md` once there is one".to_owned());
     }
-    let lines = super::lines_of(draft.around.workspace, ask.scope);
-    draft.edit(&place, |file| stub::with(file.now, lines).map(Some))
+    let lines = super::stub_lines_for(draft.around.workspace, ask.scope);
+    draft.edit_file(&place, |file| stub::with_stub(file.now, lines).map(Some))
 }
 
 /// Returns the one file that gets the lines for a client, so that clients which
 /// read the same file share them.
 fn stub_place(
-    draft: &mut Draft<'_>,
-    client: Client,
-    scope: Scope,
-) -> Result<Option<Place>, SetupError> {
+    draft: &mut SetupDraft<'_>,
+    client: AgentClient,
+    scope: SetupScope,
+) -> Result<Option<ClientFile>, SetupError> {
     let around = draft.around;
     let mut failed = None;
-    let read = stub_files_read(around, client, scope, &mut |place| {
-        let text = draft.text(place);
+    let read = stub_files_in_use(around, client, scope, &mut |place| {
+        let text = draft.draft_text(place);
         text.unwrap_or_else(|error| {
             failed = Some(error);
             None
@@ -514,130 +541,137 @@ fn stub_place(
         return Err(error);
     }
     for place in &read {
-        if draft.text(place)?.is_some_and(|text| stub::is_in(&text)) {
+        if draft
+            .draft_text(place)?
+            .is_some_and(|text| stub::has_stub(&text))
+        {
             return Ok(Some(place.clone()));
         }
     }
-    if let Some(first) = read.into_iter().find(|place| !is_in_claudes_folder(place)) {
+    if let Some(first) = read.into_iter().find(|place| !is_claude_folder_file(place)) {
         return Ok(Some(first));
     }
-    if scope == Scope::User {
-        return Ok(stub_files(around, client, scope)?.into_iter().next());
+    if scope == SetupScope::User {
+        return Ok(possible_stub_files(around, client, scope)?
+            .into_iter()
+            .next());
     }
-    let own = draft.has("CLAUDE.local.md")? || draft.has(IN_CLAUDES_FOLDER)?;
+    let own = draft.has_file("CLAUDE.local.md")? || draft.has_file(CLAUDE_FOLDER_FILE)?;
     let name = match client {
-        Client::Claude if own || is_below_claudes_own(around) => "CLAUDE.md",
-        Client::Gemini => "GEMINI.md",
+        AgentClient::Claude if own || is_below_claude_files(around) => "CLAUDE.md",
+        AgentClient::Gemini => "GEMINI.md",
         _ => "AGENTS.md",
     };
-    around.place(client, scope, name).map(Some)
+    around.client_file(client, scope, name).map(Some)
 }
 
 /// Returns the files from which a client can take such lines.
-fn stub_files(
-    around: &Surroundings<'_>,
-    client: Client,
-    scope: Scope,
-) -> Result<Vec<Place>, SetupError> {
+fn possible_stub_files(
+    around: &SetupSurroundings<'_>,
+    client: AgentClient,
+    scope: SetupScope,
+) -> Result<Vec<ClientFile>, SetupError> {
     let names: &[&str] = match (client, scope) {
-        (Client::Claude, Scope::Project) => &["CLAUDE.md", ".claude/CLAUDE.md", "AGENTS.md"],
-        (Client::Codex, Scope::Project) => &["AGENTS.override.md", "AGENTS.md"],
-        (Client::OpenCode, Scope::Project) => &["AGENTS.md", "CLAUDE.md"],
-        (Client::Gemini, Scope::Project) => &["GEMINI.md", "AGENTS.md"],
-        (Client::Copilot, Scope::Project) => &[
+        (AgentClient::Claude, SetupScope::Project) => {
+            &["CLAUDE.md", ".claude/CLAUDE.md", "AGENTS.md"]
+        }
+        (AgentClient::Codex, SetupScope::Project) => &["AGENTS.override.md", "AGENTS.md"],
+        (AgentClient::OpenCode, SetupScope::Project) => &["AGENTS.md", "CLAUDE.md"],
+        (AgentClient::Gemini, SetupScope::Project) => &["GEMINI.md", "AGENTS.md"],
+        (AgentClient::Copilot, SetupScope::Project) => &[
             "AGENTS.md",
             "CLAUDE.md",
             "GEMINI.md",
             ".github/copilot-instructions.md",
         ],
-        (Client::Cursor, Scope::Project) => &["AGENTS.md"],
-        (Client::Claude, Scope::User) => &["CLAUDE.md"],
-        (Client::Codex | Client::OpenCode, Scope::User) => &["AGENTS.md"],
-        (Client::Gemini, Scope::User) => &["GEMINI.md"],
-        (Client::Copilot, Scope::User) => &["copilot-instructions.md"],
-        (Client::Cursor, Scope::User) => &[],
+        (AgentClient::Cursor, SetupScope::Project) => &["AGENTS.md"],
+        (AgentClient::Claude, SetupScope::User) => &["CLAUDE.md"],
+        (AgentClient::Codex | AgentClient::OpenCode, SetupScope::User) => &["AGENTS.md"],
+        (AgentClient::Gemini, SetupScope::User) => &["GEMINI.md"],
+        (AgentClient::Copilot, SetupScope::User) => &["copilot-instructions.md"],
+        (AgentClient::Cursor, SetupScope::User) => &[],
     };
     let mut places = Vec::new();
     for name in names {
-        places.push(around.place(client, scope, name)?);
+        places.push(around.client_file(client, scope, name)?);
     }
-    if (client, scope) == (Client::OpenCode, Scope::User) {
-        places.push(around.place(Client::Claude, Scope::User, "CLAUDE.md")?);
+    if (client, scope) == (AgentClient::OpenCode, SetupScope::User) {
+        places.push(around.client_file(AgentClient::Claude, SetupScope::User, "CLAUDE.md")?);
     }
     Ok(places)
 }
 
 /// Returns those of these files that the client reads as the files are now.
 /// `text` returns a file's text, or `None`.
-pub(super) fn stub_files_read(
-    around: &Surroundings<'_>,
-    client: Client,
-    scope: Scope,
-    text: &mut dyn FnMut(&Place) -> Option<String>,
-) -> Result<Vec<Place>, SetupError> {
-    let all = stub_files(around, client, scope)?;
-    let mut there: Vec<Place> = Vec::new();
+pub(super) fn stub_files_in_use(
+    around: &SetupSurroundings<'_>,
+    client: AgentClient,
+    scope: SetupScope,
+    text: &mut dyn FnMut(&ClientFile) -> Option<String>,
+) -> Result<Vec<ClientFile>, SetupError> {
+    let all = possible_stub_files(around, client, scope)?;
+    let mut there: Vec<ClientFile> = Vec::new();
     for place in all {
         if text(&place).is_some() {
             there.push(place);
         }
     }
     let mut project = |name: &str| -> Result<Option<String>, SetupError> {
-        let place = around.place(client, Scope::Project, name)?;
+        let place = around.client_file(client, SetupScope::Project, name)?;
         Ok(text(&place))
     };
     match (client, scope) {
         // Claude Code's own files keep it from reading `AGENTS.md`, unless they
         // import it.
-        (Client::Claude, Scope::Project) => {
+        (AgentClient::Claude, SetupScope::Project) => {
             let mut own = Vec::new();
-            for name in CLAUDES_OWN {
+            for name in CLAUDE_FILES {
                 own.extend(project(name)?);
             }
             if own.iter().any(|text| imports_agents(text)) {
                 // Other clients read that one too, so it comes first.
-                there.sort_by_key(|place| !is_agents(place));
-            } else if !own.is_empty() || is_below_claudes_own(around) {
-                there.retain(|place| !is_agents(place));
+                there.sort_by_key(|place| !is_agents_file(place));
+            } else if !own.is_empty() || is_below_claude_files(around) {
+                there.retain(|place| !is_agents_file(place));
             }
         }
-        (Client::Gemini, Scope::Project) => {
+        (AgentClient::Gemini, SetupScope::Project) => {
             let settings = project(".gemini/settings.json")?.unwrap_or_default();
             if !lists_agents(&settings) {
-                there.retain(|place| !is_agents(place));
+                there.retain(|place| !is_agents_file(place));
             }
         }
         // These clients read the first file alone.
-        (Client::Codex, Scope::Project) | (Client::OpenCode, _) => there.truncate(1),
+        (AgentClient::Codex, SetupScope::Project) | (AgentClient::OpenCode, _) => there.truncate(1),
         _ => {}
     }
     Ok(there)
 }
 
-fn is_agents(place: &Place) -> bool {
-    matches!(place, Place::Project(path) if path.as_str() == "AGENTS.md")
+fn is_agents_file(place: &ClientFile) -> bool {
+    matches!(place, ClientFile::Project(path) if path.as_str() == "AGENTS.md")
 }
 
 /// Files of Claude Code's own. If one of them is in the project, or in a folder
 /// above it, Claude Code reads no `AGENTS.md`.
-const CLAUDES_OWN: [&str; 3] = ["CLAUDE.md", IN_CLAUDES_FOLDER, "CLAUDE.local.md"];
+const CLAUDE_FILES: [&str; 3] = ["CLAUDE.md", CLAUDE_FOLDER_FILE, "CLAUDE.local.md"];
 
 /// File that Claude Code reads and that people or other tools keep: no lines
 /// are added to it.
-const IN_CLAUDES_FOLDER: &str = ".claude/CLAUDE.md";
+const CLAUDE_FOLDER_FILE: &str = ".claude/CLAUDE.md";
 
-fn is_in_claudes_folder(place: &Place) -> bool {
-    matches!(place, Place::Project(path) if path.as_str() == IN_CLAUDES_FOLDER)
+fn is_claude_folder_file(place: &ClientFile) -> bool {
+    matches!(place, ClientFile::Project(path) if path.as_str() == CLAUDE_FOLDER_FILE)
 }
 
 /// Returns `true` if a folder above the project has such a file. A user's own
 /// `~/.claude` does not count, for Claude Code either.
-fn is_below_claudes_own(around: &Surroundings<'_>) -> bool {
+fn is_below_claude_files(around: &SetupSurroundings<'_>) -> bool {
     let home = around.places.home;
     let above = around.workspace.root().ancestors().skip(1);
     above.take(MAX_FOLDERS_ABOVE).any(|folder| {
-        CLAUDES_OWN.iter().any(|name| {
-            let is_a_persons = *name == IN_CLAUDES_FOLDER && Some(folder) == home;
+        CLAUDE_FILES.iter().any(|name| {
+            let is_a_persons = *name == CLAUDE_FOLDER_FILE && Some(folder) == home;
             !is_a_persons && folder.join(name).is_file()
         })
     })
@@ -647,7 +681,7 @@ fn is_below_claudes_own(around: &Surroundings<'_>) -> bool {
 const MAX_FOLDERS_ABOVE: usize = 64;
 
 fn imports_agents(text: &str) -> bool {
-    document::parse(text).links.iter().any(|link| {
+    document::parse_document(text).links.iter().any(|link| {
         let target = link
             .target
             .trim_start_matches("./")
@@ -658,7 +692,7 @@ fn imports_agents(text: &str) -> bool {
 
 /// Returns `true` if the settings of Gemini CLI name `AGENTS.md`.
 fn lists_agents(settings: &str) -> bool {
-    let Ok(value) = super::json::read(settings) else {
+    let Ok(value) = super::json::read_value(settings) else {
         return false;
     };
     let names = &value["context"]["fileName"];
@@ -669,76 +703,80 @@ fn lists_agents(settings: &str) -> bool {
 }
 
 fn uninstall_client(
-    draft: &mut Draft<'_>,
-    plan: &mut Plan,
-    client: Client,
-    scope: Scope,
+    draft: &mut SetupDraft<'_>,
+    plan: &mut SetupPlan,
+    client: AgentClient,
+    scope: SetupScope,
 ) -> Result<(), SetupError> {
     let around = draft.around;
     let hooks_file = around.hooks_file(client, scope)?;
     let server_file = around.server_file(client, scope)?;
-    if client == Client::OpenCode {
-        let text = if found::names_us(around, &hooks_file) {
-            draft.text(&hooks_file)?
+    if client == AgentClient::OpenCode {
+        let text = if found::mentions_us(around, &hooks_file) {
+            draft.draft_text(&hooks_file)?
         } else {
             None
         };
         match text {
-            Some(text) if plugin::is_ours(&text) => draft.edit(&hooks_file, |_| Ok(None))?,
+            Some(text) if plugin::is_our_plugin(&text) => {
+                draft.edit_file(&hooks_file, |_| Ok(None))?
+            }
             Some(_) => plan.warnings.push(format!(
                 "`{}` was edited and still runs; delete it if you do not want it",
-                around.shown(&hooks_file)
+                around.display_path(&hooks_file)
             )),
             None => {}
         }
-    } else if found::names_us(around, &hooks_file) {
-        draft.entries(&hooks_file, &hooks::seeds(client), |_| true, &[])?;
+    } else if found::mentions_us(around, &hooks_file) {
+        draft.replace_entries(&hooks_file, &hooks::hook_seeds(client), |_| true, &[])?;
     }
-    for file in skills::files(client, scope) {
-        let place = around.place(client, scope, &file.name)?;
-        if !found::names_us(around, &place) {
+    for file in skills::skill_files(client, scope) {
+        let place = around.client_file(client, scope, &file.name)?;
+        if !found::mentions_us(around, &place) {
             continue;
         }
-        match draft.text(&place)? {
-            Some(text) if skills::is_ours(&text) => draft.edit(&place, |_| Ok(None))?,
+        match draft.draft_text(&place)? {
+            Some(text) if skills::is_our_skill_file(&text) => {
+                draft.edit_file(&place, |_| Ok(None))?
+            }
             Some(_) => plan.warnings.push(format!(
                 "`{}` was edited and stays; delete it if you do not want it",
-                around.shown(&place)
+                around.display_path(&place)
             )),
             None => {}
         }
     }
-    if !found::names_us(around, &server_file) {
+    if !found::mentions_us(around, &server_file) {
         return Ok(());
     }
-    if client == Client::Codex {
-        return draft.edit(&server_file, |file| match file.now {
-            Some(text) => toml::without(text),
+    if client == AgentClient::Codex {
+        return draft.edit_file(&server_file, |file| match file.now {
+            Some(text) => toml::without_server(text),
             None => Ok(None),
         });
     }
     let seeds = server_seeds(client);
-    draft.entries(&server_file, &seeds, |_| true, &[])
+    draft.replace_entries(&server_file, &seeds, |_| true, &[])
 }
 
 pub(super) fn has_hooks(text: &str) -> bool {
-    let items = entries::ours(text).unwrap_or_default();
+    let items = entries::our_entries(text).unwrap_or_default();
     items.iter().any(|item| item.name.is_none())
 }
 
 pub(super) fn has_server(text: &str) -> bool {
-    let items = entries::ours(text).unwrap_or_default();
+    let items = entries::our_entries(text).unwrap_or_default();
     items.iter().any(|item| item.name.is_some())
 }
 
 /// Files as they would be after the change, each read once.
-struct Draft<'a> {
-    around: &'a Surroundings<'a>,
+struct SetupDraft<'a> {
+    around: &'a SetupSurroundings<'a>,
     files: Vec<DraftFile>,
 }
 
 struct DraftFile {
-    place: Place,
+    place: ClientFile,
     before: Option<String>,
     now: Option<String>,
     /// State of the file before our entries, as text or as absence; `None` if
@@ -747,28 +785,28 @@ struct DraftFile {
 }
 
 /// Input of an edit.
-struct View<'a> {
+struct DraftView<'a> {
     now: Option<&'a str>,
     record: Option<Option<&'a str>>,
 }
 
-impl<'a> Draft<'a> {
-    fn new(around: &'a Surroundings<'a>) -> Draft<'a> {
-        Draft {
+impl<'a> SetupDraft<'a> {
+    fn new(around: &'a SetupSurroundings<'a>) -> SetupDraft<'a> {
+        SetupDraft {
             around,
             files: Vec::new(),
         }
     }
 
-    fn load(&mut self, place: &Place) -> Result<usize, SetupError> {
+    fn load_file(&mut self, place: &ClientFile) -> Result<usize, SetupError> {
         if let Some(index) = self.files.iter().position(|file| file.place == *place) {
             return Ok(index);
         }
-        let text = self.around.read(place)?;
+        let text = self.around.read_file(place)?;
         // A text without our entries is itself the state before them, and makes
         // an older record obsolete.
-        let record = if text.as_deref().is_some_and(has_ours) {
-            record(self.around, place)?
+        let record = if text.as_deref().is_some_and(has_our_content) {
+            recorded_original(self.around, place)?
         } else {
             Some(text.clone())
         };
@@ -781,53 +819,58 @@ impl<'a> Draft<'a> {
         Ok(self.files.len() - 1)
     }
 
-    fn text(&mut self, place: &Place) -> Result<Option<String>, SetupError> {
-        let index = self.load(place)?;
+    fn draft_text(&mut self, place: &ClientFile) -> Result<Option<String>, SetupError> {
+        let index = self.load_file(place)?;
         Ok(self.files[index].now.clone())
     }
 
-    fn project_file(&self, name: &str) -> Result<Place, SetupError> {
-        self.around.place(Client::Claude, Scope::Project, name)
+    fn project_file(&self, name: &str) -> Result<ClientFile, SetupError> {
+        self.around
+            .client_file(AgentClient::Claude, SetupScope::Project, name)
     }
 
     /// Returns `true` if the project has, or would have, a file of this name.
-    fn has(&mut self, name: &str) -> Result<bool, SetupError> {
+    fn has_file(&mut self, name: &str) -> Result<bool, SetupError> {
         let place = self.project_file(name)?;
-        Ok(self.text(&place)?.is_some())
+        Ok(self.draft_text(&place)?.is_some())
     }
 
-    fn edit(
+    fn edit_file(
         &mut self,
-        place: &Place,
-        f: impl FnOnce(View<'_>) -> Result<Option<String>, Broken>,
+        place: &ClientFile,
+        f: impl FnOnce(DraftView<'_>) -> Result<Option<String>, SyntaxProblem>,
     ) -> Result<(), SetupError> {
-        let index = self.load(place)?;
+        let index = self.load_file(place)?;
         let file = &mut self.files[index];
-        let view = View {
+        let view = DraftView {
             now: file.now.as_deref(),
             record: file.record.as_ref().map(Option::as_deref),
         };
-        let after = f(view).map_err(|broken| self.around.broken(place, broken))?;
+        let after = f(view).map_err(|broken| self.around.broken_file(place, broken))?;
         self.files[index].now = after;
         Ok(())
     }
 
     /// Replaces entries of ours: removes those that `goes` selects, keeps the
     /// others, and adds `wanted`.
-    fn entries(
+    fn replace_entries(
         &mut self,
-        place: &Place,
-        seeds: &[Item],
-        goes: impl Fn(&Item) -> bool,
-        wanted: &[Item],
+        place: &ClientFile,
+        seeds: &[JsonItem],
+        goes: impl Fn(&JsonItem) -> bool,
+        wanted: &[JsonItem],
     ) -> Result<(), SetupError> {
-        self.edit(place, |file| {
-            let there = file.now.map(entries::ours).transpose()?.unwrap_or_default();
-            let mut target: Vec<Item> = there.into_iter().filter(|item| !goes(item)).collect();
+        self.edit_file(place, |file| {
+            let there = file
+                .now
+                .map(entries::our_entries)
+                .transpose()?
+                .unwrap_or_default();
+            let mut target: Vec<JsonItem> = there.into_iter().filter(|item| !goes(item)).collect();
             target.extend(wanted.iter().cloned());
             // Hooks before servers, the order in which one run adds both.
             target.sort_by_key(|item| item.name.is_some());
-            entries::with(file.now, file.record, seeds, &target)
+            entries::with_entries(file.now, file.record, seeds, &target)
         })
     }
 
@@ -836,7 +879,7 @@ impl<'a> Draft<'a> {
             .into_iter()
             .filter(|file| file.before != file.now)
             .map(|file| PlannedFile {
-                first: !file.before.as_deref().is_some_and(has_ours),
+                first: !file.before.as_deref().is_some_and(has_our_content),
                 place: file.place,
                 before: file.before,
                 after: file.now,
@@ -846,33 +889,36 @@ impl<'a> Draft<'a> {
 }
 
 /// Returns `true` if a text of any kind has something of ours in it.
-fn has_ours(text: &str) -> bool {
-    stub::is_in(text)
-        || plugin::is_ours(text)
-        || skills::is_ours(text)
-        || entries::ours(text).is_ok_and(|items| !items.is_empty())
-        || toml::server(text) == Ok(toml::Server::Ours)
+fn has_our_content(text: &str) -> bool {
+    stub::has_stub(text)
+        || plugin::is_our_plugin(text)
+        || skills::is_our_skill_file(text)
+        || entries::our_entries(text).is_ok_and(|items| !items.is_empty())
+        || toml::server_table(text) == Ok(toml::ServerTable::Ours)
 }
 
 /// Returns the name of the record of a project's file.
-fn record_name(path: &RelPath) -> String {
+fn record_file_name(path: &RelPath) -> String {
     format!("setup/{}.before.json", path.as_str().replace('/', "__"))
 }
 
 /// Returns the state of a file before our entries: from its backup in a home,
 /// from the derived files in a project.
-fn record(around: &Surroundings<'_>, place: &Place) -> Result<Option<Option<String>>, SetupError> {
+fn recorded_original(
+    around: &SetupSurroundings<'_>,
+    place: &ClientFile,
+) -> Result<Option<Option<String>>, SetupError> {
     match place {
-        Place::User(file) => {
+        ClientFile::User(file) => {
             let backup = file.read_backup()?;
             Ok(backup
                 .and_then(|bytes| String::from_utf8(bytes).ok())
                 .map(Some))
         }
-        Place::Project(path) => {
+        ClientFile::Project(path) => {
             // Derived files may be gone, damaged or foreign; the state is
             // unknown then.
-            let bytes = around.workspace.read_marked(&record_name(path));
+            let bytes = around.workspace.read_marked(&record_file_name(path));
             let value: Option<Value> = bytes.and_then(|it| serde_json::from_slice(&it).ok());
             Ok(value.and_then(|value| match &value["before"] {
                 Value::Null => Some(None),
@@ -883,25 +929,25 @@ fn record(around: &Surroundings<'_>, place: &Place) -> Result<Option<Option<Stri
     }
 }
 
-impl Surroundings<'_> {
-    fn broken(&self, place: &Place, broken: Broken) -> SetupError {
+impl SetupSurroundings<'_> {
+    fn broken_file(&self, place: &ClientFile, broken: SyntaxProblem) -> SetupError {
         SetupError::BrokenFile {
-            file: self.shown(place),
+            file: self.display_path(place),
             broken,
             hint: "Nothing was changed; repair that file and try again",
         }
     }
 }
 
-impl Plan {
+impl SetupPlan {
     /// Writes the changes. Returns the id under which a project's part can be
     /// undone.
-    pub fn apply(&self, around: &Surroundings<'_>) -> Result<Option<String>, SetupError> {
+    pub fn apply(&self, around: &SetupSurroundings<'_>) -> Result<Option<String>, SetupError> {
         let (mut project, mut user) = (Vec::new(), Vec::new());
         for file in &self.files {
             match &file.place {
-                Place::Project(path) => project.push((path, file)),
-                Place::User(place) => user.push((place, file)),
+                ClientFile::Project(path) => project.push((path, file)),
+                ClientFile::User(place) => user.push((place, file)),
             }
         }
         let id = self.apply_project(around.workspace, around.now, &project)?;
@@ -930,7 +976,7 @@ impl Plan {
             let is_json = path.as_str().ends_with(".json") || path.as_str().ends_with(".jsonc");
             if file.first && !self.removes && is_json {
                 let record = json!({"path": path.as_str(), "before": file.before}).to_string();
-                workspace.write_marked(&record_name(path), record.as_bytes())?;
+                workspace.write_marked(&record_file_name(path), record.as_bytes())?;
             }
         }
         // Compares with the text that was planned from: an edit in between must
@@ -939,8 +985,8 @@ impl Plan {
             for (path, file) in files {
                 let there = change.read(path)?;
                 if there.as_deref() != file.before.as_deref().map(str::as_bytes) {
-                    return Err(Error::ChangedSince {
-                        path: workspace.absolute(path),
+                    return Err(WorkspaceError::ChangedSince {
+                        path: workspace.absolute_path(path),
                     });
                 }
                 match &file.after {
@@ -976,9 +1022,9 @@ impl Plan {
                 before: bytes(&file.before),
                 after: bytes(&file.after),
                 backup: match (self.removes, file.first) {
-                    (true, _) => Backup::Drop,
-                    (false, true) => Backup::Take,
-                    (false, false) => Backup::Leave,
+                    (true, _) => BackupAction::Drop,
+                    (false, true) => BackupAction::Take,
+                    (false, false) => BackupAction::Leave,
                 },
             });
             if file.after.is_none() {

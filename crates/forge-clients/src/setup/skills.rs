@@ -3,11 +3,11 @@
 //! home, the folder `plugin/`; here it only gets a client's form, and a mark by
 //! which `uninstall` recognises a file that was not edited.
 
-use super::{Client, Scope};
+use super::{AgentClient, SetupScope};
 
 /// Policy on who may start a skill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Policy {
+pub enum SkillPolicy {
     /// The model without being asked, and people.
     Autonomous,
     /// People alone: the model is not shown it.
@@ -15,11 +15,11 @@ pub enum Policy {
 }
 
 /// Skill or agent of the plugin.
-pub struct Source {
+pub struct SkillSource {
     /// Its name in the plugin.
     pub name: &'static str,
     /// Who may start it.
-    pub policy: Policy,
+    pub policy: SkillPolicy,
     /// The file as it is in the plugin.
     pub text: &'static str,
 }
@@ -32,9 +32,9 @@ macro_rules! plugin {
 
 macro_rules! skill {
     ($name:literal, $policy:ident) => {
-        Source {
+        SkillSource {
             name: $name,
-            policy: Policy::$policy,
+            policy: SkillPolicy::$policy,
             text: plugin!(concat!("skills/", $name, "/SKILL.md")),
         }
     };
@@ -42,16 +42,16 @@ macro_rules! skill {
 
 macro_rules! agent {
     ($name:literal) => {
-        Source {
+        SkillSource {
             name: $name,
-            policy: Policy::Autonomous,
+            policy: SkillPolicy::Autonomous,
             text: plugin!(concat!("agents/", $name, ".md")),
         }
     };
 }
 
 /// The skills of the plugin.
-pub const SKILLS: [Source; 18] = [
+pub const PLUGIN_SKILLS: [SkillSource; 18] = [
     skill!("memory-forge", Autonomous),
     skill!("session-start", Autonomous),
     skill!("session-end", Autonomous),
@@ -73,10 +73,11 @@ pub const SKILLS: [Source; 18] = [
 ];
 
 /// The agents of the plugin.
-pub const AGENTS: [Source; 3] = [agent!("mind"), agent!("orchestrator"), agent!("builder")];
+pub const PLUGIN_AGENTS: [SkillSource; 3] =
+    [agent!("mind"), agent!("orchestrator"), agent!("builder")];
 
 /// File that a skill points to.
-pub struct Reference {
+pub struct SkillReference {
     /// The skill that points to it.
     pub skill: &'static str,
     /// Its name in the skill's folder of references.
@@ -87,7 +88,7 @@ pub struct Reference {
 
 macro_rules! reference {
     ($skill:literal, $name:literal) => {
-        Reference {
+        SkillReference {
             skill: $skill,
             name: $name,
             text: plugin!(concat!("skills/", $skill, "/references/", $name)),
@@ -96,7 +97,7 @@ macro_rules! reference {
 }
 
 /// Texts that are too long for the core of a skill.
-pub const REFERENCES: [Reference; 6] = [
+pub const SKILL_REFERENCES: [SkillReference; 6] = [
     reference!("memory-forge", "agents.md"),
     reference!("memory-forge", "monorepo.md"),
     reference!("memory-forge", "workspace.md"),
@@ -119,8 +120,8 @@ pub struct SkillFile {
 }
 
 /// Returns all files that a client is given; none if it has no place for them.
-pub fn files(client: Client, scope: Scope) -> Vec<SkillFile> {
-    let Some(top) = folder(client, scope) else {
+pub fn skill_files(client: AgentClient, scope: SetupScope) -> Vec<SkillFile> {
+    let Some(top) = skills_folder(client, scope) else {
         return Vec::new();
     };
     let mut files = Vec::new();
@@ -130,44 +131,44 @@ pub fn files(client: Client, scope: Scope) -> Vec<SkillFile> {
             text,
         });
     };
-    for skill in &SKILLS {
-        let own = own_name(skill.name);
+    for skill in &PLUGIN_SKILLS {
+        let own = installed_name(skill.name);
         // Gemini and OpenCode let the model start every skill, so one for
         // people alone becomes a command there.
         match (client, skill.policy) {
-            (Client::Gemini, Policy::Explicit) => add(
+            (AgentClient::Gemini, SkillPolicy::Explicit) => add(
                 format!("commands/memory-forge/{}.toml", skill.name),
-                marked(&gemini_command(skill), Comment::Hash),
+                with_mark(&gemini_command(skill), MarkComment::Hash),
             ),
-            (Client::OpenCode, Policy::Explicit) => add(
+            (AgentClient::OpenCode, SkillPolicy::Explicit) => add(
                 format!("command/{own}.md"),
-                marked(&opencode_command(skill), Comment::FrontMatter),
+                with_mark(&opencode_command(skill), MarkComment::FrontMatter),
             ),
             (_, policy) => {
-                let text = renamed(skill.text, &own);
+                let text = with_name(skill.text, &own);
                 add(
                     format!("skills/{own}/SKILL.md"),
-                    marked(&text, Comment::FrontMatter),
+                    with_mark(&text, MarkComment::FrontMatter),
                 );
-                if client == Client::Codex && policy == Policy::Explicit {
+                if client == AgentClient::Codex && policy == SkillPolicy::Explicit {
                     let name = format!("skills/{own}/agents/openai.yaml");
-                    add(name, marked(CODEX_POLICY, Comment::Hash));
+                    add(name, with_mark(CODEX_POLICY, MarkComment::Hash));
                 }
             }
         }
     }
-    for it in &REFERENCES {
-        let name = format!("skills/{}/references/{}", own_name(it.skill), it.name);
-        add(name, marked(it.text, Comment::Html));
+    for it in &SKILL_REFERENCES {
+        let name = format!("skills/{}/references/{}", installed_name(it.skill), it.name);
+        add(name, with_mark(it.text, MarkComment::Html));
     }
     // Other clients have agents too, but other names for tools.
-    if matches!(client, Client::Claude | Client::Copilot) {
-        for agent in &AGENTS {
-            let own = own_name(agent.name);
-            let text = renamed(agent.text, &own);
+    if matches!(client, AgentClient::Claude | AgentClient::Copilot) {
+        for agent in &PLUGIN_AGENTS {
+            let own = installed_name(agent.name);
+            let text = with_name(agent.text, &own);
             add(
                 format!("agents/{own}.md"),
-                marked(&text, Comment::FrontMatter),
+                with_mark(&text, MarkComment::FrontMatter),
             );
         }
     }
@@ -175,35 +176,35 @@ pub fn files(client: Client, scope: Scope) -> Vec<SkillFile> {
 }
 
 /// Returns the folder of a client that holds skills, with its slash.
-fn folder(client: Client, scope: Scope) -> Option<&'static str> {
+fn skills_folder(client: AgentClient, scope: SetupScope) -> Option<&'static str> {
     match (client, scope) {
-        (Client::Cursor, _) => None,
-        (_, Scope::User) => Some(""),
-        (Client::Claude, Scope::Project) => Some(".claude/"),
-        (Client::Codex, Scope::Project) => Some(".codex/"),
-        (Client::OpenCode, Scope::Project) => Some(".opencode/"),
-        (Client::Gemini, Scope::Project) => Some(".gemini/"),
-        (Client::Copilot, Scope::Project) => Some(".github/"),
+        (AgentClient::Cursor, _) => None,
+        (_, SetupScope::User) => Some(""),
+        (AgentClient::Claude, SetupScope::Project) => Some(".claude/"),
+        (AgentClient::Codex, SetupScope::Project) => Some(".codex/"),
+        (AgentClient::OpenCode, SetupScope::Project) => Some(".opencode/"),
+        (AgentClient::Gemini, SetupScope::Project) => Some(".gemini/"),
+        (AgentClient::Copilot, SetupScope::Project) => Some(".github/"),
     }
 }
 
 /// Returns the name outside the plugin, where names have no prefix and clients
 /// have an `init` of their own.
-fn own_name(name: &str) -> String {
+fn installed_name(name: &str) -> String {
     match name {
         "memory-forge" => name.to_owned(),
         _ => format!("memory-forge-{name}"),
     }
 }
 
-fn renamed(text: &str, name: &str) -> String {
+fn with_name(text: &str, name: &str) -> String {
     let (before, rest) = text.split_once("\nname: ").expect("ours have a name");
     let (_, rest) = rest.split_once('\n').expect("the name is a line");
     format!("{before}\nname: {name}\n{rest}")
 }
 
 /// Returns a line of the front matter, and the body.
-fn parts<'a>(skill: &Source, key: &str) -> (&'a str, &'a str) {
+fn front_and_body<'a>(skill: &SkillSource, key: &str) -> (&'a str, &'a str) {
     let text: &'static str = skill.text;
     let (front, body) = text
         .strip_prefix("---\n")
@@ -214,8 +215,8 @@ fn parts<'a>(skill: &Source, key: &str) -> (&'a str, &'a str) {
 }
 
 /// Returns a command that only people start, for Gemini CLI.
-pub fn gemini_command(skill: &Source) -> String {
-    let (description, body) = parts(skill, "description: ");
+pub fn gemini_command(skill: &SkillSource) -> String {
+    let (description, body) = front_and_body(skill, "description: ");
     let quoted = |text: &str| toml_edit::Value::from(text).to_string();
     format!(
         "description = {}\nprompt = '''\n{body}\nWhat the user typed: {{{{args}}}}\n'''\n",
@@ -224,14 +225,14 @@ pub fn gemini_command(skill: &Source) -> String {
 }
 
 /// Returns a command that only people start, for OpenCode.
-fn opencode_command(skill: &Source) -> String {
-    let (description, body) = parts(skill, "description: ");
+fn opencode_command(skill: &SkillSource) -> String {
+    let (description, body) = front_and_body(skill, "description: ");
     format!("---\ndescription: {description}\n---\n\n{body}\nWhat the user typed: $ARGUMENTS\n")
 }
 
 /// Syntax of a comment that no client loads.
 #[derive(Clone, Copy)]
-enum Comment {
+enum MarkComment {
     /// `# …` as the first line of the front matter
     FrontMatter,
     /// `# …` as the first line
@@ -240,36 +241,36 @@ enum Comment {
     Html,
 }
 
-const MARK: &str = "memory-forge setup ";
+const SETUP_MARK: &str = "memory-forge setup ";
 
 /// Adds a line with the checksum of the rest to a text.
-fn marked(text: &str, comment: Comment) -> String {
-    let mark = format!("{MARK}{:016x}", sum(text));
+fn with_mark(text: &str, comment: MarkComment) -> String {
+    let mark = format!("{SETUP_MARK}{:016x}", fnv1a_sum(text));
     match comment {
-        Comment::FrontMatter => {
+        MarkComment::FrontMatter => {
             let rest = text.strip_prefix("---\n").unwrap_or(text);
             format!("---\n# {mark}\n{rest}")
         }
-        Comment::Hash => format!("# {mark}\n{text}"),
-        Comment::Html => format!("{text}<!-- {mark} -->\n"),
+        MarkComment::Hash => format!("# {mark}\n{text}"),
+        MarkComment::Html => format!("{text}<!-- {mark} -->\n"),
     }
 }
 
 /// Returns `true` if this is a file as some `setup` of any version wrote it.
-pub fn is_ours(text: &str) -> bool {
-    let Some(at) = text.find(MARK) else {
+pub fn is_our_skill_file(text: &str) -> bool {
+    let Some(at) = text.find(SETUP_MARK) else {
         return false;
     };
     let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
     let end = text[at..].find('\n').map_or(text.len(), |end| at + end + 1);
-    let given = text[at + MARK.len()..end].split_whitespace().next();
+    let given = text[at + SETUP_MARK.len()..end].split_whitespace().next();
     let rest = format!("{}{}", &text[..start], &text[end..]);
-    given == Some(format!("{:016x}", sum(&rest)).as_str())
+    given == Some(format!("{:016x}", fnv1a_sum(&rest)).as_str())
 }
 
 /// Computes FNV-1a, which detects edits and protects against nothing: the file
 /// belongs to the user.
-fn sum(text: &str) -> u64 {
+fn fnv1a_sum(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |sum, byte| {
         (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })

@@ -5,15 +5,15 @@
 use crate::document;
 use crate::tokens;
 
-use super::json::Broken;
-use super::lines::{appended, cut_out, newline_of};
+use super::json::SyntaxProblem;
+use super::lines::{append_block, cut_block, newline_of};
 
-const BEGIN: &str = "<!-- memory-forge:begin -->";
-const END: &str = "<!-- memory-forge:end -->";
+const BEGIN_MARKER: &str = "<!-- memory-forge:begin -->";
+const END_MARKER: &str = "<!-- memory-forge:end -->";
 
 /// Text of at most six lines, because every session of every client pays for
 /// them.
-const TEXT: &str = "\
+const USUAL_TEXT: &str = "\
 ## Memory
 - Where the work stands: `memory-forge mind show`. Read it before you plan.
 - Before you ask or assume: `memory-forge search \"<question>\"`; what is known lies in `knowledge/`.
@@ -32,54 +32,54 @@ const WORKSPACE_TEXT: &str = "\
 
 /// Kind of lines that a file gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lines {
+pub enum StubLines {
     /// Those of any project.
     Usual,
     /// Those of a workspace with a manifest.
     Workspace,
 }
 
-impl Lines {
+impl StubLines {
     fn text(self) -> &'static str {
         match self {
-            Lines::Usual => TEXT,
-            Lines::Workspace => WORKSPACE_TEXT,
+            StubLines::Usual => USUAL_TEXT,
+            StubLines::Workspace => WORKSPACE_TEXT,
         }
     }
 
     /// Returns the cost of the lines in each session, by estimate.
     pub fn tokens(self) -> usize {
-        tokens::estimate(self.text())
+        tokens::estimate_tokens(self.text())
     }
 }
 
 /// Returns `true` if our lines are in the text.
-pub fn is_in(text: &str) -> bool {
-    matches!(block(text), Ok(Some(_)))
+pub fn has_stub(text: &str) -> bool {
+    matches!(find_block(text), Ok(Some(_)))
 }
 
 /// Returns the text with our lines in it, at the end unless they are there
 /// already.
-pub fn with(current: Option<&str>, which: Lines) -> Result<String, Broken> {
+pub fn with_stub(current: Option<&str>, which: StubLines) -> Result<String, SyntaxProblem> {
     let Some(text) = current else {
-        return Ok(format!("{}\n", lines(which, "\n")));
+        return Ok(format!("{}\n", render_lines(which, "\n")));
     };
-    if let Some(span) = block(text)? {
-        let ours = lines(which, newline_of(&text[span.clone()]));
+    if let Some(span) = find_block(text)? {
+        let ours = render_lines(which, newline_of(&text[span.clone()]));
         let mut text = text.to_owned();
         text.replace_range(span, &ours);
         return Ok(text);
     }
     let newline = newline_of(text);
-    let ours = lines(which, newline);
-    let with = appended(text, &ours, newline);
-    if block(&with)?.is_none() {
+    let ours = render_lines(which, newline);
+    let with = append_block(text, &ours, newline);
+    if find_block(&with)?.is_none() {
         // Inside an open code block the lines would be an example: the next run
         // would not find them and add them again.
-        let document = document::parse(text);
+        let document = document::parse_document(text);
         let open = document.code.last().map_or(0, |code| code.span.start);
-        return Err(Broken {
-            line: document.line_of(open),
+        return Err(SyntaxProblem {
+            line: document.line_number_at(open),
             what: "The code block is never closed, and what is added would be part of it".into(),
         });
     }
@@ -87,37 +87,37 @@ pub fn with(current: Option<&str>, which: Lines) -> Result<String, Broken> {
 }
 
 /// Returns the text without our lines; none where the file was made for them.
-pub fn without(text: &str) -> Result<Option<String>, Broken> {
-    let Some(span) = block(text)? else {
+pub fn without_stub(text: &str) -> Result<Option<String>, SyntaxProblem> {
+    let Some(span) = find_block(text)? else {
         return Ok(Some(text.to_owned()));
     };
-    Ok(cut_out(text, span))
+    Ok(cut_block(text, span))
 }
 
-fn lines(which: Lines, newline: &str) -> String {
-    let all = format!("{BEGIN}\n{}\n{END}", which.text());
+fn render_lines(which: StubLines, newline: &str) -> String {
+    let all = format!("{BEGIN_MARKER}\n{}\n{END_MARKER}", which.text());
     all.replace('\n', newline)
 }
 
 /// Returns the span of our lines, comments included. Comments in code are
 /// examples; one that is never closed has no clear meaning and fails.
-fn block(text: &str) -> Result<Option<std::ops::Range<usize>>, Broken> {
-    if !text.contains(BEGIN) {
+fn find_block(text: &str) -> Result<Option<std::ops::Range<usize>>, SyntaxProblem> {
+    if !text.contains(BEGIN_MARKER) {
         return Ok(None);
     }
-    let document = document::parse(text);
+    let document = document::parse_document(text);
     let meant = |word: &str, from: usize| {
         let mut found = text[from..].match_indices(word).map(|(at, _)| from + at);
-        found.find(|&at| !document.in_code(at))
+        found.find(|&at| !document.is_in_code(at))
     };
-    let Some(start) = meant(BEGIN, 0) else {
+    let Some(start) = meant(BEGIN_MARKER, 0) else {
         return Ok(None);
     };
-    match meant(END, start) {
-        Some(end) => Ok(Some(start..end + END.len())),
-        None => Err(Broken {
-            line: document.line_of(start),
-            what: format!("`{BEGIN}` is never closed by `{END}`"),
+    match meant(END_MARKER, start) {
+        Some(end) => Ok(Some(start..end + END_MARKER.len())),
+        None => Err(SyntaxProblem {
+            line: document.line_number_at(start),
+            what: format!("`{BEGIN_MARKER}` is never closed by `{END_MARKER}`"),
         }),
     }
 }
@@ -129,14 +129,14 @@ mod tests {
     #[test]
     fn an_open_code_block_does_not_swallow_them() {
         let text = "# A\n\n```\nlet x = 1;\n";
-        let broken = with(Some(text), Lines::Usual).expect_err("they would be code");
+        let broken = with_stub(Some(text), StubLines::Usual).expect_err("they would be code");
         assert_eq!(broken.line, 3);
-        assert!(with(Some(&format!("{text}```\n")), Lines::Usual).is_ok());
+        assert!(with_stub(Some(&format!("{text}```\n")), StubLines::Usual).is_ok());
     }
 
     #[test]
     fn the_lines_are_few_and_cheap() {
-        for which in [Lines::Usual, Lines::Workspace] {
+        for which in [StubLines::Usual, StubLines::Workspace] {
             assert!(which.text().lines().count() <= 6);
             assert!(which.tokens() <= 150, "{}", which.tokens());
         }
@@ -156,38 +156,50 @@ mod tests {
             "\u{feff}# A\n",
             "```\n<!-- memory-forge:begin -->\n```\n",
         ] {
-            let with_it = with(Some(text), Lines::Usual).expect("nothing is broken");
-            assert!(is_in(&with_it), "{with_it:?}");
+            let with_it = with_stub(Some(text), StubLines::Usual).expect("nothing is broken");
+            assert!(has_stub(&with_it), "{with_it:?}");
             assert_eq!(
-                with(Some(&with_it), Lines::Usual),
+                with_stub(Some(&with_it), StubLines::Usual),
                 Ok(with_it.clone()),
                 "twice is once"
             );
-            assert_eq!(without(&with_it), Ok(Some(text.to_owned())));
+            assert_eq!(without_stub(&with_it), Ok(Some(text.to_owned())));
         }
-        assert_eq!(without(&with(None, Lines::Usual).expect("new")), Ok(None));
+        assert_eq!(
+            without_stub(&with_stub(None, StubLines::Usual).expect("new")),
+            Ok(None)
+        );
     }
 
     #[test]
     fn text_that_was_written_around_it_stays() {
-        let text = with(Some("# A\n"), Lines::Usual).expect("nothing is broken");
+        let text = with_stub(Some("# A\n"), StubLines::Usual).expect("nothing is broken");
         let edited = format!("{text}\nMore.\n");
-        assert_eq!(without(&edited), Ok(Some("# A\n\nMore.\n".to_owned())));
-        let fresh = format!("Above.\n{}", with(None, Lines::Usual).expect("new"));
-        assert_eq!(without(&fresh), Ok(Some("Above.\n".to_owned())));
+        assert_eq!(without_stub(&edited), Ok(Some("# A\n\nMore.\n".to_owned())));
+        let fresh = format!(
+            "Above.\n{}",
+            with_stub(None, StubLines::Usual).expect("new")
+        );
+        assert_eq!(without_stub(&fresh), Ok(Some("Above.\n".to_owned())));
     }
 
     #[test]
     fn older_lines_are_replaced_where_they_are() {
-        let text = format!("a\n\n{BEGIN}\nold\n{END}\n\nb\n");
-        let new = with(Some(&text), Lines::Usual).expect("nothing is broken");
-        assert_eq!(new, format!("a\n\n{}\n\nb\n", lines(Lines::Usual, "\n")));
+        let text = format!("a\n\n{BEGIN_MARKER}\nold\n{END_MARKER}\n\nb\n");
+        let new = with_stub(Some(&text), StubLines::Usual).expect("nothing is broken");
+        assert_eq!(
+            new,
+            format!("a\n\n{}\n\nb\n", render_lines(StubLines::Usual, "\n"))
+        );
     }
 
     #[test]
     fn a_block_that_is_not_closed_is_refused() {
-        let broken =
-            with(Some("a\n<!-- memory-forge:begin -->\nb\n"), Lines::Usual).expect_err("refused");
+        let broken = with_stub(
+            Some("a\n<!-- memory-forge:begin -->\nb\n"),
+            StubLines::Usual,
+        )
+        .expect_err("refused");
         assert_eq!(broken.line, 2);
     }
 }

@@ -25,12 +25,12 @@ fn corrected() -> (TestWorkspace, Workspace) {
 #[test]
 fn secrets_and_corrected_facts_are_refused() {
     let (_ws, workspace) = corrected();
-    assert!(admit(&workspace, "The port is 9090").is_ok());
-    let refused = admit(&workspace, "the PORT is 8080").expect_err("corrected");
-    assert!(matches!(refused, Refusal::Corrected(_)), "{refused}");
+    assert!(admit_text(&workspace, "The port is 9090").is_ok());
+    let refused = admit_text(&workspace, "the PORT is 8080").expect_err("corrected");
+    assert!(matches!(refused, TextRefusal::Corrected(_)), "{refused}");
     let masked = format!("{}\u{200b}{}", &key()[..7], &key()[7..]);
     for secret in [key(), masked] {
-        let refused = admit(&workspace, format!("a\n{secret}")).expect_err("a secret");
+        let refused = admit_text(&workspace, format!("a\n{secret}")).expect_err("a secret");
         assert_eq!(
             refused.to_string(),
             "The text looks as if it held a secret (aws-access-key, line 2)"
@@ -64,7 +64,7 @@ fn an_imported_secret_does_not_pass_in_disguise() {
         key.replace('A', "\\u0041"),
     ];
     for text in masked {
-        let mut tally = Tally::default();
+        let mut tally = ImportTally::default();
         let admitted = admit_import(&format!("use {text} here"), &mut tally);
         assert_eq!(admitted, "use ‹redacted: aws-access-key› here", "{text}");
         assert_eq!(tally.redacted["aws-access-key"], 1);
@@ -73,7 +73,7 @@ fn an_imported_secret_does_not_pass_in_disguise() {
 
 #[test]
 fn hidden_characters_are_shown_and_escapes_without_secrets_stay() {
-    let mut tally = Tally::default();
+    let mut tally = ImportTally::default();
     let admitted = admit_import("a\u{202e}b \\u0041", &mut tally);
     assert_eq!(admitted, "a‹U+202E›b \\u0041");
     assert_eq!((tally.hidden, tally.redacted.len()), (1, 0));

@@ -3,14 +3,14 @@
 
 use std::path::{Path, PathBuf};
 
-use super::pointers::{MAX_BYTES, MAX_LINES};
+use super::pointers::{MAX_INDEX_BYTES, MAX_INDEX_LINES};
 use crate::document::linked_items;
 use crate::document::{self, LinkKind};
-use crate::workspace::{list_beyond, read_beyond};
+use crate::workspace::{list_beyond_workspace, read_beyond_workspace};
 
 /// The state of a pointer index that another program maintains.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Checked {
+pub struct ClaudeIndexReport {
     pub path: PathBuf,
     pub lines: usize,
     pub bytes: usize,
@@ -20,14 +20,14 @@ pub struct Checked {
     pub unlisted: Vec<String>,
 }
 
-impl Checked {
+impl ClaudeIndexReport {
     /// Returns `true` if the index exceeds the lines or bytes that are loaded.
     pub fn is_too_long(&self) -> bool {
-        self.lines > MAX_LINES || self.bytes > MAX_BYTES
+        self.lines > MAX_INDEX_LINES || self.bytes > MAX_INDEX_BYTES
     }
 
     /// Returns `true` if the index has no problem to report.
-    pub fn is_fine(&self) -> bool {
+    pub fn is_healthy(&self) -> bool {
         !self.is_too_long() && self.lost.is_empty() && self.unlisted.is_empty()
     }
 }
@@ -43,27 +43,27 @@ pub struct ProjectFolders {
 }
 
 /// Returns the names of the folders that belong to the project at `root`.
-pub fn project_folders(root: &Path) -> ProjectFolders {
+pub fn resolve_project_folders(root: &Path) -> ProjectFolders {
     // Claude Code names the memory after the repository, not after a folder in
     // it.
     let top = root.ancestors().find(|it| it.join(".git").exists());
-    let top = top.map_or_else(|| root.to_path_buf(), main_checkout);
+    let top = top.map_or_else(|| root.to_path_buf(), find_main_checkout);
     ProjectFolders {
-        sessions: slug(root),
-        memory: slug(&top),
+        sessions: project_slug(root),
+        memory: project_slug(&top),
     }
 }
 
 /// Returns the folder in which Claude Code keeps the memory of a project.
-pub fn folder(root: &Path, home: &Path) -> PathBuf {
+pub fn claude_memory_folder(root: &Path, home: &Path) -> PathBuf {
     home.join(".claude/projects")
-        .join(project_folders(root).memory)
+        .join(resolve_project_folders(root).memory)
         .join("memory")
 }
 
 /// Returns a path with `-` for everything but ASCII letters and digits, as
 /// Claude Code does.
-fn slug(project: &Path) -> String {
+fn project_slug(project: &Path) -> String {
     project
         .to_string_lossy()
         .chars()
@@ -72,10 +72,10 @@ fn slug(project: &Path) -> String {
 }
 
 /// Returns the main checkout of a repository, of which `top` may be a worktree.
-fn main_checkout(top: &Path) -> PathBuf {
+fn find_main_checkout(top: &Path) -> PathBuf {
     // `.git` is a small file in a worktree and a folder in a main checkout;
     // reading the folder gives `None`.
-    let pointer = read_beyond(&top.join(".git"), 4096);
+    let pointer = read_beyond_workspace(&top.join(".git"), 4096);
     // `gitdir: /main/.git/worktrees/name`
     let main = pointer.as_deref().and_then(|pointer| {
         let git = pointer.trim().strip_prefix("gitdir:")?.trim();
@@ -85,15 +85,15 @@ fn main_checkout(top: &Path) -> PathBuf {
 }
 
 /// Checks the index in a folder; `None` if there is no index.
-pub fn check(folder: &Path) -> Option<Checked> {
+pub fn check_claude_index(folder: &Path) -> Option<ClaudeIndexReport> {
     // A foreign file of any size must not fill the memory.
-    const LARGEST: u64 = 10_000_000;
+    const MAX_READ_BYTES: u64 = 10_000_000;
     let path = folder.join("MEMORY.md");
-    let text = read_beyond(&path, LARGEST)?;
+    let text = read_beyond_workspace(&path, MAX_READ_BYTES)?;
     let (lines, bytes) = (text.lines().count(), text.len());
-    let document = document::parse(text);
-    let lost = linked_items::entries(&document)
-        .filter(|it| is_local(it.target) && !folder.join(it.target).exists())
+    let document = document::parse_document(text);
+    let lost = linked_items::find_linked_items(&document)
+        .filter(|it| is_local_document(it.target) && !folder.join(it.target).exists())
         .map(|it| (it.line, it.target.to_owned()))
         .collect();
     let links = document.links.iter();
@@ -101,12 +101,12 @@ pub fn check(folder: &Path) -> Option<Checked> {
         .filter(|link| link.kind != LinkKind::Image)
         .map(|link| link.target.trim_start_matches("./"))
         .collect();
-    let unlisted = list_beyond(folder, 1)
+    let unlisted = list_beyond_workspace(folder, 1)
         .iter()
         .filter_map(|file| Some(file.strip_prefix(folder).ok()?.to_str()?.to_owned()))
         .filter(|name| name != "MEMORY.md" && !pointed.contains(&name.as_str()))
         .collect();
-    Some(Checked {
+    Some(ClaudeIndexReport {
         path,
         lines,
         bytes,
@@ -115,6 +115,6 @@ pub fn check(folder: &Path) -> Option<Checked> {
     })
 }
 
-fn is_local(target: &str) -> bool {
+fn is_local_document(target: &str) -> bool {
     target.ends_with(".md") && !target.contains(':') && !target.starts_with(['/', '.'])
 }

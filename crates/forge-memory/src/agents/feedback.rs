@@ -1,21 +1,21 @@
 //! Feedback on an agent's work: dated ratings with text, in the agent's own
-//! folder. [`file()`] is the one place that knows its path, for writing and
+//! folder. [`feedback_path()`] is the one place that knows its path, for writing and
 //! reading alike.
 
 use jiff::Timestamp;
 use jiff::civil::Date;
 
-use super::learnings::{self, NewLearning, appended, lines_of, shown};
-use super::{Error, Home};
+use super::learnings::{self, NewLearning, append_entry, normalize_lines, unescape_line};
+use super::{AgentError, MemoryHome};
 use crate::admit::{self, SubmittedText};
-use crate::document::{self, day_of};
-use crate::workspace::{self, Receipt, RelPath, Workspace};
+use crate::document::{self, day_of_timestamp};
+use crate::workspace::{self, ChangeReceipt, RelPath, Workspace};
 
-const STARS: usize = 5;
+const MAX_STARS: usize = 5;
 
 /// One dated rating of an agent's work.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Feedback {
+pub struct AgentFeedback {
     pub date: Option<Date>,
     /// The title of the rated work.
     pub execution: String,
@@ -34,7 +34,7 @@ pub struct NewFeedback<'a> {
 }
 
 impl SubmittedText for NewFeedback<'_> {
-    fn statements(&self) -> Vec<&str> {
+    fn stated_texts(&self) -> Vec<&str> {
         let learnings = self.learnings.iter().map(String::as_str);
         [self.text].into_iter().chain(learnings).collect()
     }
@@ -42,76 +42,82 @@ impl SubmittedText for NewFeedback<'_> {
 
 /// The direction of ratings: the last three against the three before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trend {
+pub enum RatingTrend {
     Up,
     Down,
     Steady,
 }
 
 /// Returns the path of an agent's feedback.
-pub fn file(home: &Home) -> Result<RelPath, Error> {
-    home.file("feedback.md")
+pub fn feedback_path(home: &MemoryHome) -> Result<RelPath, AgentError> {
+    home.file_path("feedback.md")
 }
 
 /// Adds feedback, and what it taught to the squad's learnings: both or neither.
-pub fn give(
+pub fn add_feedback(
     workspace: &Workspace,
-    home: &Home,
+    home: &MemoryHome,
     new: &NewFeedback,
     now: Timestamp,
-) -> Result<(Feedback, Receipt), Error> {
+) -> Result<(AgentFeedback, ChangeReceipt), AgentError> {
     if !(1..=5).contains(&new.rating) {
         let given = new.rating.to_string();
-        return Err(Error::Rating { given });
+        return Err(AgentError::Rating { given });
     }
-    let (Some((squad, _)), path) = (home.agent(), file(home)?) else {
+    let (Some((squad, _)), path) = (home.squad_and_agent(), feedback_path(home)?) else {
         let name = home.to_string();
-        let homes = Home::all(workspace);
-        return Err(Error::Unknown { name, homes });
+        let homes = MemoryHome::list_agent_homes(workspace);
+        return Err(AgentError::Unknown { name, homes });
     };
-    let text = lines_of(new.text);
+    let text = normalize_lines(new.text);
     if text.is_empty() {
-        return Err(Error::NoText);
+        return Err(AgentError::NoText);
     }
     admit::refuse_secrets([home.to_string().as_str()])?;
-    let new = admit::admit(workspace, new)?;
-    let feedback = Feedback {
-        date: Some(day_of(now)),
-        execution: execution(workspace, home),
+    let new = admit::admit_text(workspace, new)?;
+    let feedback = AgentFeedback {
+        date: Some(day_of_timestamp(now)),
+        execution: last_execution_title(workspace, home),
         rating: new.rating,
         text,
         learnings: new
             .learnings
             .iter()
-            .map(|it| shown(&document::inert_line(it)))
+            .map(|it| unescape_line(&document::escape_markdown_line(it)))
             .filter(|it| !it.is_empty())
             .collect(),
     };
     // Admitted again with the prefix, as the learning is a text of its own.
     let mut learnt = Vec::new();
     for it in &feedback.learnings {
-        let text = format!("From feedback ({}): {it}", day_of(now));
+        let text = format!("From feedback ({}): {it}", day_of_timestamp(now));
         let new = NewLearning {
             text: &text,
             category: None,
             tags: &[],
             context: None,
         };
-        learnt.push(learnings::learning(&admit::admit(workspace, &new)?, now)?);
+        learnt.push(learnings::build_learning(
+            &admit::admit_text(workspace, &new)?,
+            now,
+        )?);
     }
-    let shared = learnings::file(squad)?;
+    let shared = learnings::learnings_path(squad)?;
     let receipt = workspace.change(&format!("Feedback for {home}"), now, |change| {
         let before = change.read_text(&path)?.unwrap_or_default();
-        let document = document::parse(before);
+        let document = document::parse_document(before);
         let start = if document.text.trim().is_empty() {
             format!("# {squad} - Feedback Log\n\n> Execution feedback and learnings\n")
         } else {
             String::new()
         };
-        change.write(&path, appended(&document, &start, &render(&feedback)));
+        change.write(
+            &path,
+            append_entry(&document, &start, &render_feedback(&feedback)),
+        );
         for learning in &learnt {
             let before = change.read_text(&shared)?;
-            if let Some(after) = learnings::with_entry(before, squad, learning) {
+            if let Some(after) = learnings::append_learning(before, squad, learning) {
                 change.write(&shared, after);
             }
         }
@@ -121,19 +127,22 @@ pub fn give(
 }
 
 /// Lists an agent's feedback, oldest first as in the file.
-pub fn list(workspace: &Workspace, home: &Home) -> Result<Vec<Feedback>, Error> {
-    let text = workspace.text_if_there(&file(home)?)?;
-    let document = document::parse(text.unwrap_or_default());
-    let entries = learnings::entries(&document);
+pub fn list_feedback(
+    workspace: &Workspace,
+    home: &MemoryHome,
+) -> Result<Vec<AgentFeedback>, AgentError> {
+    let text = workspace.read_text_if_present(&feedback_path(home)?)?;
+    let document = document::parse_document(text.unwrap_or_default());
+    let entries = learnings::find_dated_entries(&document);
     let read = entries
         .iter()
-        .filter_map(|entry| feedback_of(&document.text[entry.body.clone()], entry.date));
+        .filter_map(|entry| parse_feedback(&document.text[entry.body.clone()], entry.date));
     Ok(read.collect())
 }
 
 /// Compares the means of the last three and the three ratings before; `None`
 /// with fewer than six ratings.
-pub fn trend(feedback: &[Feedback]) -> Option<Trend> {
+pub fn rating_trend(feedback: &[AgentFeedback]) -> Option<RatingTrend> {
     let ratings: Vec<u8> = feedback.iter().rev().take(6).map(|it| it.rating).collect();
     let (last, before) = (ratings.get(..3)?, ratings.get(3..6)?);
     let mean = |part: &[u8]| part.iter().map(|it| f64::from(*it)).sum::<f64>() / 3.0;
@@ -141,46 +150,51 @@ pub fn trend(feedback: &[Feedback]) -> Option<Trend> {
     Some(match change {
         // Means of three differ by thirds: 0.3 is just below the smallest
         // difference and above any rounding error.
-        change if change > 0.3 => Trend::Up,
-        change if change < -0.3 => Trend::Down,
-        _ => Trend::Steady,
+        change if change > 0.3 => RatingTrend::Up,
+        change if change < -0.3 => RatingTrend::Down,
+        _ => RatingTrend::Steady,
     })
 }
 
 /// Returns the title of the agent's last output.
-fn execution(workspace: &Workspace, home: &Home) -> String {
-    let title = || -> Result<Option<String>, workspace::Error> {
+fn last_execution_title(workspace: &Workspace, home: &MemoryHome) -> String {
+    let title = || -> Result<Option<String>, workspace::WorkspaceError> {
         let path = home.folder().join("output.md")?;
-        let text = workspace.text_if_there(&path)?;
-        let document = text.map(document::parse);
+        let text = workspace.read_text_if_present(&path)?;
+        let document = text.map(document::parse_document);
         Ok(document.and_then(|it| it.title().map(str::to_owned)))
     };
-    let title = title().ok().flatten().map(|it| document::inert_line(&it));
-    let title = title.map(|it| shown(&it)).filter(|it| !it.is_empty());
+    let title = title()
+        .ok()
+        .flatten()
+        .map(|it| document::escape_markdown_line(&it));
+    let title = title
+        .map(|it| unescape_line(&it))
+        .filter(|it| !it.is_empty());
     title.unwrap_or_else(|| "Manual feedback".to_owned())
 }
 
-fn render(feedback: &Feedback) -> String {
+fn render_feedback(feedback: &AgentFeedback) -> String {
     let date = feedback.date.map_or_else(String::new, |it| it.to_string());
     let rating = usize::from(feedback.rating);
     let mut out = format!(
         "---\n_Date: {date}_\n\n**Execution**: {}\n\n**Rating**: {rating}/5 {}{}\n\n**Feedback**: {}\n",
-        document::inert_line(&feedback.execution),
+        document::escape_markdown_line(&feedback.execution),
         "★".repeat(rating),
-        "☆".repeat(STARS.saturating_sub(rating)),
-        document::inert_block(&feedback.text),
+        "☆".repeat(MAX_STARS.saturating_sub(rating)),
+        document::escape_markdown_block(&feedback.text),
     );
     if !feedback.learnings.is_empty() {
         out.push_str("\n**Learnings**:\n");
         for it in &feedback.learnings {
-            out.push_str(&format!("- {}\n", document::inert_line(it)));
+            out.push_str(&format!("- {}\n", document::escape_markdown_line(it)));
         }
     }
     out
 }
 
-fn feedback_of(body: &str, date: Option<Date>) -> Option<Feedback> {
-    let mut feedback = Feedback {
+fn parse_feedback(body: &str, date: Option<Date>) -> Option<AgentFeedback> {
+    let mut feedback = AgentFeedback {
         date,
         execution: String::new(),
         rating: 0,
@@ -195,7 +209,7 @@ fn feedback_of(body: &str, date: Option<Date>) -> Option<Feedback> {
         if let Some(rest) = line.strip_prefix("**Execution**:")
             && text.is_none()
         {
-            feedback.execution = shown(rest.trim());
+            feedback.execution = unescape_line(rest.trim());
         } else if let Some(rest) = line.strip_prefix("**Rating**:")
             && text.is_none()
         {
@@ -208,14 +222,14 @@ fn feedback_of(body: &str, date: Option<Date>) -> Option<Feedback> {
         } else if line == "**Learnings**:" && !in_learnings {
             in_learnings = true;
         } else if in_learnings {
-            let item = line.trim().strip_prefix("- ").map(shown);
+            let item = line.trim().strip_prefix("- ").map(unescape_line);
             feedback.learnings.extend(item);
         } else if let Some(text) = &mut text {
             text.push(line);
         }
     }
     let text = text.unwrap_or_default();
-    let text: Vec<String> = text.iter().map(|line| shown(line)).collect();
+    let text: Vec<String> = text.iter().map(|line| unescape_line(line)).collect();
     feedback.text = text.join("\n").trim().to_owned();
     // An entry without a valid rating is not feedback.
     (1..=5).contains(&feedback.rating).then_some(feedback)

@@ -7,73 +7,75 @@ use std::ops::Range;
 use jiff::Timestamp;
 use jiff::civil::Date;
 
-use super::{Error, MEMORY, folders_in, segment};
+use super::{AGENT_MEMORY_FOLDER, AgentError, check_folder_name, list_subfolders};
 use crate::admit::{self, AdmittedText, SubmittedText};
-use crate::document::{self, BlockKind, Document, day_of};
-use crate::workspace::{Receipt, RelPath, Workspace};
+use crate::document::{self, BlockKind, Document, day_of_timestamp};
+use crate::workspace::{ChangeReceipt, RelPath, Workspace};
 
 /// The squad of learnings that belong to no squad.
-pub const GENERAL: &str = "general";
+pub const GENERAL_SQUAD: &str = "general";
 
 /// The category of a learning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Category {
+pub enum LearningCategory {
     Success,
     Failure,
     Pattern,
     Tip,
 }
 
-impl Category {
+impl LearningCategory {
     /// All categories.
-    pub const ALL: [Category; 4] = [
-        Category::Success,
-        Category::Failure,
-        Category::Pattern,
-        Category::Tip,
+    pub const ALL: [LearningCategory; 4] = [
+        LearningCategory::Success,
+        LearningCategory::Failure,
+        LearningCategory::Pattern,
+        LearningCategory::Tip,
     ];
 
     /// Returns the label of the category.
     pub fn name(self) -> &'static str {
         match self {
-            Category::Success => "Success",
-            Category::Failure => "Failure",
-            Category::Pattern => "Pattern",
-            Category::Tip => "Tip",
+            LearningCategory::Success => "Success",
+            LearningCategory::Failure => "Failure",
+            LearningCategory::Pattern => "Pattern",
+            LearningCategory::Tip => "Tip",
         }
     }
 
     /// Returns the sign before the label.
     pub fn icon(self) -> char {
         match self {
-            Category::Success => '●',
-            Category::Failure => '✗',
-            Category::Pattern => '◆',
-            Category::Tip => '→',
+            LearningCategory::Success => '●',
+            LearningCategory::Failure => '✗',
+            LearningCategory::Pattern => '◆',
+            LearningCategory::Tip => '→',
         }
     }
 
-    fn read(text: &str) -> Option<Category> {
-        let mut all = Category::ALL.into_iter();
+    fn from_name(text: &str) -> Option<LearningCategory> {
+        let mut all = LearningCategory::ALL.into_iter();
         all.find(|it| it.name().eq_ignore_ascii_case(text.trim()))
     }
 
     /// Guesses the category from the words of a text. The first match in this
     /// order wins.
-    pub fn of(text: &str) -> Category {
+    pub fn guess_from_text(text: &str) -> LearningCategory {
         let text = text.to_lowercase();
         let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
         match () {
-            () if has(&["worked", "success", "fixed"]) => Category::Success,
-            () if has(&["failed", "error", "didn't work", "didn’t work"]) => Category::Failure,
-            () if has(&["pattern", "always", "whenever"]) => Category::Pattern,
-            () => Category::Tip,
+            () if has(&["worked", "success", "fixed"]) => LearningCategory::Success,
+            () if has(&["failed", "error", "didn't work", "didn’t work"]) => {
+                LearningCategory::Failure
+            }
+            () if has(&["pattern", "always", "whenever"]) => LearningCategory::Pattern,
+            () => LearningCategory::Tip,
         }
     }
 }
 
 /// The tags, each with the words that suggest it.
-const TAGS: [(&str, &[&str]); 8] = [
+const TAG_WORDS: [(&str, &[&str]); 8] = [
     ("auth", &["auth", "login", "token", "session", "password"]),
     ("api", &["api", "endpoint", "request", "response", "rest"]),
     ("bug", &["bug", "fix", "error", "issue", "crash"]),
@@ -86,12 +88,12 @@ const TAGS: [(&str, &[&str]); 8] = [
     ("db", &["database", "query", "sql", "postgres", "redis"]),
     ("deploy", &["deploy", "release", "production", "staging"]),
 ];
-const MOST_TAGS: usize = 3;
+const MAX_TAGS: usize = 3;
 
 /// Suggests at most three tags by the words of a text. A word counts where a
 /// word of the text begins with it: `ui` is not in `build`, and `fix` is in
 /// `fixed`.
-pub fn tags_of(text: &str) -> Vec<String> {
+pub fn suggest_tags(text: &str) -> Vec<String> {
     let text = text.to_lowercase();
     let words: Vec<&str> = text
         .split(|c: char| !c.is_alphanumeric())
@@ -106,18 +108,18 @@ pub fn tags_of(text: &str) -> Vec<String> {
         _ if *sign == "rest" => words.contains(sign),
         _ => words.iter().any(|word| word.starts_with(*sign)),
     };
-    let found = TAGS.iter().filter(|(_, signs)| signs.iter().any(has));
+    let found = TAG_WORDS.iter().filter(|(_, signs)| signs.iter().any(has));
     found
-        .take(MOST_TAGS)
+        .take(MAX_TAGS)
         .map(|(tag, _)| (*tag).to_owned())
         .collect()
 }
 
 /// One thing that a squad learnt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Learning {
+pub struct SquadLearning {
     pub date: Option<Date>,
-    pub category: Category,
+    pub category: LearningCategory,
     pub insight: String,
     pub tags: Vec<String>,
     pub context: Option<String>,
@@ -127,87 +129,87 @@ pub struct Learning {
 #[derive(Debug, Clone, Copy)]
 pub struct NewLearning<'a> {
     pub text: &'a str,
-    pub category: Option<Category>,
+    pub category: Option<LearningCategory>,
     /// An empty list means the tags that the text suggests.
     pub tags: &'a [String],
     pub context: Option<&'a str>,
 }
 
 impl SubmittedText for NewLearning<'_> {
-    fn statements(&self) -> Vec<&str> {
+    fn stated_texts(&self) -> Vec<&str> {
         [Some(self.text), self.context]
             .into_iter()
             .flatten()
             .collect()
     }
 
-    fn names(&self) -> Vec<&str> {
+    fn label_texts(&self) -> Vec<&str> {
         self.tags.iter().map(String::as_str).collect()
     }
 }
 
 /// The learning that was added, and the receipt of the change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Learnt {
+pub struct SavedLearning {
     pub path: RelPath,
-    pub learning: Learning,
+    pub learning: SquadLearning,
     /// Empty if the entry existed already.
-    pub receipt: Receipt,
+    pub receipt: ChangeReceipt,
 }
 
 /// Returns the path of the file that a squad shares.
-pub fn file(squad: &str) -> Result<RelPath, Error> {
-    let squad = segment("a squad", squad)?;
+pub fn learnings_path(squad: &str) -> Result<RelPath, AgentError> {
+    let squad = check_folder_name("a squad", squad)?;
     Ok(RelPath::new(&format!(
-        "{MEMORY}/{squad}/shared/learnings.md"
+        "{AGENT_MEMORY_FOLDER}/{squad}/shared/learnings.md"
     ))?)
 }
 
 /// Lists the squads that have a definition or a memory.
-pub fn squads(workspace: &Workspace) -> Vec<String> {
+pub fn list_squads(workspace: &Workspace) -> Vec<String> {
     let mut squads = Vec::new();
-    for folder in [MEMORY, ".agents/squads"] {
+    for folder in [AGENT_MEMORY_FOLDER, ".agents/squads"] {
         let folder = RelPath::new(folder).expect("a constant that is a valid path");
-        squads.extend(folders_in(workspace, &folder));
+        squads.extend(list_subfolders(workspace, &folder));
     }
     // `company/` has the strategy of all squads and is none of them.
-    squads.retain(|squad| segment("a squad", squad).is_ok() && squad != "company");
+    squads.retain(|squad| check_folder_name("a squad", squad).is_ok() && squad != "company");
     squads.sort();
     squads.dedup();
     squads
 }
 
-/// Returns the squad if it exists, else [`GENERAL`]; the flag is `true` for a
+/// Returns the squad if it exists, else [`GENERAL_SQUAD`]; the flag is `true` for a
 /// fallback.
-pub fn squad_or_general(workspace: &Workspace, asked: &str) -> Result<(String, bool), Error> {
-    let squad = segment("a squad", asked)?;
-    let known = squad == GENERAL || squads(workspace).iter().any(|it| it == squad);
+pub fn resolve_squad(workspace: &Workspace, asked: &str) -> Result<(String, bool), AgentError> {
+    let squad = check_folder_name("a squad", asked)?;
+    let known = squad == GENERAL_SQUAD || list_squads(workspace).iter().any(|it| it == squad);
     Ok(if known {
         (squad.to_owned(), false)
     } else {
-        (GENERAL.to_owned(), true)
+        (GENERAL_SQUAD.to_owned(), true)
     })
 }
 
 /// Adds an entry to the file of a squad. Adding the same entry again on the
 /// same day changes nothing.
-pub fn learn(
+pub fn add_learning(
     workspace: &Workspace,
     squad: &str,
     new: &NewLearning,
     now: Timestamp,
-) -> Result<Learnt, Error> {
-    let path = file(squad)?;
-    let learning = learning(&admit::admit(workspace, new)?, now)?;
+) -> Result<SavedLearning, AgentError> {
+    let path = learnings_path(squad)?;
+    let learning = build_learning(&admit::admit_text(workspace, new)?, now)?;
     let receipt = workspace.change(&format!("Learn for {squad}"), now, |change| {
         let before = change.read_text(&path)?;
-        let after = with_entry(before, squad, &learning);
+        let after = append_learning(before, squad, &learning);
         if let Some(after) = after {
             change.write(&path, after);
         }
         Ok(())
     })?;
-    Ok(Learnt {
+    Ok(SavedLearning {
         path,
         learning,
         receipt,
@@ -215,22 +217,27 @@ pub fn learn(
 }
 
 /// Builds a learning from admitted text. Fails if the text is empty.
-pub(super) fn learning(
+pub(super) fn build_learning(
     new: &AdmittedText<&NewLearning>,
     now: Timestamp,
-) -> Result<Learning, Error> {
-    let insight = lines_of(new.text);
+) -> Result<SquadLearning, AgentError> {
+    let insight = normalize_lines(new.text);
     if insight.is_empty() {
-        return Err(Error::NoText);
+        return Err(AgentError::NoText);
     }
-    let context = new.context.map(document::inert_line).map(|it| shown(&it));
+    let context = new
+        .context
+        .map(document::escape_markdown_line)
+        .map(|it| unescape_line(&it));
     let tags = match new.tags {
-        [] => tags_of(new.text),
-        tags => tags.iter().map(|tag| tag_name(tag)).collect(),
+        [] => suggest_tags(new.text),
+        tags => tags.iter().map(|tag| clean_tag(tag)).collect(),
     };
-    Ok(Learning {
-        date: Some(day_of(now)),
-        category: new.category.unwrap_or_else(|| Category::of(new.text)),
+    Ok(SquadLearning {
+        date: Some(day_of_timestamp(now)),
+        category: new
+            .category
+            .unwrap_or_else(|| LearningCategory::guess_from_text(new.text)),
         insight,
         tags: tags.into_iter().filter(|tag| !tag.is_empty()).collect(),
         context: context.filter(|context| !context.is_empty()),
@@ -238,15 +245,15 @@ pub(super) fn learning(
 }
 
 /// Returns the text with the entry added, or `None` if it has that entry.
-pub(super) fn with_entry(
+pub(super) fn append_learning(
     before: Option<String>,
     squad: &str,
-    learning: &Learning,
+    learning: &SquadLearning,
 ) -> Option<String> {
     let before = before.unwrap_or_default();
-    let document = document::parse(before);
+    let document = document::parse_document(before);
     // Compared as parsed, so that the same entry in an older form counts too.
-    if read(&document).contains(learning) {
+    if parse_learnings(&document).contains(learning) {
         return None;
     }
     let start = if document.text[document.body.clone()].trim().is_empty() {
@@ -254,11 +261,11 @@ pub(super) fn with_entry(
     } else {
         String::new()
     };
-    Some(appended(&document, &start, &render(learning)))
+    Some(append_entry(&document, &start, &render_learning(learning)))
 }
 
 /// Returns a text with an entry added at its end, in the file's line ends.
-pub(super) fn appended(document: &Document, start: &str, entry: &str) -> String {
+pub(super) fn append_entry(document: &Document, start: &str, entry: &str) -> String {
     let newline = document.newline();
     let mut out = document.text.clone();
     if !start.is_empty() {
@@ -269,7 +276,7 @@ pub(super) fn appended(document: &Document, start: &str, entry: &str) -> String 
     }
     // An open fence would swallow the entry, and the next one.
     if let Some(code) = document.code.iter().rfind(|code| code.fenced) {
-        let text = document.str(&code.span);
+        let text = document.span_text(&code.span);
         let fence: String = {
             // The closing fence must be as long as the opening one, and of its
             // character.
@@ -291,28 +298,31 @@ pub(super) fn appended(document: &Document, start: &str, entry: &str) -> String 
     out
 }
 
-fn render(learning: &Learning) -> String {
+fn render_learning(learning: &SquadLearning) -> String {
     let date = learning.date.map_or_else(String::new, |it| it.to_string());
     let category = learning.category;
     let mut out = format!(
         "---\n_{date}_\n\n{} **{}**: {}\n",
         category.icon(),
         category.name(),
-        guarded(&learning.insight)
+        escape_labels(&learning.insight)
     );
     if !learning.tags.is_empty() {
         out.push_str(&format!("\nTags: `{}`\n", learning.tags.join(", ")));
     }
     if let Some(context) = &learning.context {
-        out.push_str(&format!("\n_Context: {}_\n", document::inert_line(context)));
+        out.push_str(&format!(
+            "\n_Context: {}_\n",
+            document::escape_markdown_line(context)
+        ));
     }
     out
 }
 
 /// Escapes the structure of a text, and lines that would parse as tags or
 /// context.
-fn guarded(text: &str) -> String {
-    let block = document::inert_block(text);
+fn escape_labels(text: &str) -> String {
+    let block = document::escape_markdown_block(text);
     let lines = block.lines().map(|line| {
         let tags = line.strip_prefix("Tags: `");
         let context = line.strip_prefix("_Context:");
@@ -325,34 +335,39 @@ fn guarded(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Reverts [`guarded`] for one line.
-fn unguarded(line: &str) -> String {
+/// Reverts [`escape_labels`] for one line.
+fn unescape_labels(line: &str) -> String {
     let tags = line.strip_prefix("Tags\\: `");
     let context = line.strip_prefix("\\_Context:");
     match (tags, context) {
         (Some(rest), _) => format!("Tags: `{rest}"),
         (_, Some(rest)) => format!("_Context:{rest}"),
-        _ => shown(line),
+        _ => unescape_line(line),
     }
 }
 
 /// Parses every entry of a file, in its order, whatever form it has.
-pub fn read(document: &Document) -> Vec<Learning> {
-    entries(document)
+pub fn parse_learnings(document: &Document) -> Vec<SquadLearning> {
+    find_dated_entries(document)
         .iter()
-        .filter_map(|entry| learning_of(&document.text[entry.body.clone()], entry.date))
+        .filter_map(|entry| parse_learning(&document.text[entry.body.clone()], entry.date))
         .collect()
 }
 
 /// Lists the learnings of a squad, oldest first as in the file.
-pub fn list(workspace: &Workspace, squad: &str) -> Result<Vec<Learning>, Error> {
-    let text = workspace.text_if_there(&file(squad)?)?;
-    Ok(text.map_or_else(Vec::new, |text| read(&document::parse(text))))
+pub fn list_learnings(
+    workspace: &Workspace,
+    squad: &str,
+) -> Result<Vec<SquadLearning>, AgentError> {
+    let text = workspace.read_text_if_present(&learnings_path(squad)?)?;
+    Ok(text.map_or_else(Vec::new, |text| {
+        parse_learnings(&document::parse_document(text))
+    }))
 }
 
 /// A dated entry of a file that grows at its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Dated {
+pub(super) struct DatedEntry {
     pub(super) date: Option<Date>,
     /// From its rule or heading up to the next entry.
     pub(super) span: Range<usize>,
@@ -363,9 +378,9 @@ pub(super) struct Dated {
 /// Finds the dated entries of a file. An entry begins with a rule and a date
 /// below it, or with a heading that begins with a date; a rule without a date
 /// is part of an entry.
-pub(super) fn entries(document: &Document) -> Vec<Dated> {
+pub(super) fn find_dated_entries(document: &Document) -> Vec<DatedEntry> {
     let text = &document.text;
-    let mut found: Vec<Dated> = Vec::new();
+    let mut found: Vec<DatedEntry> = Vec::new();
     for block in &document.blocks {
         let (date, body) = match block.kind {
             BlockKind::Rule => {
@@ -373,7 +388,7 @@ pub(super) fn entries(document: &Document) -> Vec<Dated> {
                 let skipped = rest.len() - rest.trim_start().len();
                 let start = block.span.end + skipped;
                 let line = text[start..].lines().next().unwrap_or_default();
-                let Some(date) = date_line(line) else {
+                let Some(date) = parse_date_line(line) else {
                     continue;
                 };
                 (date, start + line.len())
@@ -385,7 +400,7 @@ pub(super) fn entries(document: &Document) -> Vec<Dated> {
                     continue;
                 };
                 // The text after the date is the first line of the entry.
-                let line = document.str(&block.span);
+                let line = document.span_text(&block.span);
                 let at = line.find(&title[..10]).map_or(line.len(), |at| at + 10);
                 (date, block.span.start + at)
             }
@@ -395,7 +410,7 @@ pub(super) fn entries(document: &Document) -> Vec<Dated> {
             last.span.end = block.span.start;
             last.body.end = block.span.start;
         }
-        found.push(Dated {
+        found.push(DatedEntry {
             date: Some(date),
             span: block.span.start..text.len(),
             body: body..text.len(),
@@ -406,7 +421,7 @@ pub(super) fn entries(document: &Document) -> Vec<Dated> {
 
 /// Parses `_2026-03-01_`, `_Date: 2026-03-01_`, `Added: 2026-03-01` and the
 /// like.
-fn date_line(line: &str) -> Option<Date> {
+fn parse_date_line(line: &str) -> Option<Date> {
     let line = line.trim().trim_matches(['_', '*']).trim();
     let line = ["Added:", "Date:", "added:", "date:"]
         .iter()
@@ -418,7 +433,7 @@ fn date_line(line: &str) -> Option<Date> {
     (line.len() == 10 || line[10..].starts_with(['T', ' ']) && line.len() <= 30).then_some(date)
 }
 
-fn learning_of(body: &str, date: Option<Date>) -> Option<Learning> {
+fn parse_learning(body: &str, date: Option<Date>) -> Option<SquadLearning> {
     let (mut tags, mut context) = (Vec::new(), None);
     let mut lines: Vec<&str> = body.lines().map(str::trim_end).collect();
     // Tags and context are at the end, each on a line of its own.
@@ -431,7 +446,7 @@ fn learning_of(body: &str, date: Option<Date>) -> Option<Learning> {
             && let Some(inner) = line.strip_prefix("_Context:")
             && let Some(inner) = inner.strip_suffix('_')
         {
-            context = Some(shown(inner.trim()));
+            context = Some(unescape_line(inner.trim()));
             lines.pop();
         } else if tags.is_empty()
             && let Some(list) = line.strip_prefix("Tags: `")
@@ -447,13 +462,13 @@ fn learning_of(body: &str, date: Option<Date>) -> Option<Learning> {
     let text = lines.join("\n");
     // A heading may have a colon between its date and its text.
     let text = text.trim().trim_start_matches(':').trim_start();
-    let (category, insight) = labelled(text);
-    let insight: Vec<String> = insight.lines().map(unguarded).collect();
+    let (category, insight) = split_category_label(text);
+    let insight: Vec<String> = insight.lines().map(unescape_labels).collect();
     let insight = insight.join("\n");
     let insight = insight.trim().to_owned();
-    (!insight.is_empty()).then(|| Learning {
+    (!insight.is_empty()).then(|| SquadLearning {
         date,
-        category: category.unwrap_or_else(|| Category::of(&insight)),
+        category: category.unwrap_or_else(|| LearningCategory::guess_from_text(&insight)),
         insight,
         tags,
         context,
@@ -461,7 +476,7 @@ fn learning_of(body: &str, date: Option<Date>) -> Option<Learning> {
 }
 
 /// Splits `● **Success**: text` into category and text, without the icon.
-fn labelled(text: &str) -> (Option<Category>, &str) {
+fn split_category_label(text: &str) -> (Option<LearningCategory>, &str) {
     let bare = text
         .trim_start_matches(['●', '✗', '◆', '→', '✓', '•'])
         .trim_start();
@@ -473,7 +488,7 @@ fn labelled(text: &str) -> (Option<Category>, &str) {
             Some(name) => (name, Some(rest)),
             None => (name, rest.strip_prefix(':')),
         };
-        if let (Some(category), Some(rest)) = (Category::read(name), rest) {
+        if let (Some(category), Some(rest)) = (LearningCategory::from_name(name), rest) {
             return (Some(category), rest.trim_start());
         }
     }
@@ -481,7 +496,7 @@ fn labelled(text: &str) -> (Option<Category>, &str) {
 }
 
 /// Reverts [`document::inert_line`] for one line.
-pub(super) fn shown(line: &str) -> String {
+pub(super) fn unescape_line(line: &str) -> String {
     let mut plain = String::with_capacity(line.len());
     let mut chars = line.chars().peekable();
     while let Some(c) = chars.next() {
@@ -494,7 +509,7 @@ pub(super) fn shown(line: &str) -> String {
     }
     // Keeps a backslash that the author wrote: only text that escapes to the
     // same line was escaped.
-    if document::inert_line(&plain) == line {
+    if document::escape_markdown_line(&plain) == line {
         plain
     } else {
         line.to_owned()
@@ -503,14 +518,18 @@ pub(super) fn shown(line: &str) -> String {
 
 /// Returns a text in the form in which it reads back: lines without surrounding
 /// spaces.
-pub(super) fn lines_of(text: &str) -> String {
-    let block = document::inert_block(text);
-    block.lines().map(shown).collect::<Vec<_>>().join("\n")
+pub(super) fn normalize_lines(text: &str) -> String {
+    let block = document::escape_markdown_block(text);
+    block
+        .lines()
+        .map(unescape_line)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// Cleans a tag so that it cannot end its list.
-fn tag_name(tag: &str) -> String {
-    let line = document::inert_line(tag);
+fn clean_tag(tag: &str) -> String {
+    let line = document::escape_markdown_line(tag);
     line.replace(['`', ',', '\\'], "").trim().to_owned()
 }
 

@@ -5,18 +5,18 @@
 use jiff::Timestamp;
 use jiff::civil::Date;
 
-use super::learnings::{self, Dated};
+use super::learnings::{self, DatedEntry};
 use super::topics::STATE_FILES;
-use super::{Error, Home, MEMORY, folders_in};
+use super::{AGENT_MEMORY_FOLDER, AgentError, MemoryHome, list_subfolders};
 use crate::document::{self, Document};
-use crate::workspace::{self, Change, Receipt, RelPath, Workspace};
+use crate::workspace::{self, ChangeReceipt, RelPath, Workspace, WorkspaceChange};
 
 /// Size above which a file is rotated.
-pub const MAX_BYTES: usize = 12_000;
+pub const ROTATE_ABOVE_BYTES: usize = 12_000;
 
 /// A file above the cap, before and after its rotation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rotated {
+pub struct RotatedFile {
     pub path: RelPath,
     pub archive: RelPath,
     /// Number of entries that moved.
@@ -25,7 +25,7 @@ pub struct Rotated {
     pub after: usize,
 }
 
-impl Rotated {
+impl RotatedFile {
     /// Returns `true` if the file is still too long because no entry was old
     /// enough to move.
     pub fn is_too_long(&self, max_bytes: usize) -> bool {
@@ -35,58 +35,63 @@ impl Rotated {
 
 /// The result of rotating files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Rotation {
+pub struct RotationReport {
     /// Files above the cap.
-    pub files: Vec<Rotated>,
-    pub receipt: Option<Receipt>,
+    pub files: Vec<RotatedFile>,
+    pub receipt: Option<ChangeReceipt>,
 }
 
 /// Lists the files of an agent that grow.
-pub fn files_of(home: &Home) -> Result<Vec<RelPath>, Error> {
-    let files = STATE_FILES.iter().map(|name| home.file(name));
+pub fn list_agent_files(home: &MemoryHome) -> Result<Vec<RelPath>, AgentError> {
+    let files = STATE_FILES.iter().map(|name| home.file_path(name));
     files.collect()
 }
 
 /// Lists the files that squads share and that belong to no agent.
-pub fn shared_files(workspace: &Workspace) -> Vec<RelPath> {
-    let root = RelPath::new(MEMORY).expect("a constant that is a valid path");
-    let squads = folders_in(workspace, &root);
+pub fn list_shared_files(workspace: &Workspace) -> Vec<RelPath> {
+    let root = RelPath::new(AGENT_MEMORY_FOLDER).expect("a constant that is a valid path");
+    let squads = list_subfolders(workspace, &root);
     let files = squads
         .iter()
-        .filter_map(|squad| learnings::file(squad).ok());
+        .filter_map(|squad| learnings::learnings_path(squad).ok());
     let mut files: Vec<RelPath> = files.collect();
     files.sort();
     files
 }
 
 /// Rotates these files in one change. A dry run only reports what would move.
-pub fn rotate(
+pub fn rotate_files(
     workspace: &Workspace,
     files: &[RelPath],
     max_bytes: usize,
     dry_run: bool,
     now: Timestamp,
-) -> Result<Rotation, Error> {
-    let mut rotation = Rotation::default();
+) -> Result<RotationReport, AgentError> {
+    let mut rotation = RotationReport::default();
     if dry_run {
         for path in files {
-            let archive = archive_of(path)?;
-            let plan = plan(path, &archive, workspace.text_if_there(path)?, max_bytes)?;
+            let archive = archive_path(path)?;
+            let plan = plan_rotation(
+                path,
+                &archive,
+                workspace.read_text_if_present(path)?,
+                max_bytes,
+            )?;
             rotation.files.extend(plan.map(|it| it.rotated));
         }
         return Ok(rotation);
     }
-    let rotated = |change: &mut Change<'_>| -> Result<Vec<Rotated>, Error> {
+    let rotated = |change: &mut WorkspaceChange<'_>| -> Result<Vec<RotatedFile>, AgentError> {
         let mut done = Vec::new();
         for path in files {
-            let archive = archive_of(path)?;
+            let archive = archive_path(path)?;
             let text = change.read_text(path)?;
-            let Some(plan) = plan(path, &archive, text, max_bytes)? else {
+            let Some(plan) = plan_rotation(path, &archive, text, max_bytes)? else {
                 continue;
             };
             if plan.rotated.moved > 0 {
                 let there = change.read_text(&archive)?;
-                change.write(&archive, archived(path, there, &plan.moved));
+                change.write(&archive, append_to_archive(path, there, &plan.moved));
                 change.write(path, plan.text.as_bytes());
             }
             done.push(plan.rotated);
@@ -100,7 +105,7 @@ pub fn rotate(
 }
 
 /// Returns the path of the archive beside a file.
-fn archive_of(path: &RelPath) -> Result<RelPath, workspace::Error> {
+fn archive_path(path: &RelPath) -> Result<RelPath, workspace::WorkspaceError> {
     let name = format!("{}-archive.md", path.stem());
     let folder = path.parent();
     Ok(match folder {
@@ -109,25 +114,25 @@ fn archive_of(path: &RelPath) -> Result<RelPath, workspace::Error> {
     })
 }
 
-struct Plan {
+struct RotationPlan {
     text: String,
     moved: Vec<String>,
-    rotated: Rotated,
+    rotated: RotatedFile,
 }
 
 /// Plans the rotation of a file; `None` below the cap. The newest entry always
 /// stays.
-fn plan(
+fn plan_rotation(
     path: &RelPath,
     archive: &RelPath,
     text: Option<String>,
     max_bytes: usize,
-) -> Result<Option<Plan>, Error> {
+) -> Result<Option<RotationPlan>, AgentError> {
     let Some(text) = text.filter(|text| text.len() > max_bytes) else {
         return Ok(None);
     };
-    let document = document::parse(text);
-    let entries = learnings::entries(&document);
+    let document = document::parse_document(text);
+    let entries = learnings::find_dated_entries(&document);
     let pointer = format!("Older entries: [{0}]({0})", archive.file_name());
     let before = document.text.len();
     // Leaves a quarter free, so that not every new entry moves an old one.
@@ -135,8 +140,8 @@ fn plan(
     let has_pointer = document.text.lines().any(|line| line.trim() == pointer);
     // The new pointer line takes room too.
     let mut size = before + if has_pointer { 0 } else { pointer.len() + 4 };
-    let mut moving: Vec<&Dated> = Vec::new();
-    let by_age = by_age(&entries);
+    let mut moving: Vec<&DatedEntry> = Vec::new();
+    let by_age = sort_by_age(&entries);
     // The newest entry stays, even if it alone is too long.
     for entry in by_age.iter().take(by_age.len().saturating_sub(1)) {
         if size <= aim {
@@ -151,7 +156,7 @@ fn plan(
     let mut text = document.text.clone();
     if !moving.is_empty() {
         let pointer = (!has_pointer).then_some(&pointer);
-        let shorter = without(&document, &entries, &moving, pointer);
+        let shorter = remove_entries(&document, &entries, &moving, pointer);
         if reads_as_before(&document, &entries, &moving, &shorter) {
             text = shorter;
         } else {
@@ -160,16 +165,16 @@ fn plan(
     }
     let moved: Vec<String> = moving
         .iter()
-        .map(|entry| document.str(&entry.span).to_owned())
+        .map(|entry| document.span_text(&entry.span).to_owned())
         .collect();
-    let rotated = Rotated {
+    let rotated = RotatedFile {
         path: path.clone(),
         archive: archive.clone(),
         moved: moved.len(),
         before,
         after: text.len(),
     };
-    Ok(Some(Plan {
+    Ok(Some(RotationPlan {
         text,
         moved,
         rotated,
@@ -178,27 +183,32 @@ fn plan(
 
 /// Returns `true` if the entries that stay are exactly the entries of the new
 /// text.
-fn reads_as_before(document: &Document, entries: &[Dated], moving: &[&Dated], text: &str) -> bool {
-    let after = document::parse(text);
-    let left = learnings::entries(&after);
-    let stays = |entry: &&Dated| !moving.contains(entry);
+fn reads_as_before(
+    document: &Document,
+    entries: &[DatedEntry],
+    moving: &[&DatedEntry],
+    text: &str,
+) -> bool {
+    let after = document::parse_document(text);
+    let left = learnings::find_dated_entries(&after);
+    let stays = |entry: &&DatedEntry| !moving.contains(entry);
     let kept = entries
         .iter()
         .filter(stays)
-        .map(|it| document.str(&it.span).trim_end());
+        .map(|it| document.span_text(&it.span).trim_end());
     // An entry may have got a blank line at its end.
     left.iter()
-        .map(|it| after.str(&it.span).trim_end())
+        .map(|it| after.span_text(&it.span).trim_end())
         .eq(kept)
 }
 
 /// Sorts entries, oldest first. Equal dates keep the order of time in the file:
 /// most files grow at their end, and one that grows at its top shows it by its
 /// dates.
-fn by_age(entries: &[Dated]) -> Vec<&Dated> {
+fn sort_by_age(entries: &[DatedEntry]) -> Vec<&DatedEntry> {
     let dates: Vec<Date> = entries.iter().filter_map(|it| it.date).collect();
     let newest_first = dates.first() > dates.last();
-    let mut order: Vec<(usize, &Dated)> = entries.iter().enumerate().collect();
+    let mut order: Vec<(usize, &DatedEntry)> = entries.iter().enumerate().collect();
     order.sort_by_key(|(at, entry)| {
         let at = if newest_first {
             entries.len() - at
@@ -212,10 +222,10 @@ fn by_age(entries: &[Dated]) -> Vec<&Dated> {
 
 /// Removes entries, and adds a line before the first entry that links to the
 /// archive.
-fn without(
+fn remove_entries(
     document: &Document,
-    entries: &[Dated],
-    moving: &[&Dated],
+    entries: &[DatedEntry],
+    moving: &[&DatedEntry],
     pointer: Option<&String>,
 ) -> String {
     let newline = document.newline();
@@ -250,7 +260,7 @@ fn without(
             out.push_str(newline);
         }
         follows_a_gap = false;
-        out.push_str(document.str(&entry.span));
+        out.push_str(document.span_text(&entry.span));
     }
     out
 }
@@ -263,9 +273,9 @@ fn ends_with_blank_line(text: &str) -> bool {
 }
 
 /// Returns the archive with more entries at its end.
-fn archived(path: &RelPath, there: Option<String>, moved: &[String]) -> String {
+fn append_to_archive(path: &RelPath, there: Option<String>, moved: &[String]) -> String {
     let there = there.unwrap_or_default();
-    let newline = document::parse(there.as_str()).newline();
+    let newline = document::parse_document(there.as_str()).newline();
     let mut out = there;
     if out.trim().is_empty() {
         out.push_str(&format!("# Archive of {}\n", path.file_name()));

@@ -2,14 +2,14 @@
 //! It explains how to read and save memory. It is written once, and an existing
 //! file is never replaced.
 
-use crate::workspace::{Proposal, RelPath, Workspace};
+use crate::workspace::{ChangeProposal, RelPath, Workspace};
 
 /// Path of the file; the first layer of a context comes from it.
-pub const FILE: &str = ".agents/SYSTEM.md";
+pub const SYSTEM_FILE: &str = ".agents/SYSTEM.md";
 
 /// Text of the file. It is short because every run of every agent begins with
 /// it.
-pub const TEXT: &str = "\
+pub const SYSTEM_TEXT: &str = "\
 # How agents remember here
 
 Every agent has a folder `.agents/memory/<squad>/<agent>/`. `MEMORY.md` in it is an index and is always loaded: one line for each memory. The memories are files beside it and are read on demand.
@@ -34,11 +34,11 @@ Every agent has a folder `.agents/memory/<squad>/<agent>/`. `MEMORY.md` in it is
 ";
 
 /// Proposes the file if it is missing; the proposal is empty if it exists.
-pub fn propose(workspace: &Workspace) -> Proposal {
-    let mut proposal = Proposal::default();
-    let path = RelPath::new(FILE).expect("a constant that is a valid path");
-    if workspace.absolute(&path).symlink_metadata().is_err() {
-        proposal.add(path, None, TEXT.to_owned());
+pub fn propose_system_file(workspace: &Workspace) -> ChangeProposal {
+    let mut proposal = ChangeProposal::default();
+    let path = RelPath::new(SYSTEM_FILE).expect("a constant that is a valid path");
+    if workspace.absolute_path(&path).symlink_metadata().is_err() {
+        proposal.add(path, None, SYSTEM_TEXT.to_owned());
     }
     proposal
 }
@@ -54,20 +54,22 @@ mod tests {
     /// pattern"; "Agents write topic files, then update MEMORY.md index".
     #[test]
     fn the_two_steps_are_taught_in_their_order() {
-        let topic = TEXT
+        let topic = SYSTEM_TEXT
             .find("1. Write the memory to a file of its own")
             .unwrap();
-        let index = TEXT.find("2. Then add one line to `MEMORY.md`").unwrap();
+        let index = SYSTEM_TEXT
+            .find("2. Then add one line to `MEMORY.md`")
+            .unwrap();
         assert!(topic < index);
         for promise in [
             "- [Title](topic.md) — one-line description",
             "read `state.md`",
-            &format!("{} lines", pointers::MAX_LINES),
+            &format!("{} lines", pointers::MAX_INDEX_LINES),
             "25,000 bytes",
         ] {
-            assert!(TEXT.contains(promise), "{promise}");
+            assert!(SYSTEM_TEXT.contains(promise), "{promise}");
         }
-        assert_eq!(pointers::MAX_BYTES, 25_000);
+        assert_eq!(pointers::MAX_INDEX_BYTES, 25_000);
     }
 
     #[test]
@@ -75,12 +77,12 @@ mod tests {
         let ws = TestWorkspace::empty();
         let workspace = Workspace::open(ws.root()).unwrap();
         let now = "2026-03-01T09:00:00Z".parse().unwrap();
-        propose(&workspace)
+        propose_system_file(&workspace)
             .apply(&workspace, "Prepare", now)
             .unwrap();
-        assert_eq!(ws.read(FILE), TEXT);
-        ws.write(FILE, "mine\n");
-        assert!(propose(&workspace).is_empty());
-        assert_eq!(ws.read(FILE), "mine\n");
+        assert_eq!(ws.read(SYSTEM_FILE), SYSTEM_TEXT);
+        ws.write(SYSTEM_FILE, "mine\n");
+        assert!(propose_system_file(&workspace).is_empty());
+        assert_eq!(ws.read(SYSTEM_FILE), "mine\n");
     }
 }

@@ -24,13 +24,16 @@ fn garbage_names_make_no_folders() {
         "...",
     ];
     for name in bad {
-        for home in [Home::open(name, "a"), Home::open("s", name)] {
+        for home in [
+            MemoryHome::for_agent(name, "a"),
+            MemoryHome::for_agent("s", name),
+        ] {
             let error = home.expect_err(name).to_string();
             assert!(error.contains("cli#1045"), "{name:?}: {error}");
         }
     }
     for name in ["eng", "Engineering Team", "10", "nano", "ünï"] {
-        assert!(Home::open(name, name).is_ok(), "{name}");
+        assert!(MemoryHome::for_agent(name, name).is_ok(), "{name}");
     }
 }
 
@@ -44,8 +47,12 @@ fn an_agent_is_found_by_its_name_where_it_is_the_only_one() {
          //- .agents/memory/undefined/x/state.md\nx\n",
     );
     let workspace = Workspace::open(ws.root()).expect("it is a folder");
-    let found = |name| Home::find(&workspace, name).map(|home| home.folder().to_string());
-    let names: Vec<String> = Home::all(&workspace).iter().map(Home::to_string).collect();
+    let found =
+        |name| MemoryHome::find_by_name(&workspace, name).map(|home| home.folder().to_string());
+    let names: Vec<String> = MemoryHome::list_agent_homes(&workspace)
+        .iter()
+        .map(MemoryHome::to_string)
+        .collect();
     assert_eq!(names, ["eng/builder", "eng/lead", "ops/lead"]);
     assert_eq!(found("builder").expect("one"), ".agents/memory/eng/builder");
     assert_eq!(found("ops/new").expect("in full"), ".agents/memory/ops/new");
@@ -63,6 +70,6 @@ fn an_agent_is_found_by_its_name_where_it_is_the_only_one() {
 fn without_the_folder_it_says_so() {
     let ws = TestWorkspace::empty();
     let workspace = Workspace::open(ws.root()).expect("it is a folder");
-    let error = Home::find(&workspace, "lead").expect_err("there is none");
+    let error = MemoryHome::find_by_name(&workspace, "lead").expect_err("there is none");
     assert_eq!(error.to_string(), "No .agents/memory directory found");
 }

@@ -7,15 +7,15 @@ use std::fmt;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::Home;
+use super::MemoryHome;
 use crate::document::{self, Document};
 use crate::knowledge::forget;
-use crate::knowledge::readme::Listed;
-use crate::workspace::{RelPath, Role, Workspace, role_by_path};
+use crate::knowledge::readme::ReadmeEntry;
+use crate::workspace::{FileRole, RelPath, Workspace, role_by_path};
 
 /// The subject of a memory, which decides who may see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum TopicType {
     /// About a person; stays on this machine.
     User,
     /// How a person wants the work to be done.
@@ -26,28 +26,33 @@ pub enum Kind {
     Reference,
 }
 
-impl Kind {
+impl TopicType {
     /// All types.
-    pub const ALL: [Kind; 4] = [Kind::User, Kind::Feedback, Kind::Project, Kind::Reference];
+    pub const ALL: [TopicType; 4] = [
+        TopicType::User,
+        TopicType::Feedback,
+        TopicType::Project,
+        TopicType::Reference,
+    ];
 
     /// Returns the value of `type` in the front matter.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::User => "user",
-            Kind::Feedback => "feedback",
-            Kind::Project => "project",
-            Kind::Reference => "reference",
+            TopicType::User => "user",
+            TopicType::Feedback => "feedback",
+            TopicType::Project => "project",
+            TopicType::Reference => "reference",
         }
     }
 
     /// Parses the value of `type` in the front matter.
-    pub fn read(text: &str) -> Option<Kind> {
+    pub fn from_name(text: &str) -> Option<TopicType> {
         let text = text.trim().to_lowercase();
-        Kind::ALL.into_iter().find(|kind| kind.name() == text)
+        TopicType::ALL.into_iter().find(|kind| kind.name() == text)
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for TopicType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -58,14 +63,14 @@ pub const STATE_FILES: [&str; 4] = ["state.md", "learnings.md", "output.md", "fe
 
 /// A topic file with the fields that pointers need.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Topic {
+pub struct TopicFile {
     pub path: RelPath,
     /// Path relative to the folder of the memory, as a pointer contains it.
     pub target: String,
     pub title: String,
     /// One line; may be empty.
     pub description: String,
-    pub kind: Option<Kind>,
+    pub kind: Option<TopicType>,
     /// From 1 to 10.
     pub importance: u8,
     /// The time at which it was written, by its front matter or else the file.
@@ -76,32 +81,37 @@ pub struct Topic {
     pub text: String,
 }
 
-impl Topic {
+impl TopicFile {
     /// Parses a topic; the last argument is the modification time of its file.
-    pub fn read(home: &Home, path: RelPath, text: String, modified: Timestamp) -> Topic {
-        let document = document::parse(text);
+    pub fn from_text(
+        home: &MemoryHome,
+        path: RelPath,
+        text: String,
+        modified: Timestamp,
+    ) -> TopicFile {
+        let document = document::parse_document(text);
         let front = document.front_matter.as_ref();
         let of = |key: &str| {
-            let line = document::inert_line(front?.text(key)?);
+            let line = document::escape_markdown_line(front?.text(key)?);
             (!line.is_empty()).then_some(line)
         };
-        let listed = Listed::of(path.clone(), &document);
+        let listed = ReadmeEntry::from_document(path.clone(), &document);
         let below = path.as_str().strip_prefix(home.folder().as_str());
         let target = below.unwrap_or(path.as_str()).trim_start_matches('/');
         let importance = front
             .and_then(|front| front.int("importance"))
             .and_then(|it| u8::try_from(it).ok())
             .filter(|it| (1..=10).contains(it));
-        Topic {
+        TopicFile {
             target: target.to_owned(),
             title: of("name").unwrap_or(listed.title),
             description: of("description").unwrap_or(listed.summary),
             kind: front
                 .and_then(|front| front.text("type"))
-                .and_then(Kind::read),
+                .and_then(TopicType::from_name),
             // Unrated topics rank between important and minor ones.
             importance: importance.unwrap_or(5),
-            written: own_time(&document, path.stem()).unwrap_or(modified),
+            written: stated_time(&document, path.stem()).unwrap_or(modified),
             modified,
             archived: of("status").is_some_and(|it| it.eq_ignore_ascii_case("archived")),
             text: document.text,
@@ -116,7 +126,7 @@ impl Topic {
 }
 
 /// Returns the time at which a document states that it was written.
-pub fn own_time(document: &Document, stem: &str) -> Option<Timestamp> {
+pub fn stated_time(document: &Document, stem: &str) -> Option<Timestamp> {
     let front = document.front_matter.as_ref();
     let modified = front.and_then(|front| front.text("modified"));
     if let Some(time) = modified.and_then(|text| text.trim().parse().ok()) {
@@ -124,64 +134,64 @@ pub fn own_time(document: &Document, stem: &str) -> Option<Timestamp> {
     }
     let day = modified
         .and_then(|text| text.trim().get(..10)?.parse().ok())
-        .or_else(|| document::own_date(document, stem))?;
+        .or_else(|| document::document_date(document, stem))?;
     let start = day.to_zoned(TimeZone::UTC).ok()?;
     Some(start.timestamp())
 }
 
 /// Lists every topic of a memory, sorted by path, and the files that cannot be
 /// read. `overlay` contains texts that are about to be written.
-pub fn list(
+pub fn list_topics(
     workspace: &Workspace,
-    home: &Home,
+    home: &MemoryHome,
     overlay: &[(RelPath, String)],
-) -> (Vec<Topic>, Vec<String>) {
+) -> (Vec<TopicFile>, Vec<String>) {
     let mut topics = Vec::new();
     let mut problems = Vec::new();
-    for path in paths(workspace, home) {
+    for path in list_topic_paths(workspace, home) {
         if overlay.iter().any(|(new, _)| *new == path) {
             continue;
         }
-        let modified = modified(workspace, &path);
+        let modified = modified_time(workspace, &path);
         match workspace.read_text(&path) {
-            Ok(text) => topics.push(Topic::read(home, path, text, modified)),
+            Ok(text) => topics.push(TopicFile::from_text(home, path, text, modified)),
             // Removed between the listing and this read.
             Err(error) if error.is_not_found() => {}
             Err(error) => problems.push(format!("`{path}`: {}", error.reason())),
         }
     }
     for (path, text) in overlay {
-        let topic = Topic::read(home, path.clone(), text.clone(), Timestamp::MAX);
+        let topic = TopicFile::from_text(home, path.clone(), text.clone(), Timestamp::MAX);
         topics.push(topic);
     }
     // The search reports an unreadable list; here it must not hide topics.
-    let forgotten = forget::forgotten(workspace).unwrap_or_default();
+    let forgotten = forget::read_forgotten_paths(workspace).unwrap_or_default();
     topics.retain(|topic| !topic.archived && !forgotten.contains(topic.path.as_str()));
     topics.sort_by(|a, b| a.path.cmp(&b.path));
     (topics, problems)
 }
 
 /// Returns `true` if a file of this memory is a topic, by its name alone.
-pub fn is_topic(home: &Home, path: &RelPath) -> bool {
+pub fn is_topic(home: &MemoryHome, path: &RelPath) -> bool {
     if !path.starts_with(home.folder().as_str()) {
         return false;
     }
     let name = path.file_name();
-    match home.agent() {
+    match home.squad_and_agent() {
         Some(_) => {
-            role_by_path(path) == Role::Agent
+            role_by_path(path) == FileRole::Agent
                 && !STATE_FILES.contains(&name)
                 && !name.ends_with("-archive.md")
                 && !name.starts_with('.')
         }
         // Topics of the project are in `knowledge/` alone, not in domains.
-        None => path.starts_with("knowledge") && role_by_path(path) == Role::Knowledge,
+        None => path.starts_with("knowledge") && role_by_path(path) == FileRole::Knowledge,
     }
 }
 
-fn paths(workspace: &Workspace, home: &Home) -> Vec<RelPath> {
-    let mut paths = match home.agent() {
-        Some(_) => workspace.markdown_in(home.folder().as_str()),
+fn list_topic_paths(workspace: &Workspace, home: &MemoryHome) -> Vec<RelPath> {
+    let mut paths = match home.squad_and_agent() {
+        Some(_) => workspace.markdown_files_in(home.folder().as_str()),
         None => workspace
             .scan()
             .files
@@ -194,8 +204,8 @@ fn paths(workspace: &Workspace, home: &Home) -> Vec<RelPath> {
 }
 
 /// Returns the modification time of a file; the epoch if it is unknown.
-pub(super) fn modified(workspace: &Workspace, path: &RelPath) -> Timestamp {
-    let meta = std::fs::symlink_metadata(workspace.absolute(path));
+pub(super) fn modified_time(workspace: &Workspace, path: &RelPath) -> Timestamp {
+    let meta = std::fs::symlink_metadata(workspace.absolute_path(path));
     let time = meta.and_then(|meta| meta.modified()).ok();
     time.and_then(|time| Timestamp::try_from(time).ok())
         .unwrap_or(Timestamp::UNIX_EPOCH)

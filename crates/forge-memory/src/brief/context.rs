@@ -8,11 +8,11 @@
 
 use jiff::Timestamp;
 
-use super::pack::{Budget, Fit, NOTHING, Packer, Piece, Shortening};
-use super::{Brief, BriefDetail, BriefPart, PartState};
+use super::pack::{BriefBudget, BriefPacker, BriefPiece, PieceFit, ShorteningRule, ZERO_COST};
+use super::{BriefDetail, BriefPart, BriefPartState, RenderedBrief};
 use crate::agents;
 use crate::diagnostic::Diagnostic;
-use crate::document::{self, Document, FrontMatter, day_of};
+use crate::document::{self, Document, FrontMatter, day_of_timestamp};
 use crate::quote;
 use crate::retractions::{self as corrections, Corrections};
 use crate::workspace::{self, PathError, RelPath, Workspace};
@@ -23,8 +23,8 @@ mod roles;
 #[cfg(test)]
 mod tests;
 
-pub use manifest::{ContextManifest, LayerReport, LayerState};
-pub use policy::{Channel, ContextLayer, ContextPolicy, FILE, RolePolicy};
+pub use manifest::{ContextReport, LayerReport, LayerState};
+pub use policy::{ContextLayer, ContextPolicy, LayerChannel, POLICY_FILE, RolePolicy};
 pub use roles::resolve_role;
 
 /// The moment for which a context is built; selects the channels that it
@@ -51,11 +51,11 @@ impl ContextScope {
     }
 
     /// Returns `true` if this scope includes the layers of a channel.
-    fn carries(self, channel: Channel) -> bool {
+    fn has_channel(self, channel: LayerChannel) -> bool {
         match self {
             ContextScope::Run => true,
-            ContextScope::Session => channel != Channel::Turn,
-            ContextScope::Tick => channel != Channel::Static,
+            ContextScope::Session => channel != LayerChannel::Turn,
+            ContextScope::Tick => channel != LayerChannel::Static,
         }
     }
 }
@@ -76,12 +76,12 @@ pub struct ContextRequest<'a> {
 pub enum ContextError {
     /// The caller's squad or agent is not a valid name.
     #[error(transparent)]
-    Agent(#[from] agents::Error),
+    Agent(#[from] agents::AgentError),
     /// The workspace cannot be read; the file system is at fault.
     #[error(transparent)]
-    Workspace(#[from] workspace::Error),
+    Workspace(#[from] workspace::WorkspaceError),
     /// The user's policy file is malformed.
-    #[error("`{FILE}`{}: {message}", .line.map(|line| format!(" line {line}")).unwrap_or_default())]
+    #[error("`{POLICY_FILE}`{}: {message}", .line.map(|line| format!(" line {line}")).unwrap_or_default())]
     Policy {
         line: Option<usize>,
         message: String,
@@ -126,12 +126,12 @@ impl Diagnostic for ContextError {
 pub fn brief_agent(
     workspace: &Workspace,
     request: &ContextRequest<'_>,
-) -> Result<Brief, ContextError> {
-    agents::segment("a squad", request.squad)?;
-    agents::segment("an agent", request.agent)?;
+) -> Result<RenderedBrief, ContextError> {
+    agents::check_folder_name("a squad", request.squad)?;
+    agents::check_folder_name("an agent", request.agent)?;
     let policy = ContextPolicy::read(workspace)?;
     let corrections = Corrections::read(workspace)?;
-    let agent = AgentDefinition::read(workspace, request);
+    let agent = AgentDefinition::read_definition(workspace, request);
     let role = match request.role {
         Some(role) => role.to_owned(),
         None => roles::resolve_role(agent.role.as_deref(), request.agent, &policy),
@@ -144,80 +144,84 @@ pub fn brief_agent(
     let wanted = policy
         .layers
         .iter()
-        .filter(|it| of_role.layers.contains(&it.id) && request.scope.carries(it.channel));
+        .filter(|it| of_role.layers.contains(&it.id) && request.scope.has_channel(it.channel));
     let mut layers: Vec<LayerText> = wanted
-        .map(|layer| LayerText::read(workspace, layer, &agent, &corrections, request.now))
+        .map(|layer| LayerText::read_layer(workspace, layer, &agent, &corrections, request.now))
         .collect();
-    allocate(&mut layers, budget, of_role);
-    let text = render(&layers);
-    let manifest = ContextManifest::of(request, &policy, role, budget, &layers);
-    Ok(Brief {
+    allocate_layers(&mut layers, budget, of_role);
+    let text = render_layers(&layers);
+    let manifest = ContextReport::from_layers(request, &policy, role, budget, &layers);
+    Ok(RenderedBrief {
         text,
-        parts: manifest.layers.iter().map(LayerReport::part).collect(),
-        left_out: manifest.left_out(),
+        parts: manifest
+            .layers
+            .iter()
+            .map(LayerReport::to_brief_part)
+            .collect(),
+        left_out: manifest.list_left_out(),
         detail: BriefDetail::Context(Box::new(manifest)),
     })
 }
 
 /// Reserved room for a line about the age of a layer, whatever it contains.
-const MAX_AGE_NOTE: usize = 90;
+const MAX_AGE_NOTE_CHARS: usize = 90;
 
 /// Allocates the budget to layers. Early layers go first, and each of the
 /// others keeps a floor, so that a long file cannot push out the layers behind
 /// it. The result does not depend on the day.
-fn allocate(layers: &mut [LayerText], budget: usize, role: &RolePolicy) {
+fn allocate_layers(layers: &mut [LayerText], budget: usize, role: &RolePolicy) {
     for layer in layers.iter_mut().filter(|it| it.layer.outside_budget) {
         layer.shown = layer.is_resolved().then(|| layer.text.clone());
     }
     // Reserved whether or not a layer is old, so that the cut of a layer does
     // not change from day to day.
-    let notes = MAX_AGE_NOTE * layers.len();
+    let notes = MAX_AGE_NOTE_CHARS * layers.len();
     let mut within: Vec<&mut LayerText> = layers
         .iter_mut()
         .filter(|it| !it.layer.outside_budget && it.is_resolved())
         .collect();
-    let frame = TITLE.chars().count() + AGE.chars().count() + notes;
-    let all = Budget::of_chars(budget.saturating_sub(frame));
+    let frame = CONTEXT_TITLE.chars().count() + AGE_HEADING.chars().count() + notes;
+    let all = BriefBudget::of_chars(budget.saturating_sub(frame));
     // Half of an equal share is kept for each layer; the other half goes to the
     // layers that come first.
     let half_a_share = all.chars / (2 * within.len().max(1));
-    let caps: Vec<Budget> = within
+    let caps: Vec<BriefBudget> = within
         .iter()
         .map(|it| {
             let cap = role.caps.get(&it.layer.key).copied();
             let most = it.text.chars().count().min(cap.unwrap_or(usize::MAX));
-            Budget::of_chars(all.cost("").chars + most + it.heading().chars().count())
+            BriefBudget::of_chars(all.cost_of("").chars + most + it.layer_heading().chars().count())
         })
         .collect();
     let floors: Vec<usize> = caps.iter().map(|it| it.chars.min(half_a_share)).collect();
     // Corrections are in the text of a layer already.
-    let mut packer = Packer::new(all, &corrections::NONE, "");
+    let mut packer = BriefPacker::new(all, &corrections::NO_CORRECTIONS, "");
     for (at, layer) in within.iter_mut().enumerate() {
         let all = layer.text.chars().count();
         let path = layer.path.as_ref().map(|path| format!(" in {path}"));
         let path = path.unwrap_or_default();
         let note =
             |shown: usize| format!("\n[… cut: {shown} of {all} characters; all of it is{path}]");
-        let fit = packer.put(&Piece {
+        let fit = packer.put(&BriefPiece {
             slot: at,
             order: 0,
             text: &layer.text,
             cap: caps[at],
-            floor: chars(floors[at + 1..].iter().sum()),
-            around: chars(layer.heading().chars().count()),
-            shortening: Shortening::Noted {
+            floor: chars_budget(floors[at + 1..].iter().sum()),
+            around: chars_budget(layer.layer_heading().chars().count()),
+            shortening: ShorteningRule::Noted {
                 note: &note,
                 close: layer.fence_end(),
             },
         });
-        layer.cut = fit != Fit::Whole;
-        layer.shown = (fit != Fit::Out).then(|| packer.take(at, ""));
+        layer.cut = fit != PieceFit::Whole;
+        layer.shown = (fit != PieceFit::Out).then(|| packer.take_slot(at, ""));
     }
 }
 
 /// Returns a budget that limits characters alone.
-fn chars(chars: usize) -> Budget {
-    Budget { chars, ..NOTHING }
+fn chars_budget(chars: usize) -> BriefBudget {
+    BriefBudget { chars, ..ZERO_COST }
 }
 
 /// The properties of an agent that its definition sets.
@@ -232,10 +236,10 @@ struct AgentDefinition {
 }
 
 impl AgentDefinition {
-    fn read(workspace: &Workspace, request: &ContextRequest<'_>) -> AgentDefinition {
+    fn read_definition(workspace: &Workspace, request: &ContextRequest<'_>) -> AgentDefinition {
         let mut agent = AgentDefinition {
             squad: request.squad.to_owned(),
-            folders: folders(request.squad, request.agent),
+            folders: list_memory_folders(request.squad, request.agent),
             role: None,
             max_chars: None,
             context_from: Vec::new(),
@@ -243,11 +247,11 @@ impl AgentDefinition {
         let path = format!(".agents/squads/{}/{}.md", request.squad, request.agent);
         let text = RelPath::new(&path)
             .ok()
-            .and_then(|path| workspace.text_if_there(&path).ok().flatten());
-        let Some(definition) = text.map(document::parse) else {
+            .and_then(|path| workspace.read_text_if_present(&path).ok().flatten());
+        let Some(definition) = text.map(document::parse_document) else {
             return agent;
         };
-        let Some(front) = fields(&definition) else {
+        let Some(front) = definition_fields(&definition) else {
             return agent;
         };
         let tokens = ["max_context_tokens", "maxTokens"].map(|key| front.int(key));
@@ -257,7 +261,7 @@ impl AgentDefinition {
             .map(|it| it.saturating_mul(CHARS_PER_TOKEN));
         agent.role = front.text("role").map(str::to_owned);
         let from = front.list("context_from").into_iter();
-        let named = from.filter(|squad| agents::segment("a squad", squad).is_ok());
+        let named = from.filter(|squad| agents::check_folder_name("a squad", squad).is_ok());
         agent.context_from = named.map(str::to_owned).collect();
         // The context must not depend on the order in the definition.
         agent.context_from.sort();
@@ -270,19 +274,19 @@ impl AgentDefinition {
 pub const CHARS_PER_TOKEN: usize = 4;
 
 /// Returns the front matter of a definition; some have it behind their heading.
-fn fields(definition: &Document) -> Option<FrontMatter> {
+fn definition_fields(definition: &Document) -> Option<FrontMatter> {
     if definition.front_matter.is_some() {
         return definition.front_matter.clone();
     }
     let heading = definition.sections.iter().find(|it| it.level > 0)?;
     let behind = definition.text[heading.heading.end..].trim_start();
-    document::parse(behind).front_matter
+    document::parse_document(behind).front_matter
 }
 
 /// Returns the folders of an agent's memory. The lead of a squad is called
 /// `lead`, `<squad>-lead` or `squad-lead`; text under one of these names is
 /// read under all.
-fn folders(squad: &str, agent: &str) -> Vec<String> {
+fn list_memory_folders(squad: &str, agent: &str) -> Vec<String> {
     let names = [
         "lead".to_owned(),
         format!("{squad}-lead"),
@@ -313,7 +317,7 @@ struct LayerText {
 }
 
 impl LayerText {
-    fn read(
+    fn read_layer(
         workspace: &Workspace,
         layer: &ContextLayer,
         agent: &AgentDefinition,
@@ -331,10 +335,10 @@ impl LayerText {
             cut: false,
         };
         for template in &layer.paths {
-            let paths = expanded(template, agent);
+            let paths = expand_path_template(template, agent);
             for (_, path) in paths.into_iter().flatten() {
                 if found.path.is_none()
-                    && let Some(body) = found.body(workspace, &path, now)
+                    && let Some(body) = found.read_body(workspace, &path, now)
                 {
                     found.text = body;
                     found.path = Some(path);
@@ -342,11 +346,11 @@ impl LayerText {
             }
         }
         for template in &layer.also {
-            for (ctx, path) in expanded(template, agent).into_iter().flatten() {
+            for (ctx, path) in expand_path_template(template, agent).into_iter().flatten() {
                 if found.path.as_ref() == Some(&path) {
                     continue;
                 }
-                if let Some(body) = found.body(workspace, &path, now) {
+                if let Some(body) = found.read_body(workspace, &path, now) {
                     let name = match ctx {
                         Some(ctx) => format!("{}:{ctx}", path.stem()),
                         None => path.stem().to_owned(),
@@ -360,14 +364,14 @@ impl LayerText {
             }
         }
         // In front, so that no truncation removes them.
-        let notes = corrections.told_of(&found.text).into_iter();
+        let notes = corrections.describe_found(&found.text).into_iter();
         let notes: String = notes.map(|note| format!("[{note}]\n")).collect();
         found.text.insert_str(0, &notes);
-        if !found.text.is_empty() && layer.channel != Channel::Static {
+        if !found.text.is_empty() && layer.channel != LayerChannel::Static {
             // Memory is data; only the definitions instruct. There is no nonce,
             // since the text before a prompt must begin with the same bytes
             // from turn to turn, and no text can contain a hash of itself.
-            let mark = quote::mark("", std::iter::once(found.text.as_str()));
+            let mark = quote::fence_mark("", std::iter::once(found.text.as_str()));
             found.text = format!("<data {mark}>\n{}\n</data {mark}>", found.text);
         }
         found
@@ -375,8 +379,13 @@ impl LayerText {
 
     /// Returns the text of a file without its front matter; `None` if it has no
     /// text.
-    fn body(&mut self, workspace: &Workspace, path: &RelPath, now: Timestamp) -> Option<String> {
-        let text = match workspace.text_if_there(path) {
+    fn read_body(
+        &mut self,
+        workspace: &Workspace,
+        path: &RelPath,
+        now: Timestamp,
+    ) -> Option<String> {
+        let text = match workspace.read_text_if_present(path) {
             Ok(text) => text?,
             Err(error) => {
                 let problem = format!("`{path}`: {}", error.reason());
@@ -384,13 +393,13 @@ impl LayerText {
                 return None;
             }
         };
-        let text = document::normalise(&text);
+        let text = document::normalize_text(&text);
         let text = match self.layer.channel {
             // The purpose of a definition is to instruct.
-            Channel::Static => quote::clean(&text),
-            _ => quote::unasked(&text),
+            LayerChannel::Static => quote::sanitize_text(&text),
+            _ => quote::sanitize_unrequested(&text),
         };
-        let document = document::parse(text.into_owned());
+        let document = document::parse_document(text.into_owned());
         let body = document.text[document.body.clone()]
             .trim_start_matches('\u{feff}')
             .trim()
@@ -398,7 +407,7 @@ impl LayerText {
         if body.is_empty() {
             return None;
         }
-        if let Some(days) = age_days(workspace, path, &document, now) {
+        if let Some(days) = days_since_update(workspace, path, &document, now) {
             // A layer is as old as the oldest of its files.
             self.age_days = Some(self.age_days.map_or(days, |it| it.max(days)));
         }
@@ -417,7 +426,7 @@ impl LayerText {
     }
 
     /// Returns the heading above the layer.
-    fn heading(&self) -> String {
+    fn layer_heading(&self) -> String {
         format!("## L{} {}\n\n", self.layer.id, self.layer.name)
     }
 
@@ -434,7 +443,7 @@ impl LayerText {
     /// for everything else once it is stale.
     fn age_note(&self) -> Option<String> {
         let days = self.age_days.filter(|days| *days >= 1)?;
-        let remembered = self.layer.channel != Channel::Static;
+        let remembered = self.layer.channel != LayerChannel::Static;
         if self.shown.is_none() || !(remembered || self.is_stale()) {
             return None;
         }
@@ -449,7 +458,7 @@ impl LayerText {
 
 /// Expands a path template, with the squad in place of `{ctx}`. Drops names
 /// that cannot be a path.
-fn expanded(
+fn expand_path_template(
     template: &str,
     definition: &AgentDefinition,
 ) -> Vec<Result<(Option<String>, RelPath), PathError>> {
@@ -480,13 +489,13 @@ fn expanded(
 
 /// Returns the days since a file was last updated: by its front matter, else by
 /// its modification time.
-fn age_days(
+fn days_since_update(
     workspace: &Workspace,
     path: &RelPath,
     document: &Document,
     now: Timestamp,
 ) -> Option<i64> {
-    let today = day_of(now);
+    let today = day_of_timestamp(now);
     let said = document.front_matter.as_ref().and_then(|front| {
         let texts = ["updated", "last_updated", "date"].map(|key| front.text(key));
         let text = texts.into_iter().flatten().next()?;
@@ -496,7 +505,7 @@ fn age_days(
         let days = today.since((jiff::Unit::Day, day)).ok()?.get_days();
         return Some(i64::from(days).max(0));
     }
-    let time = std::fs::metadata(workspace.absolute(path))
+    let time = std::fs::metadata(workspace.absolute_path(path))
         .ok()?
         .modified()
         .ok()?;
@@ -505,11 +514,11 @@ fn age_days(
 }
 
 /// Renders the layers in their order, then their age.
-fn render(found: &[LayerText]) -> String {
+fn render_layers(found: &[LayerText]) -> String {
     let mut text = String::new();
     for layer in found {
         if let Some(shown) = &layer.shown {
-            text.push_str(&format!("{}{shown}\n\n", layer.heading()));
+            text.push_str(&format!("{}{shown}\n\n", layer.layer_heading()));
         }
     }
     if text.is_empty() {
@@ -517,12 +526,12 @@ fn render(found: &[LayerText]) -> String {
     }
     let notes: String = found.iter().filter_map(LayerText::age_note).collect();
     if !notes.is_empty() {
-        text.push_str(&format!("{AGE}{notes}"));
+        text.push_str(&format!("{AGE_HEADING}{notes}"));
     }
-    format!("{TITLE}{}\n", text.trim_end())
+    format!("{CONTEXT_TITLE}{}\n", text.trim_end())
 }
 
 /// The first line of a context.
-const TITLE: &str = "# CONTEXT\n\n";
+const CONTEXT_TITLE: &str = "# CONTEXT\n\n";
 /// The heading above the ages of layers.
-const AGE: &str = "## Age\n\n";
+const AGE_HEADING: &str = "## Age\n\n";

@@ -3,22 +3,22 @@
 //! know.
 
 /// Maximum size of a fenced text; longer text is truncated.
-const MAX_BYTES: usize = 2 * super::MAX_BYTES;
+const MAX_FENCED_BYTES: usize = 2 * super::MAX_BRIEF_BYTES;
 
 /// Returns the mark that opens text from memory.
-pub(super) fn open(nonce: &str) -> String {
+pub(super) fn opening_mark(nonce: &str) -> String {
     format!("<data {nonce}>")
 }
 
 /// Returns the mark that closes it.
-pub(super) fn close(nonce: &str) -> String {
+pub(super) fn closing_mark(nonce: &str) -> String {
     format!("</data {nonce}>")
 }
 
 /// Removes control characters and the nonce, so that text from memory cannot
 /// close its own fence.
-pub(super) fn clean(text: &str, nonce: &str) -> String {
-    let text: String = text[..text.floor_char_boundary(MAX_BYTES)]
+pub(super) fn clean_for_fence(text: &str, nonce: &str) -> String {
+    let text: String = text[..text.floor_char_boundary(MAX_FENCED_BYTES)]
         .chars()
         .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
         .collect();

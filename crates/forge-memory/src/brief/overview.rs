@@ -4,21 +4,21 @@
 
 use jiff::Timestamp;
 
-use super::{Brief, BriefDetail};
-use crate::document::day_of;
-use crate::links::fold;
+use super::{BriefDetail, RenderedBrief};
+use crate::document::day_of_timestamp;
+use crate::links::fold_name;
 use crate::mind::{
-    Decision, File, Idea, Layout, Mind, Session, StaleBlocker, State, content_words, cut,
-    days_since, stale_blockers,
+    Decision, Idea, MindFile, MindStore, SessionEntry, StaleBlocker, StateLayoutKind, WorkState,
+    content_words, days_since, find_stale_blockers, truncate_at_word,
 };
 use crate::quote;
 use crate::retractions::Corrections;
-use crate::routing::hubs::hubs_of;
+use crate::routing::hubs::hubs_of_manifest;
 use crate::routing::layout;
-use crate::routing::manifest::{Age, Manifest, Mode};
-use crate::routing::untracked::{Untracked, is_skipped};
-use crate::thresholds::{STATUS_STALE_DAYS, UNCLEAN_CLOSE};
-use crate::workspace::{RelPath, Role, Tree, Workspace};
+use crate::routing::manifest::{Manifest, ManifestMode, VersionAge};
+use crate::routing::untracked::{UntrackedContent, is_skipped_path};
+use crate::thresholds::{STATUS_STALE_DAYS, UNCLEAN_CLOSE_GRACE};
+use crate::workspace::{FileRole, RelPath, Workspace, WorkspaceTree};
 
 /// The state of a workspace, and what needs attention, part by part.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub struct SessionOverview {
     pub ideas: (usize, Option<String>),
     /// A file that changed after the last session was closed.
     pub unclean: Option<RelPath>,
-    pub untracked: Untracked,
+    pub untracked: UntrackedContent,
     /// The version of a manifest that is older than the current one.
     pub old_version: Option<String>,
     /// Number of hubs without closets, and of all hubs.
@@ -62,58 +62,72 @@ pub struct LastSession {
 }
 
 /// Maximum number of points shown of the last session.
-const BULLETS: usize = 3;
+const MAX_BULLETS: usize = 3;
 /// Maximum number of decisions shown.
-const DECISIONS: usize = 2;
+const MAX_DECISIONS: usize = 2;
 /// Number of newest decisions that are considered.
-const RECENT_DECISIONS: usize = 5;
+const MAX_RECENT_DECISIONS: usize = 5;
 /// Minimum number of notes for which a folder deserves a hub.
-const WORTH_A_HUB: usize = 3;
+const MIN_HUB_NOTES: usize = 3;
 /// Maximum length of a line.
-const WIDE: usize = 240;
+const MAX_LINE_CHARS: usize = 240;
 /// Maximum number of remarks.
-const REMARKS: usize = 6;
+const MAX_REMARK_LINES: usize = 6;
 
 /// Renders the state of a workspace; `prompt` is the user's task, if it is
 /// known. Returns `None` if there is neither a manifest nor any state.
-pub fn brief_overview(workspace: &Workspace, prompt: &str, now: Timestamp) -> Option<Brief> {
-    let overview = look_at(workspace, prompt, now)?;
+pub fn brief_overview(
+    workspace: &Workspace,
+    prompt: &str,
+    now: Timestamp,
+) -> Option<RenderedBrief> {
+    let overview = build_overview(workspace, prompt, now)?;
     let text = overview.render();
-    Some(Brief {
+    Some(RenderedBrief {
         detail: BriefDetail::Overview(Box::new(overview)),
-        ..Brief::of_text(text)
+        ..RenderedBrief::from_text(text)
     })
 }
 
 /// Builds the overview from state, manifest and corrections.
-fn look_at(workspace: &Workspace, prompt: &str, now: Timestamp) -> Option<SessionOverview> {
+fn build_overview(workspace: &Workspace, prompt: &str, now: Timestamp) -> Option<SessionOverview> {
     // The agent did not request this text, so that instructions to agents are
     // removed from it.
-    let mind = Mind::open(workspace).unasked();
-    let manifest = Manifest::read(workspace).filter(|it| it.mode() != Mode::Absent);
-    if manifest.is_none() && !mind.exists() {
+    let mind = MindStore::open(workspace).redact_for_briefing();
+    let manifest = Manifest::read(workspace).filter(|it| it.mode() != ManifestMode::Absent);
+    if manifest.is_none() && !mind.has_state_files() {
         return None;
     }
-    let today = day_of(now);
+    let today = day_of_timestamp(now);
     let mut overview = SessionOverview::default();
-    let state = read(&mut overview, &mind, File::State, mind.state()).flatten();
-    let sessions = read(&mut overview, &mind, File::SessionLog, mind.sessions());
+    let state = read_or_note(&mut overview, &mind, MindFile::State, mind.read_state()).flatten();
+    let sessions = read_or_note(
+        &mut overview,
+        &mind,
+        MindFile::SessionLog,
+        mind.read_sessions(),
+    );
     let sessions = sessions.unwrap_or_default();
-    let decisions = read(&mut overview, &mind, File::Decisions, mind.decisions());
-    match mind.ideas() {
-        Ok(ideas) => overview.ideas = (ideas.len(), newest(&ideas)),
+    let decisions = read_or_note(
+        &mut overview,
+        &mind,
+        MindFile::Decisions,
+        mind.read_decisions(),
+    );
+    match mind.read_ideas() {
+        Ok(ideas) => overview.ideas = (ideas.len(), newest_idea_title(&ideas)),
         Err(error) => overview.notes.push(error.to_string()),
     }
     if let Some(state) = &state {
-        overview.stale_blockers = stale_blockers(state, &sessions, today);
+        overview.stale_blockers = find_stale_blockers(state, &sessions, today);
         overview.stale = state
             .updated
             .map(|on| (on.to_string(), days_since(on, today)))
             .filter(|(_, days)| *days > STATUS_STALE_DAYS);
     }
-    overview.last_session = sessions.last().map(|it| last_session(it, &mind));
-    let about = about(state.as_ref(), prompt);
-    overview.decisions = relevant(&decisions.unwrap_or_default(), &about);
+    overview.last_session = sessions.last().map(|it| summarize_session(it, &mind));
+    let about = session_topic_text(state.as_ref(), prompt);
+    overview.decisions = choose_relevant_decisions(&decisions.unwrap_or_default(), &about);
     if let Some(state) = state {
         overview.phase = state.phase;
         overview.focus = state.status;
@@ -121,17 +135,19 @@ fn look_at(workspace: &Workspace, prompt: &str, now: Timestamp) -> Option<Sessio
         overview.in_flight = state.active;
         overview.blocked = state.blocked;
     }
-    if mind.layout() == Layout::Manifest {
-        for rivalry in layout::rivalries(workspace, manifest.as_ref()) {
+    if mind.layout_kind() == StateLayoutKind::Manifest {
+        for rivalry in layout::find_rivalries(workspace, manifest.as_ref()) {
             let note = format!("{}; {}", rivalry.message(), rivalry.advice());
             overview.notes.push(note);
         }
     }
     if let Some(manifest) = manifest {
-        look_around(&mut overview, workspace, &mind, &manifest, prompt);
+        add_manifest_findings(&mut overview, workspace, &mind, &manifest, prompt);
     }
     match Corrections::read(workspace) {
-        Ok(known) => overview.corrections = known.told_of(&overview.labels().join("\n\n")),
+        Ok(known) => {
+            overview.corrections = known.describe_found(&overview.label_lines().join("\n\n"))
+        }
         Err(error) => overview.notes.push(error.to_string()),
     }
     Some(overview)
@@ -141,27 +157,28 @@ fn look_at(workspace: &Workspace, prompt: &str, now: Timestamp) -> Option<Sessio
 /// already: domains, ideas, an old status, and all remarks. Empty without a
 /// manifest.
 pub fn list_remarks(workspace: &Workspace, now: Timestamp) -> Vec<String> {
-    let has_manifest = Manifest::read(workspace).is_some_and(|it| it.mode() != Mode::Absent);
+    let has_manifest =
+        Manifest::read(workspace).is_some_and(|it| it.mode() != ManifestMode::Absent);
     let overview = if has_manifest {
-        look_at(workspace, "", now)
+        build_overview(workspace, "", now)
     } else {
         None
     };
-    overview.map(|it| it.overview()).unwrap_or_default()
+    overview.map(|it| it.workspace_lines()).unwrap_or_default()
 }
 
 /// Returns what was read from a file; adds a note if the file is missing or
 /// malformed.
-fn read<T>(
+fn read_or_note<T>(
     overview: &mut SessionOverview,
-    mind: &Mind<'_>,
-    file: File,
-    result: Result<T, crate::mind::Error>,
+    mind: &MindStore<'_>,
+    file: MindFile,
+    result: Result<T, crate::mind::MindError>,
 ) -> Option<T> {
-    let path = mind.file(file);
+    let path = mind.file_path(file);
     match result {
         Ok(value) => {
-            if !mind.workspace().absolute(&path).is_file() {
+            if !mind.workspace().absolute_path(&path).is_file() {
                 overview.notes.push(format!("{path} is missing"));
             }
             Some(value)
@@ -173,30 +190,30 @@ fn read<T>(
     }
 }
 
-fn newest(ideas: &[Idea]) -> Option<String> {
+fn newest_idea_title(ideas: &[Idea]) -> Option<String> {
     ideas
         .last()
-        .map(|it| quote::unasked(&it.title).into_owned())
+        .map(|it| quote::sanitize_unrequested(&it.title).into_owned())
 }
 
-fn last_session(session: &Session, mind: &Mind<'_>) -> LastSession {
+fn summarize_session(session: &SessionEntry, mind: &MindStore<'_>) -> LastSession {
     let mut bullets: Vec<String> = session
-        .points()
+        .bullet_points()
         .into_iter()
-        .map(|it| cut(&it, WIDE))
+        .map(|it| truncate_at_word(&it, MAX_LINE_CHARS))
         .collect();
-    let more = bullets.len().saturating_sub(BULLETS);
-    bullets.truncate(BULLETS);
+    let more = bullets.len().saturating_sub(MAX_BULLETS);
+    bullets.truncate(MAX_BULLETS);
     LastSession {
         title: session.title.clone(),
         bullets,
         more,
-        path: mind.file(File::SessionLog),
+        path: mind.file_path(MindFile::SessionLog),
     }
 }
 
 /// Returns the text that describes the subject of the session.
-fn about(state: Option<&State>, prompt: &str) -> String {
+fn session_topic_text(state: Option<&WorkState>, prompt: &str) -> String {
     let mut text = prompt.to_owned();
     for part in state.iter().flat_map(|it| {
         let parts = [&it.status, &it.next];
@@ -210,12 +227,12 @@ fn about(state: Option<&State>, prompt: &str) -> String {
 
 /// Returns the newest decisions in force that share words with the subject,
 /// else the newest one.
-fn relevant(all: &[Decision], about: &str) -> Vec<String> {
+fn choose_relevant_decisions(all: &[Decision], about: &str) -> Vec<String> {
     let words = content_words(about);
     let mut recent: Vec<(usize, &Decision)> = all
         .iter()
         .rev()
-        .take(RECENT_DECISIONS)
+        .take(MAX_RECENT_DECISIONS)
         .filter(|it| !it.superseded)
         .map(|it| {
             let own = content_words(&format!("{} {}", it.title, it.text));
@@ -226,7 +243,7 @@ fn relevant(all: &[Decision], about: &str) -> Vec<String> {
     recent.sort_by_key(|(shared, _)| std::cmp::Reverse(*shared));
     let most = match recent.first() {
         Some((0, _)) => 1,
-        _ => DECISIONS,
+        _ => MAX_DECISIONS,
     };
     let worth = |shared: usize| shared > 0 || most == 1;
     recent
@@ -238,49 +255,55 @@ fn relevant(all: &[Decision], about: &str) -> Vec<String> {
             let date = it.date.map(|date| date.to_string());
             let name = id.cloned().or(date).unwrap_or_default();
             let said = it.decision.as_deref().unwrap_or(&it.title);
-            cut(format!("{name} - {said}").trim_start_matches(" - "), WIDE)
+            truncate_at_word(
+                format!("{name} - {said}").trim_start_matches(" - "),
+                MAX_LINE_CHARS,
+            )
         })
         .collect()
 }
 
 /// Adds what the manifest, its hubs and untracked files show.
-fn look_around(
+fn add_manifest_findings(
     overview: &mut SessionOverview,
     workspace: &Workspace,
-    mind: &Mind<'_>,
+    mind: &MindStore<'_>,
     manifest: &Manifest,
     prompt: &str,
 ) {
-    let row = |text: &str| quote::unasked(text).trim().to_owned();
+    let row = |text: &str| quote::sanitize_unrequested(text).trim().to_owned();
     overview.hub_map = (manifest.hub_map().into_iter())
         .map(|(entry, _)| (row(&entry.name), row(&entry.text)))
         .collect();
     let tree = manifest.tree(workspace);
-    if mind.layout() == Layout::Manifest {
-        overview.unclean = unclean(&tree, mind);
+    if mind.layout_kind() == StateLayoutKind::Manifest {
+        overview.unclean = newest_note_after_close(&tree, mind);
     }
-    overview.untracked = Untracked::of(workspace, &tree, manifest).at_least(WORTH_A_HUB);
-    let hubs = hubs_of(workspace, manifest);
-    let wanted = words_of(prompt);
-    for hub in hubs.iter().filter(|hub| !hub.is_memory()) {
-        let names = [hub.name.as_str(), hub.folder.file_name()].map(words_of);
+    overview.untracked =
+        UntrackedContent::find_in_tree(workspace, &tree, manifest).with_min_notes(MIN_HUB_NOTES);
+    let hubs = hubs_of_manifest(workspace, manifest);
+    let wanted = split_words(prompt);
+    for hub in hubs.iter().filter(|hub| !hub.is_memory_hub()) {
+        let names = [hub.name.as_str(), hub.folder.file_name()].map(split_words);
         let named = |name: &Vec<String>| {
             !name.is_empty() && wanted.windows(name.len()).any(|it| it == &name[..])
         };
         if names.iter().any(named) {
-            overview.domains.push((hub.name.clone(), hub.closets()));
+            overview
+                .domains
+                .push((hub.name.clone(), hub.closets_path()));
         }
     }
-    if manifest.mode() != Mode::Full {
+    if manifest.mode() != ManifestMode::Full {
         return;
     }
-    let own: Vec<_> = hubs.iter().filter(|hub| !hub.is_memory()).collect();
+    let own: Vec<_> = hubs.iter().filter(|hub| !hub.is_memory_hub()).collect();
     let missing = own
         .iter()
-        .filter(|hub| !workspace.absolute(&hub.closets()).is_file())
+        .filter(|hub| !workspace.absolute_path(&hub.closets_path()).is_file())
         .count();
     overview.closets = (missing > 0).then_some((missing, own.len()));
-    if manifest.age() == Some(Age::Older) {
+    if manifest.age() == Some(VersionAge::Older) {
         let mut parts = manifest.version().unwrap_or("1").split('.');
         let major = parts.next().filter(|it| !it.is_empty()).unwrap_or("1");
         overview.old_version = Some(match (major, parts.next()) {
@@ -290,8 +313,8 @@ fn look_around(
     }
 }
 
-fn words_of(text: &str) -> Vec<String> {
-    fold(text)
+fn split_words(text: &str) -> Vec<String> {
+    fold_name(text)
         .split(|c: char| !c.is_alphanumeric())
         .filter(|it| !it.is_empty())
         .map(str::to_owned)
@@ -300,14 +323,14 @@ fn words_of(text: &str) -> Vec<String> {
 
 /// Returns the newest note that was written after the last session was closed.
 /// Ignores maps and closets, which upkeep rewrites.
-pub fn unclean(tree: &Tree, mind: &Mind<'_>) -> Option<RelPath> {
-    let closed = closed_at(mind)?;
+pub fn newest_note_after_close(tree: &WorkspaceTree, mind: &MindStore<'_>) -> Option<RelPath> {
+    let closed = last_close_time(mind)?;
     // The last writes of a session may come shortly after its end.
-    let limit = (closed + UNCLEAN_CLOSE).as_nanosecond();
+    let limit = (closed + UNCLEAN_CLOSE_GRACE).as_nanosecond();
     tree.files
         .iter()
-        .filter(|it| it.is_markdown() && !matches!(it.role, Role::Routing | Role::Autoload))
-        .filter(|it| it.role == Role::State || !is_skipped(&it.path))
+        .filter(|it| it.is_markdown() && !matches!(it.role, FileRole::Routing | FileRole::Autoload))
+        .filter(|it| it.role == FileRole::State || !is_skipped_path(&it.path))
         .filter(|it| i128::from(it.mtime_ns) > limit)
         .max_by_key(|it| it.mtime_ns)
         .map(|it| it.path.clone())
@@ -315,10 +338,10 @@ pub fn unclean(tree: &Tree, mind: &Mind<'_>) -> Option<RelPath> {
 
 /// Returns the time at which the last session was closed. An unchanged status
 /// is not written, but the log is.
-pub fn closed_at(mind: &Mind<'_>) -> Option<Timestamp> {
-    let status = mind.modified(File::State)?;
+pub fn last_close_time(mind: &MindStore<'_>) -> Option<Timestamp> {
+    let status = mind.modified_at(MindFile::State)?;
     Some(
-        mind.modified(File::SessionLog)
+        mind.modified_at(MindFile::SessionLog)
             .map_or(status, |it| it.max(status)),
     )
 }
@@ -327,8 +350,8 @@ impl SessionOverview {
     /// Renders the overview for agents: labels in their order, then remarks,
     /// then the next steps.
     pub fn render(&self) -> String {
-        let mut lines = self.labels();
-        let remarks = self.remarks();
+        let mut lines = self.label_lines();
+        let remarks = self.remark_lines();
         if !remarks.is_empty() {
             lines.push(String::new());
             lines.extend(remarks);
@@ -339,7 +362,7 @@ impl SessionOverview {
         lines.join("\n") + "\n"
     }
 
-    fn overview(&self) -> Vec<String> {
+    fn workspace_lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         let domains: Vec<String> = (self.hub_map.iter())
             .map(|(name, summary)| {
@@ -351,13 +374,13 @@ impl SessionOverview {
             })
             .collect();
         if !domains.is_empty() {
-            lines.push(format!("Domains: {}", listed(&domains)));
+            lines.push(format!("Domains: {}", join_within_width(&domains)));
         }
         lines.extend(self.stale_line());
         if self.ideas.0 > 0 {
             lines.push(self.ideas_line());
         }
-        lines.extend(self.remarks());
+        lines.extend(self.remark_lines());
         lines
     }
 
@@ -370,7 +393,7 @@ impl SessionOverview {
         match &self.ideas {
             (0, _) => "**Ideas inbox:** Empty.".to_owned(),
             (count, Some(newest)) => {
-                let newest = cut(newest, 80);
+                let newest = truncate_at_word(newest, 80);
                 let ideas = if *count == 1 { "idea" } else { "ideas" };
                 format!("**Ideas inbox:** {count} {ideas}, the newest: {newest}")
             }
@@ -378,7 +401,7 @@ impl SessionOverview {
         }
     }
 
-    fn labels(&self) -> Vec<String> {
+    fn label_lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         let focus = self.focus.as_deref().or(self.next.as_deref());
         // Joins a list of several items on one line.
@@ -393,11 +416,17 @@ impl SessionOverview {
             (Some(text), None) | (None, Some(text)) => text.to_owned(),
             (None, None) => "Not set.".to_owned(),
         };
-        lines.push(format!("**Status:** {}", cut(&status, WIDE)));
+        lines.push(format!(
+            "**Status:** {}",
+            truncate_at_word(&status, MAX_LINE_CHARS)
+        ));
         lines.extend(self.stale_line());
         match &self.last_session {
             Some(last) => {
-                lines.push(format!("**Last session:** {}", cut(&last.title, WIDE)));
+                lines.push(format!(
+                    "**Last session:** {}",
+                    truncate_at_word(&last.title, MAX_LINE_CHARS)
+                ));
                 lines.extend(last.bullets.iter().map(|it| format!("- {it}")));
                 if last.more > 0 {
                     let (more, path) = (last.more, &last.path);
@@ -407,8 +436,11 @@ impl SessionOverview {
             }
             None => lines.push("**Last session:** None logged.".to_owned()),
         }
-        lines.push(format!("**In flight:** {}", listed(&self.in_flight)));
-        lines.push(format!("**Blocked:** {}", listed(&self.blocked)));
+        lines.push(format!(
+            "**In flight:** {}",
+            join_within_width(&self.in_flight)
+        ));
+        lines.push(format!("**Blocked:** {}", join_within_width(&self.blocked)));
         if !self.decisions.is_empty() {
             lines.push("**Relevant decisions:**".to_owned());
             lines.extend(self.decisions.iter().map(|it| format!("- {it}")));
@@ -417,7 +449,7 @@ impl SessionOverview {
         lines
     }
 
-    fn remarks(&self) -> Vec<String> {
+    fn remark_lines(&self) -> Vec<String> {
         let mut remarks = Vec::new();
         if !self.corrections.is_empty() {
             remarks.push(self.corrections.join(". "));
@@ -429,8 +461,8 @@ impl SessionOverview {
             ));
         }
         if !self.stale_blockers.is_empty() {
-            let blockers: Vec<String> = self.stale_blockers.iter().map(said).collect();
-            remarks.push(format!("Stale blockers: {}", listed(&blockers)));
+            let blockers: Vec<String> = self.stale_blockers.iter().map(describe_blocker).collect();
+            remarks.push(format!("Stale blockers: {}", join_within_width(&blockers)));
         }
         if !self.untracked.is_empty() {
             let folders = self.untracked.folders.iter();
@@ -438,7 +470,10 @@ impl SessionOverview {
                 .map(|(folder, notes)| format!("{folder}/ ({notes} files)"))
                 .collect();
             parts.extend(self.untracked.loose.iter().map(ToString::to_string));
-            remarks.push(format!("Untracked content detected: {}", listed(&parts)));
+            remarks.push(format!(
+                "Untracked content detected: {}",
+                join_within_width(&parts)
+            ));
         }
         if let Some(version) = &self.old_version {
             remarks.push(format!(
@@ -454,11 +489,11 @@ impl SessionOverview {
             remarks.push(format!("Domain named: {name}. Read {closets} first."));
         }
         if !self.notes.is_empty() {
-            remarks.push(format!("Note: {}", listed(&self.notes)));
+            remarks.push(format!("Note: {}", join_within_width(&self.notes)));
         }
-        let more = remarks.len().saturating_sub(REMARKS);
+        let more = remarks.len().saturating_sub(MAX_REMARK_LINES);
         if more > 0 {
-            remarks.truncate(REMARKS - 1);
+            remarks.truncate(MAX_REMARK_LINES - 1);
             remarks.push(format!(
                 "{} more remarks; `memory-forge session start --json` has them all.",
                 more + 1
@@ -468,7 +503,7 @@ impl SessionOverview {
     }
 }
 
-fn said(blocker: &StaleBlocker) -> String {
+fn describe_blocker(blocker: &StaleBlocker) -> String {
     match (blocker.entries, blocker.since) {
         (entries, _) if entries >= 3 => format!("{} (in {entries} sessions)", blocker.text),
         (_, Some(since)) => format!("{} (since {since})", blocker.text),
@@ -477,14 +512,14 @@ fn said(blocker: &StaleBlocker) -> String {
 }
 
 /// Joins several items on one line, and counts those that did not fit.
-fn listed(items: &[String]) -> String {
+fn join_within_width(items: &[String]) -> String {
     if items.is_empty() {
         return "None.".to_owned();
     }
     let mut line = String::new();
     for (at, item) in items.iter().enumerate() {
-        let item = cut(item, WIDE / 2);
-        if at > 0 && line.chars().count() + item.chars().count() > WIDE {
+        let item = truncate_at_word(item, MAX_LINE_CHARS / 2);
+        if at > 0 && line.chars().count() + item.chars().count() > MAX_LINE_CHARS {
             return format!("{line}; and {} more", items.len() - at);
         }
         if at > 0 {

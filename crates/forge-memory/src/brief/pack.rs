@@ -2,14 +2,14 @@
 //! always hold. A piece that is added first matters most; its place in the text
 //! is independent of that.
 
-use super::fence::clean;
+use super::fence::clean_for_fence;
 use crate::retractions::Corrections;
-use crate::tokens::estimate;
+use crate::tokens::estimate_tokens;
 
 /// Sizes in the three units in which clients cut what they are given. A unit
-/// that is [`Budget::NO_LIMIT`] is not measured.
+/// that is [`BriefBudget::NO_LIMIT`] is not measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Budget {
+pub struct BriefBudget {
     /// By estimate, since hooks load no vocabulary.
     pub tokens: usize,
     pub bytes: usize,
@@ -17,66 +17,72 @@ pub struct Budget {
 }
 
 /// Size of the line ends between two pieces.
-const JOIN: usize = 2;
+const JOIN_SIZE: usize = 2;
 
-impl Budget {
+impl BriefBudget {
     /// The value of a unit that is not limited.
     pub const NO_LIMIT: usize = usize::MAX;
     /// A budget without any limit.
-    pub const UNLIMITED: Budget = Budget {
-        tokens: Budget::NO_LIMIT,
-        bytes: Budget::NO_LIMIT,
-        chars: Budget::NO_LIMIT,
+    pub const UNLIMITED: BriefBudget = BriefBudget {
+        tokens: BriefBudget::NO_LIMIT,
+        bytes: BriefBudget::NO_LIMIT,
+        chars: BriefBudget::NO_LIMIT,
     };
 
     /// Returns a budget of tokens and bytes.
-    pub const fn of_text(tokens: usize, bytes: usize) -> Budget {
-        Budget {
+    pub const fn of_text(tokens: usize, bytes: usize) -> BriefBudget {
+        BriefBudget {
             tokens,
             bytes,
-            chars: Budget::NO_LIMIT,
+            chars: BriefBudget::NO_LIMIT,
         }
     }
 
     /// Returns a budget of characters.
-    pub const fn of_chars(chars: usize) -> Budget {
-        Budget {
-            tokens: Budget::NO_LIMIT,
-            bytes: Budget::NO_LIMIT,
+    pub const fn of_chars(chars: usize) -> BriefBudget {
+        BriefBudget {
+            tokens: BriefBudget::NO_LIMIT,
+            bytes: BriefBudget::NO_LIMIT,
             chars,
         }
     }
 
     /// Returns the size of a piece, with the line ends around it, in the units
     /// that this budget limits.
-    pub(super) fn cost(self, text: &str) -> Budget {
+    pub(super) fn cost_of(self, text: &str) -> BriefBudget {
         let limited = |limit: usize, size: &dyn Fn() -> usize| {
-            if limit == Budget::NO_LIMIT { 0 } else { size() }
+            if limit == BriefBudget::NO_LIMIT {
+                0
+            } else {
+                size()
+            }
         };
-        Budget {
+        BriefBudget {
             // The estimate adds a constant to every text, which joined pieces
             // have only once.
-            tokens: limited(self.tokens, &|| estimate(text).saturating_sub(5) + JOIN),
-            bytes: limited(self.bytes, &|| text.len() + JOIN),
-            chars: limited(self.chars, &|| text.chars().count() + JOIN),
+            tokens: limited(self.tokens, &|| {
+                estimate_tokens(text).saturating_sub(5) + JOIN_SIZE
+            }),
+            bytes: limited(self.bytes, &|| text.len() + JOIN_SIZE),
+            chars: limited(self.chars, &|| text.chars().count() + JOIN_SIZE),
         }
     }
 
     /// Returns `true` if a cost fits into this budget.
-    pub(super) fn holds(self, cost: Budget) -> bool {
+    pub(super) fn can_hold(self, cost: BriefBudget) -> bool {
         cost.tokens <= self.tokens && cost.bytes <= self.bytes && cost.chars <= self.chars
     }
 
-    pub(super) fn plus(self, cost: Budget) -> Budget {
-        self.each(cost, usize::saturating_add)
+    pub(super) fn plus(self, cost: BriefBudget) -> BriefBudget {
+        self.combine_units(cost, usize::saturating_add)
     }
 
-    pub(super) fn minus(self, cost: Budget) -> Budget {
-        self.each(cost, usize::saturating_sub)
+    pub(super) fn minus(self, cost: BriefBudget) -> BriefBudget {
+        self.combine_units(cost, usize::saturating_sub)
     }
 
-    pub(super) fn smaller(self, other: Budget) -> Budget {
-        Budget {
+    pub(super) fn smaller_of(self, other: BriefBudget) -> BriefBudget {
+        BriefBudget {
             tokens: self.tokens.min(other.tokens),
             bytes: self.bytes.min(other.bytes),
             chars: self.chars.min(other.chars),
@@ -84,23 +90,23 @@ impl Budget {
     }
 
     /// Returns a share of the budget, in percent.
-    pub(super) fn share(self, hundredths: usize) -> Budget {
-        let hundredths = Budget {
+    pub(super) fn percent_share(self, hundredths: usize) -> BriefBudget {
+        let hundredths = BriefBudget {
             tokens: hundredths,
             bytes: hundredths,
             chars: hundredths,
         };
-        self.each(hundredths, |whole, part| whole * part / 100)
+        self.combine_units(hundredths, |whole, part| whole * part / 100)
     }
 
     /// Combines two budgets unit by unit. A unit without a limit stays without
     /// one.
-    fn each(self, other: Budget, f: impl Fn(usize, usize) -> usize) -> Budget {
+    fn combine_units(self, other: BriefBudget, f: impl Fn(usize, usize) -> usize) -> BriefBudget {
         let one = |own: usize, other: usize| match own {
-            Budget::NO_LIMIT => own,
+            BriefBudget::NO_LIMIT => own,
             own => f(own, other),
         };
-        Budget {
+        BriefBudget {
             tokens: one(self.tokens, other.tokens),
             bytes: one(self.bytes, other.bytes),
             chars: one(self.chars, other.chars),
@@ -109,7 +115,7 @@ impl Budget {
 }
 
 /// A cost of nothing in every unit.
-pub(super) const NOTHING: Budget = Budget {
+pub(super) const ZERO_COST: BriefBudget = BriefBudget {
     tokens: 0,
     bytes: 0,
     chars: 0,
@@ -117,49 +123,54 @@ pub(super) const NOTHING: Budget = Budget {
 
 /// A text on its way into a briefing.
 #[derive(Clone, Copy)]
-pub(super) struct Piece<'t, S> {
+pub(super) struct BriefPiece<'t, S> {
     /// The part of the whole text in which it appears.
     pub(super) slot: S,
     /// Its place in that part.
     pub(super) order: usize,
     pub(super) text: &'t str,
     /// The most that it may take.
-    pub(super) cap: Budget,
+    pub(super) cap: BriefBudget,
     /// Room that stays free for the pieces after it.
-    pub(super) floor: Budget,
+    pub(super) floor: BriefBudget,
     /// The size of what is added with it: its heading.
-    pub(super) around: Budget,
-    pub(super) shortening: Shortening<'t>,
+    pub(super) around: BriefBudget,
+    pub(super) shortening: ShorteningRule<'t>,
 }
 
-impl<'t, S> Piece<'t, S> {
+impl<'t, S> BriefPiece<'t, S> {
     /// Returns a piece that is added whole or not at all, wherever there is
     /// room.
-    pub(super) fn whole(slot: S, order: usize, text: &'t str) -> Piece<'t, S> {
-        Piece {
+    pub(super) fn new_whole(slot: S, order: usize, text: &'t str) -> BriefPiece<'t, S> {
+        BriefPiece {
             slot,
             order,
             text,
-            cap: Budget::UNLIMITED,
-            floor: NOTHING,
-            around: NOTHING,
-            shortening: Shortening::Never,
+            cap: BriefBudget::UNLIMITED,
+            floor: ZERO_COST,
+            around: ZERO_COST,
+            shortening: ShorteningRule::Never,
         }
     }
 
     /// Returns a piece that is shortened to `cap`.
-    pub(super) fn within(slot: S, order: usize, text: &'t str, cap: Budget) -> Piece<'t, S> {
-        Piece {
+    pub(super) fn new_within(
+        slot: S,
+        order: usize,
+        text: &'t str,
+        cap: BriefBudget,
+    ) -> BriefPiece<'t, S> {
+        BriefPiece {
             cap,
-            shortening: Shortening::Marked,
-            ..Piece::whole(slot, order, text)
+            shortening: ShorteningRule::Marked,
+            ..BriefPiece::new_whole(slot, order, text)
         }
     }
 }
 
 /// The rule for a piece that is too long.
 #[derive(Clone, Copy)]
-pub(super) enum Shortening<'t> {
+pub(super) enum ShorteningRule<'t> {
     /// It is left out.
     Never,
     /// It is cut, and a mark is added.
@@ -174,7 +185,7 @@ pub(super) enum Shortening<'t> {
 
 /// The outcome of adding a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fit {
+pub(super) enum PieceFit {
     Whole,
     Cut,
     Out,
@@ -183,8 +194,8 @@ pub(super) enum Fit {
 /// Pieces that fit. One that repeats a corrected fact takes its correction
 /// with it, or stays out.
 #[derive(Debug)]
-pub(super) struct Packer<'a, S> {
-    left: Budget,
+pub(super) struct BriefPacker<'a, S> {
+    left: BriefBudget,
     pieces: Vec<(S, usize, String)>,
     /// Slots of which something was cut or left out.
     lacking: Vec<S>,
@@ -192,9 +203,13 @@ pub(super) struct Packer<'a, S> {
     nonce: &'a str,
 }
 
-impl<'a, S: Copy + PartialEq> Packer<'a, S> {
-    pub(super) fn new(left: Budget, corrections: &'a Corrections, nonce: &'a str) -> Packer<'a, S> {
-        Packer {
+impl<'a, S: Copy + PartialEq> BriefPacker<'a, S> {
+    pub(super) fn new(
+        left: BriefBudget,
+        corrections: &'a Corrections,
+        nonce: &'a str,
+    ) -> BriefPacker<'a, S> {
+        BriefPacker {
             left,
             pieces: Vec::new(),
             lacking: Vec::new(),
@@ -204,84 +219,84 @@ impl<'a, S: Copy + PartialEq> Packer<'a, S> {
     }
 
     /// Returns the corrections that must follow a text.
-    fn notes(&self, text: &str) -> String {
-        let told = self.corrections.told_of(text).into_iter();
-        told.map(|note| format!("\n[{}]", clean(&note, self.nonce)))
+    fn correction_notes(&self, text: &str) -> String {
+        let told = self.corrections.describe_found(text).into_iter();
+        told.map(|note| format!("\n[{}]", clean_for_fence(&note, self.nonce)))
             .collect()
     }
 
     /// Returns the room that is left.
-    pub(super) fn left(&self) -> Budget {
+    pub(super) fn room_left(&self) -> BriefBudget {
         self.left
     }
 
     /// Adds a piece: whole, or as much of it as there is room for.
-    pub(super) fn put(&mut self, piece: &Piece<'_, S>) -> Fit {
-        let fit = self.fitted(piece);
-        if fit != Fit::Whole {
+    pub(super) fn put(&mut self, piece: &BriefPiece<'_, S>) -> PieceFit {
+        let fit = self.fit_piece(piece);
+        if fit != PieceFit::Whole {
             self.note_lack(piece.slot);
         }
         fit
     }
 
     /// Adds a piece without recording what it lacks.
-    fn fitted(&mut self, piece: &Piece<'_, S>) -> Fit {
-        let room = self.left.minus(piece.floor).smaller(piece.cap);
-        let notes = self.notes(piece.text);
+    fn fit_piece(&mut self, piece: &BriefPiece<'_, S>) -> PieceFit {
+        let room = self.left.minus(piece.floor).smaller_of(piece.cap);
+        let notes = self.correction_notes(piece.text);
         let whole = format!("{}{notes}", piece.text);
-        if room.holds(room.cost(&whole).plus(piece.around)) {
+        if room.can_hold(room.cost_of(&whole).plus(piece.around)) {
             self.take_room(piece, whole);
-            return Fit::Whole;
+            return PieceFit::Whole;
         }
         // A part contains no more corrected facts than the whole.
         let notes = match notes.as_str() {
-            "" => NOTHING,
-            notes => room.cost(notes),
+            "" => ZERO_COST,
+            notes => room.cost_of(notes),
         };
         let room = room.minus(piece.around).minus(notes);
-        let Some(short) = shortened(piece.text, room, piece.shortening) else {
-            return Fit::Out;
+        let Some(short) = shorten_text(piece.text, room, piece.shortening) else {
+            return PieceFit::Out;
         };
-        let short = format!("{short}{}", self.notes(&short));
-        let size = self.left.cost(&short).plus(piece.around);
-        if !self.left.holds(size) {
-            return Fit::Out;
+        let short = format!("{short}{}", self.correction_notes(&short));
+        let size = self.left.cost_of(&short).plus(piece.around);
+        if !self.left.can_hold(size) {
+            return PieceFit::Out;
         }
         self.take_room(piece, short);
-        Fit::Cut
+        PieceFit::Cut
     }
 
     /// Adds a text and takes its room.
-    fn take_room(&mut self, piece: &Piece<'_, S>, text: String) {
-        self.left = self.left.minus(self.left.cost(&text).plus(piece.around));
+    fn take_room(&mut self, piece: &BriefPiece<'_, S>, text: String) {
+        self.left = self.left.minus(self.left.cost_of(&text).plus(piece.around));
         self.pieces.push((piece.slot, piece.order, text));
     }
 
     /// Adds the whole lines of a text in their order, as many as fit into
     /// `cap`. Returns the number of lines that did not fit.
-    pub(super) fn put_lines(&mut self, slot: S, text: &str, cap: Budget) -> usize {
+    pub(super) fn put_lines(&mut self, slot: S, text: &str, cap: BriefBudget) -> usize {
         let start = self.left;
         let lines = text.lines().filter(|line| !line.trim().is_empty());
         let mut shown = 0;
         take_lines(lines, |line| {
-            let line = clean(line.trim_end(), self.nonce);
-            let piece = Piece {
+            let line = clean_for_fence(line.trim_end(), self.nonce);
+            let piece = BriefPiece {
                 // The cap less what earlier lines took.
                 cap: cap.minus(start.minus(self.left)),
-                ..Piece::whole(slot, shown, &line)
+                ..BriefPiece::new_whole(slot, shown, &line)
             };
             shown += 1;
-            self.put(&piece) == Fit::Whole
+            self.put(&piece) == PieceFit::Whole
         })
     }
 
     /// Returns `true` if a slot has a piece.
-    pub(super) fn has(&self, slot: S) -> bool {
+    pub(super) fn has_pieces(&self, slot: S) -> bool {
         self.pieces.iter().any(|(it, _, _)| *it == slot)
     }
 
     /// Returns `true` if something of this slot was cut or stayed out.
-    pub(super) fn lacks(&self, slot: S) -> bool {
+    pub(super) fn has_lack(&self, slot: S) -> bool {
         self.lacking.contains(&slot)
     }
 
@@ -291,7 +306,7 @@ impl<'a, S: Copy + PartialEq> Packer<'a, S> {
     }
 
     /// Removes the pieces of a slot and returns them in their order.
-    pub(super) fn take(&mut self, slot: S, between: &str) -> String {
+    pub(super) fn take_slot(&mut self, slot: S, between: &str) -> String {
         let mut pieces: Vec<(usize, String)> = Vec::new();
         self.pieces.retain_mut(|(it, order, text)| {
             let here = *it == slot;
@@ -324,7 +339,7 @@ pub(super) fn take_lines<'t>(
 /// Divides room among parts by what each needs: every part gets an equal share,
 /// and what it does not need goes to the others. `shorten` brings a part to its
 /// share.
-pub(super) fn share_out(
+pub(super) fn divide_room(
     parts: &mut [String],
     mut room: usize,
     shorten: impl Fn(&str, usize) -> String,
@@ -343,42 +358,46 @@ pub(super) fn share_out(
 }
 
 /// The mark behind a text that was cut.
-const MARK: &str = " […]";
+const CUT_MARK: &str = " […]";
 /// Minimum size of a marked text.
-const MIN_MARKED: usize = 8;
+const MIN_MARKED_BYTES: usize = 8;
 /// Minimum length of a noted text; fewer characters are not worth a heading.
-const MIN_NOTED: usize = 40;
+const MIN_NOTED_CHARS: usize = 40;
 
 /// Shortens a text so that it fits, cut at a line or between words where that
 /// loses little. Returns `None` if next to nothing would fit.
-pub(super) fn shortened(text: &str, room: Budget, how: Shortening<'_>) -> Option<String> {
+pub(super) fn shorten_text(
+    text: &str,
+    room: BriefBudget,
+    how: ShorteningRule<'_>,
+) -> Option<String> {
     let text = text.trim_end();
     match how {
-        Shortening::Never => None,
-        Shortening::Marked if room.holds(room.cost(text)) => {
+        ShorteningRule::Never => None,
+        ShorteningRule::Marked if room.can_hold(room.cost_of(text)) => {
             (!text.is_empty()).then(|| text.to_owned())
         }
-        Shortening::Marked => {
-            let mark = Budget {
+        ShorteningRule::Marked => {
+            let mark = BriefBudget {
                 tokens: 3,
-                bytes: MARK.len(),
-                chars: MARK.chars().count(),
+                bytes: CUT_MARK.len(),
+                chars: CUT_MARK.chars().count(),
             };
-            let head = beginning(text, room.minus(mark));
+            let head = longest_fitting_prefix(text, room.minus(mark));
             // The last word may cost at most a third of the text.
             let head = cut_at_border(head, |space, all| space * 3 > all * 2);
-            (head.len() >= MIN_MARKED).then(|| format!("{head}{MARK}"))
+            (head.len() >= MIN_MARKED_BYTES).then(|| format!("{head}{CUT_MARK}"))
         }
-        Shortening::Noted { note, close } => {
+        ShorteningRule::Noted { note, close } => {
             let frame = note(text.chars().count()).chars().count() + close.chars().count();
-            let room = room.minus(Budget {
+            let room = room.minus(BriefBudget {
                 chars: frame,
-                ..NOTHING
+                ..ZERO_COST
             });
-            if room.chars < MIN_NOTED + JOIN {
+            if room.chars < MIN_NOTED_CHARS + JOIN_SIZE {
                 return None;
             }
-            let head = beginning(text, room);
+            let head = longest_fitting_prefix(text, room);
             let head = cut_at_border(head, |space, all| space * 2 > all);
             let note = note(head.chars().count());
             Some(format!("{head}{note}{close}"))
@@ -387,18 +406,18 @@ pub(super) fn shortened(text: &str, room: Budget, how: Shortening<'_>) -> Option
 }
 
 /// Returns the longest beginning of a text that fits.
-fn beginning(text: &str, room: Budget) -> &str {
+fn longest_fitting_prefix(text: &str, room: BriefBudget) -> &str {
     // No prefix longer than its bytes and characters can fit; this bounds the
     // search.
     let of_chars = match room.chars {
-        Budget::NO_LIMIT => None,
-        chars => text.char_indices().nth(chars.saturating_sub(JOIN)),
+        BriefBudget::NO_LIMIT => None,
+        chars => text.char_indices().nth(chars.saturating_sub(JOIN_SIZE)),
     };
     let of_chars = of_chars.map_or(text.len(), |(at, _)| at);
     let (mut low, mut high) = (0, text.floor_char_boundary(room.bytes).min(of_chars));
     // Without a limit in tokens the bound itself usually fits, and no search is
     // needed.
-    if room.tokens == Budget::NO_LIMIT && room.holds(room.cost(&text[..high])) {
+    if room.tokens == BriefBudget::NO_LIMIT && room.can_hold(room.cost_of(&text[..high])) {
         low = high;
     }
     while low < high {
@@ -410,7 +429,7 @@ fn beginning(text: &str, room: Budget) -> &str {
         } else {
             middle
         };
-        if middle <= high && room.holds(room.cost(&text[..middle])) {
+        if middle <= high && room.can_hold(room.cost_of(&text[..middle])) {
             low = middle;
         } else {
             high = text.floor_char_boundary(middle - 1).min(high - 1);
@@ -450,10 +469,11 @@ mod tests {
         for text in texts() {
             for bytes in [0, 5, 20, 100, 777, 2000] {
                 for tokens in [0, 3, 40, 300] {
-                    let room = Budget::of_text(tokens, bytes);
-                    let short = shortened(&text, room, Shortening::Marked).unwrap_or_default();
+                    let room = BriefBudget::of_text(tokens, bytes);
+                    let short =
+                        shorten_text(&text, room, ShorteningRule::Marked).unwrap_or_default();
                     assert!(
-                        short.is_empty() || room.holds(room.cost(&short)),
+                        short.is_empty() || room.can_hold(room.cost_of(&short)),
                         "{room:?} {short}"
                     );
                     if tokens >= 40 && bytes >= 100 {
@@ -468,17 +488,20 @@ mod tests {
     fn a_note_states_how_much_is_shown_and_the_fence_is_closed() {
         let note = |shown: usize| format!("\n[{shown} shown]");
         for text in texts() {
-            let how = Shortening::Noted {
+            let how = ShorteningRule::Noted {
                 note: &note,
                 close: "</data>",
             };
             for chars in [0, 40, 63, 100, 777] {
-                let room = Budget::of_chars(chars);
-                let Some(short) = shortened(&text, room, how) else {
+                let room = BriefBudget::of_chars(chars);
+                let Some(short) = shorten_text(&text, room, how) else {
                     assert!(chars < 70, "{chars}");
                     continue;
                 };
-                assert!(short.chars().count() <= chars - JOIN, "{chars} {short}");
+                assert!(
+                    short.chars().count() <= chars - JOIN_SIZE,
+                    "{chars} {short}"
+                );
                 let (head, rest) = short.rsplit_once("\n[").expect("a note");
                 let shown = head.chars().count();
                 assert_eq!(rest, format!("{shown} shown]</data>"));
@@ -492,49 +515,67 @@ mod tests {
 
     #[test]
     fn pieces_come_back_in_their_order() {
-        let mut packer = Packer::new(Budget::of_text(100, 100), &corrections::NONE, "n");
-        assert_eq!(packer.put(&Piece::whole('a', 2, "second")), Fit::Whole);
-        assert_eq!(packer.put(&Piece::whole('a', 1, "first")), Fit::Whole);
+        let mut packer = BriefPacker::new(
+            BriefBudget::of_text(100, 100),
+            &corrections::NO_CORRECTIONS,
+            "n",
+        );
+        assert_eq!(
+            packer.put(&BriefPiece::new_whole('a', 2, "second")),
+            PieceFit::Whole
+        );
+        assert_eq!(
+            packer.put(&BriefPiece::new_whole('a', 1, "first")),
+            PieceFit::Whole
+        );
         let long = "x ".repeat(90);
-        assert_eq!(packer.put(&Piece::whole('b', 0, &long)), Fit::Out);
-        assert!(packer.lacks('b') && !packer.lacks('a'));
-        assert_eq!(packer.take('a', "\n"), "first\nsecond");
-        assert!(!packer.has('b'));
+        assert_eq!(
+            packer.put(&BriefPiece::new_whole('b', 0, &long)),
+            PieceFit::Out
+        );
+        assert!(packer.has_lack('b') && !packer.has_lack('a'));
+        assert_eq!(packer.take_slot('a', "\n"), "first\nsecond");
+        assert!(!packer.has_pieces('b'));
     }
 
     #[test]
     fn a_piece_leaves_the_floor_of_those_behind_it_free() {
         let text = "word ".repeat(40);
-        let mut packer = Packer::new(Budget::of_chars(200), &corrections::NONE, "");
-        let first = Piece {
-            floor: Budget::of_chars(60),
-            around: Budget {
+        let mut packer =
+            BriefPacker::new(BriefBudget::of_chars(200), &corrections::NO_CORRECTIONS, "");
+        let first = BriefPiece {
+            floor: BriefBudget::of_chars(60),
+            around: BriefBudget {
                 chars: 10,
-                ..NOTHING
+                ..ZERO_COST
             },
-            ..Piece::within(0, 0, text.trim(), Budget::UNLIMITED)
+            ..BriefPiece::new_within(0, 0, text.trim(), BriefBudget::UNLIMITED)
         };
-        assert_eq!(packer.put(&first), Fit::Cut);
-        assert!((60..80).contains(&packer.left().chars), "{packer:?}");
+        assert_eq!(packer.put(&first), PieceFit::Cut);
+        assert!((60..80).contains(&packer.room_left().chars), "{packer:?}");
         assert_eq!(
-            packer.put(&Piece::whole(1, 0, &"y".repeat(58))),
-            Fit::Whole,
+            packer.put(&BriefPiece::new_whole(1, 0, &"y".repeat(58))),
+            PieceFit::Whole,
             "the floor was kept"
         );
     }
 
     #[test]
     fn lines_go_in_as_long_as_they_fit() {
-        let mut packer = Packer::new(Budget::of_text(500, 500), &corrections::NONE, "");
+        let mut packer = BriefPacker::new(
+            BriefBudget::of_text(500, 500),
+            &corrections::NO_CORRECTIONS,
+            "",
+        );
         let lines = "one\n\ntwo\na much longer line\nfour\n";
-        let left = packer.put_lines((), lines, Budget::of_text(100, 12));
-        assert_eq!((left, packer.take((), "|").as_str()), (2, "one|two"));
+        let left = packer.put_lines((), lines, BriefBudget::of_text(100, 12));
+        assert_eq!((left, packer.take_slot((), "|").as_str()), (2, "one|two"));
     }
 
     #[test]
     fn what_a_part_does_not_need_goes_to_the_others() {
         let mut parts = ["a".repeat(50), String::new(), "b".repeat(4), "c".repeat(50)];
-        share_out(&mut parts, 44, |text, most| {
+        divide_room(&mut parts, 44, |text, most| {
             text[..most.min(text.len())].to_owned()
         });
         assert_eq!(parts.map(|it| it.len()), [20, 0, 4, 20]);

@@ -3,8 +3,10 @@
 //! besides the names of folders, since hooks call it.
 
 use super::pack::take_lines;
-use crate::agents::Home;
-use crate::agents::pointers::{FALLBACK, FILE, MAX_BYTES, MAX_LINES, PRIVATE};
+use crate::agents::MemoryHome;
+use crate::agents::pointers::{
+    FALLBACK_FILE, MAX_INDEX_BYTES, MAX_INDEX_LINES, POINTER_INDEX_FILE, PRIVATE_INDEX_FILE,
+};
 use crate::document;
 use crate::quote;
 use crate::workspace::{RelPath, Workspace};
@@ -19,15 +21,15 @@ pub struct PointerIndex {
 
 /// Returns the index of the workspace: that of `knowledge/`, else the one at
 /// the root.
-pub fn find_for_session(workspace: &Workspace) -> Option<PointerIndex> {
-    let home = Home::knowledge();
-    if let Some(text) = read_index(workspace, &home, MAX_BYTES) {
-        let path = home.file(FILE).ok()?.to_string();
+pub fn find_session_index(workspace: &Workspace) -> Option<PointerIndex> {
+    let home = MemoryHome::for_knowledge();
+    if let Some(text) = read_pointer_index(workspace, &home, MAX_INDEX_BYTES) {
+        let path = home.file_path(POINTER_INDEX_FILE).ok()?.to_string();
         return Some(PointerIndex { path, text });
     }
-    let path = RelPath::new(FILE).ok()?;
-    let text = workspace.text_if_there(&path).ok().flatten()?;
-    let document = document::parse(quote::unasked(&text).into_owned());
+    let path = RelPath::new(POINTER_INDEX_FILE).ok()?;
+    let text = workspace.read_text_if_present(&path).ok().flatten()?;
+    let document = document::parse_document(quote::sanitize_unrequested(&text).into_owned());
     let text = document.text[document.body.clone()].trim();
     (!text.is_empty()).then(|| PointerIndex {
         path: path.to_string(),
@@ -38,67 +40,78 @@ pub fn find_for_session(workspace: &Workspace) -> Option<PointerIndex> {
 /// Returns the memory of the agent that a client calls by this name: `agent`,
 /// `squad/agent`, `squad:agent`, or `plugin:agent`. Returns `None` if several
 /// squads have an agent of that name.
-pub fn find_for_helper(workspace: &Workspace, name: &str) -> Option<PointerIndex> {
-    let home = home_of(workspace, name)?;
-    let text = read_index(workspace, &home, MAX_BYTES)?;
+pub fn find_helper_index(workspace: &Workspace, name: &str) -> Option<PointerIndex> {
+    let home = find_agent_home(workspace, name)?;
+    let text = read_pointer_index(workspace, &home, MAX_INDEX_BYTES)?;
     let there = |file: &str| {
-        let path = home.file(file).ok()?;
+        let path = home.file_path(file).ok()?;
         workspace
-            .absolute(&path)
+            .absolute_path(&path)
             .is_file()
             .then(|| path.to_string())
     };
-    let path = there(FILE).or_else(|| there(FALLBACK));
+    let path = there(POINTER_INDEX_FILE).or_else(|| there(FALLBACK_FILE));
     Some(PointerIndex {
         path: path.unwrap_or_else(|| home.folder().to_string()),
         text,
     })
 }
 
-fn home_of(workspace: &Workspace, name: &str) -> Option<Home> {
-    let is_there = |home: &Home| workspace.absolute(home.folder()).is_dir();
+fn find_agent_home(workspace: &Workspace, name: &str) -> Option<MemoryHome> {
+    let is_there = |home: &MemoryHome| workspace.absolute_path(home.folder()).is_dir();
     if let Some((squad, agent)) = name.split_once(['/', ':']) {
-        let named = Home::open(squad, agent).ok().filter(is_there);
+        let named = MemoryHome::for_agent(squad, agent).ok().filter(is_there);
         // The text before a colon may be the plugin that brought the agent.
         return named.or_else(|| {
             if name.contains(':') {
-                Home::find(workspace, agent).ok().filter(is_agent)
+                MemoryHome::find_by_name(workspace, agent)
+                    .ok()
+                    .filter(is_agent_home)
             } else {
                 None
             }
         });
     }
-    Home::find(workspace, name).ok().filter(is_agent)
+    MemoryHome::find_by_name(workspace, name)
+        .ok()
+        .filter(is_agent_home)
 }
 
 /// Returns `true` if the memory belongs to an agent. A client may call an agent
 /// `knowledge`, and that memory is shared.
-fn is_agent(home: &Home) -> bool {
-    home.agent().is_some()
+fn is_agent_home(home: &MemoryHome) -> bool {
+    home.squad_and_agent().is_some()
 }
 
 /// Returns the memory that an agent receives at its start: the index, shared
 /// and private, within `max_bytes` and the caps of the file; `state.md` if
 /// there is no index. The last line names what was left out.
-pub fn read_index(workspace: &Workspace, home: &Home, max_bytes: usize) -> Option<String> {
+pub fn read_pointer_index(
+    workspace: &Workspace,
+    home: &MemoryHome,
+    max_bytes: usize,
+) -> Option<String> {
     let read = |name: &str| -> Option<(String, String)> {
-        let path = home.file(name).ok()?;
+        let path = home.file_path(name).ok()?;
         let text = workspace.read_text(&path).ok()?;
-        let shown = shown(&text);
+        let shown = prepare_for_prompt(&text);
         (!shown.is_empty()).then(|| (path.to_string(), shown))
     };
-    let mut parts: Vec<(String, String)> = [FILE, PRIVATE].into_iter().filter_map(read).collect();
+    let mut parts: Vec<(String, String)> = [POINTER_INDEX_FILE, PRIVATE_INDEX_FILE]
+        .into_iter()
+        .filter_map(read)
+        .collect();
     if parts.is_empty() {
-        parts.extend(home.agent().and_then(|_| read(FALLBACK)));
+        parts.extend(home.squad_and_agent().and_then(|_| read(FALLBACK_FILE)));
     }
-    within(&parts, max_bytes.min(MAX_BYTES), MAX_LINES)
+    take_within_caps(&parts, max_bytes.min(MAX_INDEX_BYTES), MAX_INDEX_LINES)
 }
 
 /// Returns the lines of a file for a prompt: without front matter, and without
 /// anything that must not be sent unasked.
-fn shown(text: &str) -> String {
-    let text = document::normalise(text);
-    let document = document::parse(quote::unasked(&text).into_owned());
+fn prepare_for_prompt(text: &str) -> String {
+    let text = document::normalize_text(text);
+    let document = document::parse_document(quote::sanitize_unrequested(&text).into_owned());
     let body = &document.text[document.body.clone()];
     let body = body.trim_start_matches('\u{feff}');
     body.trim_matches('\n').to_owned()
@@ -106,7 +119,11 @@ fn shown(text: &str) -> String {
 
 /// Returns whole lines of these files in their order, as many as fit. The last
 /// line contains the number and the files of those that did not.
-fn within(parts: &[(String, String)], max_bytes: usize, max_lines: usize) -> Option<String> {
+fn take_within_caps(
+    parts: &[(String, String)],
+    max_bytes: usize,
+    max_lines: usize,
+) -> Option<String> {
     let whole: Vec<&str> = parts.iter().map(|(_, text)| text.as_str()).collect();
     let whole = whole.join("\n");
     if whole.len() < max_bytes && whole.lines().count() <= max_lines {
@@ -157,8 +174,8 @@ mod tests {
 
     const AT: &str = ".agents/memory/eng/builder";
 
-    fn builder() -> Home {
-        Home::open("eng", "builder").expect("good names")
+    fn builder() -> MemoryHome {
+        MemoryHome::for_agent("eng", "builder").expect("good names")
     }
 
     fn opened(files: &TestWorkspace) -> Workspace {
@@ -178,10 +195,10 @@ mod tests {
         ws.write(&format!("{AT}/MEMORY.local.md"), "- [Me](me.local.md)\n");
         ws.write(&format!("{AT}/state.md"), "unused\n");
         let workspace = opened(&ws);
-        let whole = read_index(&workspace, &builder(), 100_000).expect("there is one");
+        let whole = read_pointer_index(&workspace, &builder(), 100_000).expect("there is one");
         assert_eq!(whole, format!("{lines}- [Me](me.local.md)\n"));
         for cap in 0..1200 {
-            let Some(text) = read_index(&workspace, &builder(), cap) else {
+            let Some(text) = read_pointer_index(&workspace, &builder(), cap) else {
                 continue;
             };
             assert!(text.len() <= cap, "{cap}: {text}");
@@ -195,7 +212,7 @@ mod tests {
             );
             assert!(rest.contains("1 more line in .agents/memory/eng/builder/MEMORY.local.md"));
         }
-        let short = read_index(&workspace, &builder(), 400).expect("there is room");
+        let short = read_pointer_index(&workspace, &builder(), 400).expect("there is room");
         assert!(short.starts_with("- [T0](t0.md) — why\n"), "{short}");
     }
 
@@ -205,10 +222,13 @@ mod tests {
             "//- {AT}/state.md\n---\na: b\n---\n\nBusy\u{1b}[2J with it.\n"
         ));
         let workspace = opened(&ws);
-        let told = read_index(&workspace, &builder(), 1000);
+        let told = read_pointer_index(&workspace, &builder(), 1000);
         assert_eq!(told.as_deref(), Some("Busy‹U+001B›[2J with it.\n"));
-        let other = Home::open("eng", "nobody").expect("good names");
-        assert_eq!(read_index(&workspace, &other, 1000), None);
-        assert_eq!(read_index(&workspace, &Home::knowledge(), 1000), None);
+        let other = MemoryHome::for_agent("eng", "nobody").expect("good names");
+        assert_eq!(read_pointer_index(&workspace, &other, 1000), None);
+        assert_eq!(
+            read_pointer_index(&workspace, &MemoryHome::for_knowledge(), 1000),
+            None
+        );
     }
 }

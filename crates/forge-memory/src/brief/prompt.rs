@@ -3,9 +3,9 @@
 
 use jiff::Timestamp;
 
-use super::Brief;
-use super::pack::share_out;
-use crate::mind::{File, Mind, cut};
+use super::RenderedBrief;
+use super::pack::divide_room;
+use crate::mind::{MindFile, MindStore, truncate_at_word};
 use crate::quote;
 
 /// Maximum length of the line.
@@ -16,34 +16,34 @@ const MAX_PATH_CHARS: usize = 60;
 /// Renders phase, next action and blockers on one line, and the age of the
 /// state if the last turn ended with an old one. Returns `None` if there is
 /// nothing to show.
-pub fn brief_prompt(mind: &Mind<'_>, now: Timestamp) -> Option<Brief> {
+pub fn brief_prompt(mind: &MindStore<'_>, now: Timestamp) -> Option<RenderedBrief> {
     let state = mind.state_at_a_glance().ok()??;
-    let path = mind.file(File::State);
+    let path = mind.file_path(MindFile::State);
     let path = match path.as_str() {
         path if path.chars().count() > MAX_PATH_CHARS => "the state file",
-        path => quote::outside(path),
+        path => quote::path_outside_fence(path),
     };
     let overdue = mind.overdue_at_last_stop(now);
     if state.is_blank() {
-        let line = |age: String| format!("[Memory] {}", reminder(path, &age));
-        return overdue.map(line).map(Brief::of_text);
+        let line = |age: String| format!("[Memory] {}", render_reminder(path, &age));
+        return overdue.map(line).map(RenderedBrief::from_text);
     }
     let tail = match overdue {
-        Some(age) => reminder(path, &age),
+        Some(age) => render_reminder(path, &age),
         None => format!("Read {path} for details"),
     };
     let blocked = state.blocked.join("; ");
-    let corrections = mind.corrections();
+    let corrections = mind.read_corrections();
     // A value that needs a correction is not shown, as there is no room for the
     // correction.
     let shown = |text: &str| {
-        if corrections.check(text).is_empty() {
+        if corrections.check_text(text).is_empty() {
             text.to_owned()
         } else {
             "not shown, repeats a corrected fact".to_owned()
         }
     };
-    Some(Brief::of_text(line(
+    Some(RenderedBrief::from_text(render_prompt_line(
         &shown(state.phase.as_deref().unwrap_or("not set")),
         &shown(state.next.as_deref().unwrap_or("not set")),
         (state.blocked.len(), &shown(&blocked)),
@@ -52,12 +52,17 @@ pub fn brief_prompt(mind: &Mind<'_>, now: Timestamp) -> Option<Brief> {
 }
 
 /// Renders the reminder to update the state.
-fn reminder(path: &str, age: &str) -> String {
+fn render_reminder(path: &str, age: &str) -> String {
     format!("{path} was last updated {age} ago; `memory-forge mind set --next …` updates it")
 }
 
 /// Renders the whole line. The parts come from a file; the rest is ours.
-fn line(phase: &str, next: &str, (count, blocked): (usize, &str), tail: &str) -> String {
+fn render_prompt_line(
+    phase: &str,
+    next: &str,
+    (count, blocked): (usize, &str),
+    tail: &str,
+) -> String {
     let render = |phase: &str, next: &str, blocked: &str| {
         let blocked = match (blocked.is_empty(), count) {
             (true, _) => String::new(),
@@ -71,19 +76,23 @@ fn line(phase: &str, next: &str, (count, blocked): (usize, &str), tail: &str) ->
     let frame = render("", "", if blocked.is_empty() { "" } else { "?" });
     let frame = frame.chars().count() - usize::from(!blocked.is_empty());
     let mut parts = [phase, next, blocked].map(str::to_owned);
-    share_out(&mut parts, MAX_PROMPT_CHARS.saturating_sub(frame), quoted);
+    divide_room(
+        &mut parts,
+        MAX_PROMPT_CHARS.saturating_sub(frame),
+        quote_within,
+    );
     render(&parts[0], &parts[1], &parts[2])
 }
 
 /// Shortens a value to this many characters, quotation marks included.
-fn quoted(text: &str, room: usize) -> String {
-    let short = cut(text, room);
-    let value = quote::value(&short);
+fn quote_within(text: &str, room: usize) -> String {
+    let short = truncate_at_word(text, room);
+    let value = quote::value_outside_fence(&short);
     if value.chars().count() <= room {
         return value.into_owned();
     }
-    let short = cut(text, room.saturating_sub(2));
-    quote::value(&short).into_owned()
+    let short = truncate_at_word(text, room.saturating_sub(2));
+    quote::value_outside_fence(&short).into_owned()
 }
 #[cfg(test)]
 mod tests {
@@ -94,7 +103,7 @@ mod tests {
     #[test]
     fn short_parts_stay_whole() {
         assert_eq!(
-            line(
+            render_prompt_line(
                 "Phase 2: Build",
                 "Finish login",
                 (1, "waiting for keys"),
@@ -103,7 +112,7 @@ mod tests {
             "[Memory] Phase: Phase 2: Build | Next: Finish login | BLOCKED: waiting for keys | (Read .mind/STATE.md for details)"
         );
         assert_eq!(
-            line("P", "N", (0, ""), TAIL),
+            render_prompt_line("P", "N", (0, ""), TAIL),
             "[Memory] Phase: P | Next: N | (Read .mind/STATE.md for details)"
         );
     }
@@ -117,7 +126,7 @@ mod tests {
             (long.as_str(), "N", "b"),
             ("é", long.as_str(), "keys"),
         ] {
-            let line = line(phase.trim(), next.trim(), (3, blocked.trim()), TAIL);
+            let line = render_prompt_line(phase.trim(), next.trim(), (3, blocked.trim()), TAIL);
             assert!(line.chars().count() <= MAX_PROMPT_CHARS, "{line}");
             assert!(line.chars().count() > MAX_PROMPT_CHARS - 25, "{line}");
             assert!(

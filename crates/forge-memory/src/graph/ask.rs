@@ -2,7 +2,7 @@
 //! takes longest, what was completed, whose work is sent back, what a decision
 //! touches, how two notes are connected.
 //!
-//! Each question is answered in one place, from what a [`Source`] selects: the
+//! Each question is answered in one place, from what a [`GraphSource`] selects: the
 //! graph in memory or one on a server. So both give the same rows.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -10,16 +10,16 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde::{Deserialize, Serialize};
 
 use super::critical;
-use super::{Graph, Kind, Link, Node, Relation, Standing};
+use super::{GraphNode, GraphRelation, NodeKind, RelationLink, WorkStanding, WorkspaceGraph};
 use crate::quote;
 
 /// A node as answers contain it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Entry {
+pub struct NodeSummary {
     pub id: String,
     pub name: String,
-    pub kind: Kind,
-    pub standing: Standing,
+    pub kind: NodeKind,
+    pub standing: WorkStanding,
     pub status: Option<String>,
     pub completed: Option<String>,
     pub weight: u32,
@@ -28,48 +28,49 @@ pub struct Entry {
 
 /// A relation with both of its ends.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Related {
-    pub from: Entry,
-    pub relation: Relation,
-    pub to: Entry,
+pub struct RelatedPair {
+    pub from: NodeSummary,
+    pub relation: GraphRelation,
+    pub to: NodeSummary,
 }
 
 /// A selection of nodes; a filter that is not set does not apply.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Select<'s> {
-    pub kind: Option<Kind>,
+pub struct NodeSelection<'s> {
+    pub kind: Option<NodeKind>,
     /// Only open items, neither done nor dropped.
     pub open: bool,
-    pub standing: Option<Standing>,
+    pub standing: Option<WorkStanding>,
     /// Completed on this day or later.
     pub completed_since: Option<&'s str>,
 }
 
 /// A graph that can be queried. Order does not matter: answers are sorted.
-pub trait Source {
+pub trait GraphSource {
     type Error;
 
     /// Returns the node with this id.
-    fn node(&mut self, id: &str) -> Result<Option<Entry>, Self::Error>;
+    fn find_node(&mut self, id: &str) -> Result<Option<NodeSummary>, Self::Error>;
 
     /// Returns the nodes that match.
-    fn nodes(&mut self, select: &Select<'_>) -> Result<Vec<Entry>, Self::Error>;
+    fn select_nodes(&mut self, select: &NodeSelection<'_>)
+    -> Result<Vec<NodeSummary>, Self::Error>;
 
     /// Returns the relations of one type whose ends both match.
-    fn relations(
+    fn select_relations(
         &mut self,
-        relation: Relation,
-        from: &Select<'_>,
-        to: &Select<'_>,
-    ) -> Result<Vec<Related>, Self::Error>;
+        relation: GraphRelation,
+        from: &NodeSelection<'_>,
+        to: &NodeSelection<'_>,
+    ) -> Result<Vec<RelatedPair>, Self::Error>;
 
     /// Returns every relation that begins or ends at one of these.
-    fn around(&mut self, nodes: &[Entry]) -> Result<Vec<Related>, Self::Error>;
+    fn relations_around(&mut self, nodes: &[NodeSummary]) -> Result<Vec<RelatedPair>, Self::Error>;
 }
 
 /// A question about the work in a graph.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Question {
+pub enum GraphQuestion {
     Blocked,
     Active,
     Idle,
@@ -89,49 +90,49 @@ pub enum Question {
     },
 }
 
-/// The answer to a [`Question`], with one variant each.
+/// The answer to a [`GraphQuestion`], with one variant each.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Answer {
-    Blocked(Vec<Blocked>),
-    Active(Vec<Active>),
-    Idle(Vec<Entry>),
+pub enum GraphAnswer {
+    Blocked(Vec<BlockedItem>),
+    Active(Vec<ActiveTask>),
+    Idle(Vec<NodeSummary>),
     CriticalPath(CriticalPath),
-    Done(Vec<Entry>),
-    Rejections(Vec<Maker>),
+    Done(Vec<NodeSummary>),
+    Rejections(Vec<MakerRecord>),
     /// `None` if there is no such node.
-    Impact(Option<Vec<Touched>>),
-    Path(Way),
+    Impact(Option<Vec<TouchedNode>>),
+    Path(GraphPath),
 }
 
 /// An item that cannot continue, and what it waits for; the list is empty where
 /// only its status is known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Blocked {
-    pub item: Entry,
-    pub by: Vec<Entry>,
+pub struct BlockedItem {
+    pub item: NodeSummary,
+    pub by: Vec<NodeSummary>,
 }
 
 /// A task at work, and its assignees.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Active {
-    pub task: Entry,
-    pub assigned: Vec<Entry>,
+pub struct ActiveTask {
+    pub task: NodeSummary,
+    pub assigned: Vec<NodeSummary>,
 }
 
 /// The longest chain of items that wait for each other.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CriticalPath {
     /// In the order in which they have to be done.
-    pub steps: Vec<Entry>,
+    pub steps: Vec<NodeSummary>,
     pub weight: u64,
     /// Items that wait for themselves, and are on no chain.
-    pub rings: Vec<Vec<Entry>>,
+    pub rings: Vec<Vec<NodeSummary>>,
 }
 
 /// A maker, and how many of its tasks were sent back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Maker {
-    pub maker: Entry,
+pub struct MakerRecord {
+    pub maker: NodeSummary,
     pub tasks: usize,
     /// Tasks that were sent back at least once.
     pub rejected: usize,
@@ -140,36 +141,36 @@ pub struct Maker {
 
 /// A node that a decision touches: by which relation, and from which node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Touched {
+pub struct TouchedNode {
     pub distance: usize,
-    pub node: Entry,
-    pub relation: Relation,
+    pub node: NodeSummary,
+    pub relation: GraphRelation,
     pub from: String,
 }
 
 /// The shortest path between two nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Way {
+pub enum GraphPath {
     /// No node has this id.
     Unknown(String),
     None,
     Found {
-        start: Box<Entry>,
-        hops: Vec<Hop>,
+        start: Box<NodeSummary>,
+        hops: Vec<PathHop>,
     },
 }
 
 /// One step of a path: the relation, its direction, and the node that it leads
 /// to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hop {
-    pub relation: Relation,
+pub struct PathHop {
+    pub relation: GraphRelation,
     pub against: bool,
-    pub to: Entry,
+    pub to: NodeSummary,
 }
 
 /// A selection that matches every node.
-const ANY: Select<'static> = Select {
+const ANY_NODE: NodeSelection<'static> = NodeSelection {
     kind: None,
     open: false,
     standing: None,
@@ -178,40 +179,47 @@ const ANY: Select<'static> = Select {
 
 /// Computes the answer to a question. Lists are in the order of ids unless the
 /// question has an order of its own.
-pub fn ask<S: Source>(source: &mut S, question: &Question) -> Result<Answer, S::Error> {
+pub fn answer_question<S: GraphSource>(
+    source: &mut S,
+    question: &GraphQuestion,
+) -> Result<GraphAnswer, S::Error> {
     Ok(match question {
-        Question::Blocked => Answer::Blocked(blocked(source)?),
-        Question::Active => Answer::Active(active(source)?),
-        Question::Idle => Answer::Idle(idle(source)?),
-        Question::CriticalPath => Answer::CriticalPath(critical_path(source)?),
-        Question::Done { since } => Answer::Done(done(source, since)?),
-        Question::Rejections => Answer::Rejections(rejections(source)?),
-        Question::Impact { id, depth } => Answer::Impact(impact(source, id, *depth)?),
-        Question::Path { from, to } => Answer::Path(path(source, from, to)?),
+        GraphQuestion::Blocked => GraphAnswer::Blocked(list_blocked(source)?),
+        GraphQuestion::Active => GraphAnswer::Active(list_active(source)?),
+        GraphQuestion::Idle => GraphAnswer::Idle(list_idle(source)?),
+        GraphQuestion::CriticalPath => GraphAnswer::CriticalPath(find_critical_path(source)?),
+        GraphQuestion::Done { since } => GraphAnswer::Done(list_done(source, since)?),
+        GraphQuestion::Rejections => GraphAnswer::Rejections(count_rejections(source)?),
+        GraphQuestion::Impact { id, depth } => {
+            GraphAnswer::Impact(trace_impact(source, id, *depth)?)
+        }
+        GraphQuestion::Path { from, to } => {
+            GraphAnswer::Path(find_shortest_path(source, from, to)?)
+        }
     })
 }
 
 /// Returns open items that wait for open ones, and tasks with the status alone.
-fn blocked<S: Source>(source: &mut S) -> Result<Vec<Blocked>, S::Error> {
-    let mut found: BTreeMap<String, Blocked> = BTreeMap::new();
-    let says_so = Select {
-        standing: Some(Standing::Blocked),
-        kind: Some(Kind::Task),
-        ..ANY
+fn list_blocked<S: GraphSource>(source: &mut S) -> Result<Vec<BlockedItem>, S::Error> {
+    let mut found: BTreeMap<String, BlockedItem> = BTreeMap::new();
+    let says_so = NodeSelection {
+        standing: Some(WorkStanding::Blocked),
+        kind: Some(NodeKind::Task),
+        ..ANY_NODE
     };
-    for item in source.nodes(&says_so)? {
+    for item in source.select_nodes(&says_so)? {
         let by = Vec::new();
-        found.insert(item.id.clone(), Blocked { item, by });
+        found.insert(item.id.clone(), BlockedItem { item, by });
     }
-    for Related { from, to, .. } in waits(source)? {
+    for RelatedPair { from, to, .. } in list_waits(source)? {
         let id = from.id.clone();
-        let blocked = found.entry(id).or_insert_with(|| Blocked {
+        let blocked = found.entry(id).or_insert_with(|| BlockedItem {
             item: from,
             by: Vec::new(),
         });
         blocked.by.push(to);
     }
-    let mut all: Vec<Blocked> = found.into_values().collect();
+    let mut all: Vec<BlockedItem> = found.into_values().collect();
     for one in &mut all {
         one.by.sort();
         one.by.dedup();
@@ -221,39 +229,45 @@ fn blocked<S: Source>(source: &mut S) -> Result<Vec<Blocked>, S::Error> {
 
 /// Returns the pairs of open items of which one waits for the other. People and
 /// agents never wait.
-fn waits<S: Source>(source: &mut S) -> Result<Vec<Related>, S::Error> {
-    let open = Select { open: true, ..ANY };
-    let mut waits = source.relations(Relation::BlockedBy, &open, &open)?;
-    waits.retain(|it| is_item(it.from.kind));
+fn list_waits<S: GraphSource>(source: &mut S) -> Result<Vec<RelatedPair>, S::Error> {
+    let open = NodeSelection {
+        open: true,
+        ..ANY_NODE
+    };
+    let mut waits = source.select_relations(GraphRelation::BlockedBy, &open, &open)?;
+    waits.retain(|it| is_work_item(it.from.kind));
     Ok(waits)
 }
 
 /// Returns `true` unless the kind is a person or an agent.
-fn is_item(kind: Kind) -> bool {
-    !matches!(kind, Kind::Agent | Kind::Person)
+fn is_work_item(kind: NodeKind) -> bool {
+    !matches!(kind, NodeKind::Agent | NodeKind::Person)
 }
 
 /// Returns tasks at work with their assignees, without blocked ones.
-fn active<S: Source>(source: &mut S) -> Result<Vec<Active>, S::Error> {
-    let at_work = Select {
-        kind: Some(Kind::Task),
-        standing: Some(Standing::Active),
-        ..ANY
+fn list_active<S: GraphSource>(source: &mut S) -> Result<Vec<ActiveTask>, S::Error> {
+    let at_work = NodeSelection {
+        kind: Some(NodeKind::Task),
+        standing: Some(WorkStanding::Active),
+        ..ANY_NODE
     };
-    let blocked: BTreeSet<String> = waits(source)?.into_iter().map(|it| it.from.id).collect();
-    let mut found: BTreeMap<String, Active> = BTreeMap::new();
-    for task in source.nodes(&at_work)? {
+    let blocked: BTreeSet<String> = list_waits(source)?
+        .into_iter()
+        .map(|it| it.from.id)
+        .collect();
+    let mut found: BTreeMap<String, ActiveTask> = BTreeMap::new();
+    for task in source.select_nodes(&at_work)? {
         let assigned = Vec::new();
-        found.insert(task.id.clone(), Active { task, assigned });
+        found.insert(task.id.clone(), ActiveTask { task, assigned });
     }
     // A task is either blocked or at work.
     found.retain(|id, _| !blocked.contains(id));
-    for related in source.relations(Relation::AssignedTo, &at_work, &ANY)? {
+    for related in source.select_relations(GraphRelation::AssignedTo, &at_work, &ANY_NODE)? {
         if let Some(active) = found.get_mut(&related.from.id) {
             active.assigned.push(related.to);
         }
     }
-    let mut all: Vec<Active> = found.into_values().collect();
+    let mut all: Vec<ActiveTask> = found.into_values().collect();
     for one in &mut all {
         one.assigned.sort();
     }
@@ -262,25 +276,25 @@ fn active<S: Source>(source: &mut S) -> Result<Vec<Active>, S::Error> {
 
 /// Returns agents, and people who were ever assigned a task, that have no open
 /// task and no status of being busy or away.
-fn idle<S: Source>(source: &mut S) -> Result<Vec<Entry>, S::Error> {
-    let agents = Select {
-        kind: Some(Kind::Agent),
-        ..ANY
+fn list_idle<S: GraphSource>(source: &mut S) -> Result<Vec<NodeSummary>, S::Error> {
+    let agents = NodeSelection {
+        kind: Some(NodeKind::Agent),
+        ..ANY_NODE
     };
-    let mut all: BTreeMap<String, Entry> = BTreeMap::new();
-    for agent in source.nodes(&agents)? {
+    let mut all: BTreeMap<String, NodeSummary> = BTreeMap::new();
+    for agent in source.select_nodes(&agents)? {
         all.insert(agent.id.clone(), agent);
     }
     let mut busy = BTreeSet::new();
-    for related in source.relations(Relation::AssignedTo, &ANY, &ANY)? {
-        if related.from.kind == Kind::Task && related.from.standing.is_open() {
+    for related in source.select_relations(GraphRelation::AssignedTo, &ANY_NODE, &ANY_NODE)? {
+        if related.from.kind == NodeKind::Task && related.from.standing.is_open() {
             busy.insert(related.to.id.clone());
         }
-        if matches!(related.to.kind, Kind::Person | Kind::Agent) {
+        if matches!(related.to.kind, NodeKind::Person | NodeKind::Agent) {
             all.insert(related.to.id.clone(), related.to);
         }
     }
-    let away = |entry: &Entry| {
+    let away = |entry: &NodeSummary| {
         let status = entry.status.as_deref().unwrap_or("").trim();
         ["offline", "working", "busy", "blocked", "away", "retired"]
             .iter()
@@ -293,19 +307,19 @@ fn idle<S: Source>(source: &mut S) -> Result<Vec<Entry>, S::Error> {
 }
 
 /// Finds the longest chain of open tasks and the items that they wait for.
-fn critical_path<S: Source>(source: &mut S) -> Result<CriticalPath, S::Error> {
-    let tasks = Select {
-        kind: Some(Kind::Task),
+fn find_critical_path<S: GraphSource>(source: &mut S) -> Result<CriticalPath, S::Error> {
+    let tasks = NodeSelection {
+        kind: Some(NodeKind::Task),
         open: true,
-        ..ANY
+        ..ANY_NODE
     };
-    let mut items: BTreeMap<String, Entry> = BTreeMap::new();
-    for task in source.nodes(&tasks)? {
+    let mut items: BTreeMap<String, NodeSummary> = BTreeMap::new();
+    for task in source.select_nodes(&tasks)? {
         items.insert(task.id.clone(), task);
     }
     let mut pairs = Vec::new();
-    for Related { from, to, .. } in waits(source)? {
-        if is_item(to.kind) {
+    for RelatedPair { from, to, .. } in list_waits(source)? {
+        if is_work_item(to.kind) {
             pairs.push((from.id.clone(), to.id.clone()));
             items.insert(to.id.clone(), to);
         }
@@ -317,8 +331,8 @@ fn critical_path<S: Source>(source: &mut S) -> Result<CriticalPath, S::Error> {
         .iter()
         .map(|(item, blocker)| (place[item.as_str()], place[blocker.as_str()]))
         .collect();
-    let chain = critical::longest(&weights, &pairs);
-    let entries: Vec<&Entry> = items.values().collect();
+    let chain = critical::find_longest_chain(&weights, &pairs);
+    let entries: Vec<&NodeSummary> = items.values().collect();
     let told = |places: &[usize]| places.iter().map(|it| entries[*it].clone()).collect();
     Ok(CriticalPath {
         steps: told(&chain.steps),
@@ -328,10 +342,10 @@ fn critical_path<S: Source>(source: &mut S) -> Result<CriticalPath, S::Error> {
 }
 
 /// Returns completed tasks, the newest first.
-fn done<S: Source>(source: &mut S, since: &str) -> Result<Vec<Entry>, S::Error> {
-    let mut done = source.nodes(&Select {
-        kind: Some(Kind::Task),
-        standing: Some(Standing::Done),
+fn list_done<S: GraphSource>(source: &mut S, since: &str) -> Result<Vec<NodeSummary>, S::Error> {
+    let mut done = source.select_nodes(&NodeSelection {
+        kind: Some(NodeKind::Task),
+        standing: Some(WorkStanding::Done),
         completed_since: Some(since),
         open: false,
     })?;
@@ -341,14 +355,16 @@ fn done<S: Source>(source: &mut S, since: &str) -> Result<Vec<Entry>, S::Error> 
 
 /// Returns makers by the share of their tasks that was sent back, the highest
 /// first.
-fn rejections<S: Source>(source: &mut S) -> Result<Vec<Maker>, S::Error> {
-    let tasks = Select {
-        kind: Some(Kind::Task),
-        ..ANY
+fn count_rejections<S: GraphSource>(source: &mut S) -> Result<Vec<MakerRecord>, S::Error> {
+    let tasks = NodeSelection {
+        kind: Some(NodeKind::Task),
+        ..ANY_NODE
     };
-    let mut makers: BTreeMap<String, Maker> = BTreeMap::new();
-    for Related { from, to, .. } in source.relations(Relation::MadeBy, &tasks, &ANY)? {
-        let maker = makers.entry(to.id.clone()).or_insert_with(|| Maker {
+    let mut makers: BTreeMap<String, MakerRecord> = BTreeMap::new();
+    for RelatedPair { from, to, .. } in
+        source.select_relations(GraphRelation::MadeBy, &tasks, &ANY_NODE)?
+    {
+        let maker = makers.entry(to.id.clone()).or_insert_with(|| MakerRecord {
             maker: to,
             tasks: 0,
             rejected: 0,
@@ -358,7 +374,7 @@ fn rejections<S: Source>(source: &mut S) -> Result<Vec<Maker>, S::Error> {
         maker.rejected += usize::from(from.rejections > 0);
         maker.rejections += u64::from(from.rejections);
     }
-    let mut makers: Vec<Maker> = makers.into_values().collect();
+    let mut makers: Vec<MakerRecord> = makers.into_values().collect();
     // Compares the rates as whole numbers: a/b > c/d if a·d > c·b.
     makers.sort_by(|a, b| (b.rejected * a.tasks).cmp(&(a.rejected * b.tasks)));
     Ok(makers)
@@ -367,12 +383,12 @@ fn rejections<S: Source>(source: &mut S) -> Result<Vec<Maker>, S::Error> {
 /// Returns what refers to a node, waits for it or is a part of it, what it
 /// produced or replaced, and the same of those; at the first step also what the
 /// node itself links to.
-fn impact<S: Source>(
+fn trace_impact<S: GraphSource>(
     source: &mut S,
     id: &str,
     depth: usize,
-) -> Result<Option<Vec<Touched>>, S::Error> {
-    let Some(start) = source.node(id)? else {
+) -> Result<Option<Vec<TouchedNode>>, S::Error> {
+    let Some(start) = source.find_node(id)? else {
         return Ok(None);
     };
     let mut seen = BTreeSet::from([start.id.clone()]);
@@ -380,12 +396,12 @@ fn impact<S: Source>(
     let mut all = Vec::new();
     for distance in 1..=depth {
         let here: BTreeSet<String> = edge.iter().map(|it| it.id.clone()).collect();
-        let mut found: BTreeMap<String, Touched> = BTreeMap::new();
-        for Related { from, relation, to } in source.around(&edge)? {
+        let mut found: BTreeMap<String, TouchedNode> = BTreeMap::new();
+        for RelatedPair { from, relation, to } in source.relations_around(&edge)? {
             let onward = match relation {
-                Relation::BlockedBy | Relation::PartOf => false,
-                Relation::Produced | Relation::Supersedes => true,
-                Relation::LinksTo => distance == 1 && here.contains(&from.id),
+                GraphRelation::BlockedBy | GraphRelation::PartOf => false,
+                GraphRelation::Produced | GraphRelation::Supersedes => true,
+                GraphRelation::LinksTo => distance == 1 && here.contains(&from.id),
                 // Relations to people and agents are not followed: a person is
                 // connected to all of their work.
                 _ => continue,
@@ -394,13 +410,13 @@ fn impact<S: Source>(
             if !here.contains(&at.id) || seen.contains(&next.id) {
                 continue;
             }
-            let touched = Touched {
+            let touched = TouchedNode {
                 distance,
                 relation,
                 from: at.id,
                 node: next,
             };
-            let key = |it: &Touched| (it.relation, it.from.clone());
+            let key = |it: &TouchedNode| (it.relation, it.from.clone());
             let known = found.entry(touched.node.id.clone());
             let known = known.or_insert_with(|| touched.clone());
             // Of several relations to one node, the first by type and source is
@@ -421,24 +437,28 @@ fn impact<S: Source>(
 
 /// Finds the shortest path, layer by layer. Of equals, typed relations come
 /// before links, then the order of ids decides.
-fn path<S: Source>(source: &mut S, from: &str, to: &str) -> Result<Way, S::Error> {
-    let Some(start) = source.node(from)? else {
-        return Ok(Way::Unknown(from.to_owned()));
+fn find_shortest_path<S: GraphSource>(
+    source: &mut S,
+    from: &str,
+    to: &str,
+) -> Result<GraphPath, S::Error> {
+    let Some(start) = source.find_node(from)? else {
+        return Ok(GraphPath::Unknown(from.to_owned()));
     };
-    if source.node(to)?.is_none() {
-        return Ok(Way::Unknown(to.to_owned()));
+    if source.find_node(to)?.is_none() {
+        return Ok(GraphPath::Unknown(to.to_owned()));
     }
     // Each node with the step that led to it.
-    let mut came: HashMap<String, (String, Hop)> = HashMap::new();
+    let mut came: HashMap<String, (String, PathHop)> = HashMap::new();
     let mut seen = BTreeSet::from([start.id.clone()]);
     let mut edge = vec![start.clone()];
     while !edge.is_empty() && !seen.contains(to) {
         let here: BTreeSet<String> = edge.iter().map(|it| it.id.clone()).collect();
         let mut steps = Vec::new();
-        for Related { from, relation, to } in source.around(&edge)? {
+        for RelatedPair { from, relation, to } in source.relations_around(&edge)? {
             for (at, next, against) in [(&from, &to, false), (&to, &from, true)] {
                 if here.contains(&at.id) && !seen.contains(&next.id) {
-                    let is_link = relation == Relation::LinksTo;
+                    let is_link = relation == GraphRelation::LinksTo;
                     let order = (is_link, at.id.clone(), relation, against);
                     steps.push((order, next.clone()));
                 }
@@ -449,7 +469,7 @@ fn path<S: Source>(source: &mut S, from: &str, to: &str) -> Result<Way, S::Error
         for ((_, at, relation, against), to) in steps {
             if seen.insert(to.id.clone()) {
                 edge.push(to.clone());
-                let hop = Hop {
+                let hop = PathHop {
                     relation,
                     against,
                     to,
@@ -459,7 +479,7 @@ fn path<S: Source>(source: &mut S, from: &str, to: &str) -> Result<Way, S::Error
         }
     }
     if !seen.contains(to) {
-        return Ok(Way::None);
+        return Ok(GraphPath::None);
     }
     let mut hops = Vec::new();
     let mut at = to.to_owned();
@@ -469,12 +489,12 @@ fn path<S: Source>(source: &mut S, from: &str, to: &str) -> Result<Way, S::Error
     }
     hops.reverse();
     let start = Box::new(start);
-    Ok(Way::Found { start, hops })
+    Ok(GraphPath::Found { start, hops })
 }
 
-impl Select<'_> {
+impl NodeSelection<'_> {
     /// Returns `true` if a node matches all filters that are set.
-    pub fn fits(&self, entry: &Entry) -> bool {
+    pub fn matches_node(&self, entry: &NodeSummary) -> bool {
         self.kind.is_none_or(|it| it == entry.kind)
             && (!self.open || entry.standing.is_open())
             && self.standing.is_none_or(|it| it == entry.standing)
@@ -484,16 +504,16 @@ impl Select<'_> {
     }
 }
 
-impl Entry {
+impl NodeSummary {
     /// Returns the summary of a node, without credentials that a name or status
     /// may contain.
-    pub fn of(node: &Node) -> Entry {
-        Entry {
+    pub fn from_node(node: &GraphNode) -> NodeSummary {
+        NodeSummary {
             id: node.id.clone(),
-            name: quote::clean(&node.name).into_owned(),
+            name: quote::sanitize_text(&node.name).into_owned(),
             kind: node.kind,
-            standing: node.standing(),
-            status: (node.status.as_deref()).map(|it| quote::clean(it).into_owned()),
+            standing: node.work_standing(),
+            status: (node.status.as_deref()).map(|it| quote::sanitize_text(it).into_owned()),
             completed: node.work.completed.clone(),
             weight: node.work.weight(),
             rejections: node.work.rejections,
@@ -502,74 +522,77 @@ impl Entry {
 }
 
 /// The graph in memory, with the relations that begin or end at each node.
-pub struct Embedded<'g> {
-    graph: &'g Graph,
-    links: Vec<Link>,
+pub struct EmbeddedGraph<'g> {
+    graph: &'g WorkspaceGraph,
+    links: Vec<RelationLink>,
     /// Positions in `links`, for each node.
     touching: Vec<Vec<u32>>,
 }
 
-impl<'g> Embedded<'g> {
+impl<'g> EmbeddedGraph<'g> {
     /// Indexes the relations of a graph by their ends.
-    pub fn new(graph: &'g Graph) -> Embedded<'g> {
-        let links = graph.relations();
+    pub fn new(graph: &'g WorkspaceGraph) -> EmbeddedGraph<'g> {
+        let links = graph.list_relations();
         let mut touching = vec![Vec::new(); graph.nodes.len()];
         for (at, link) in (0..).zip(&links) {
             touching[link.from as usize].push(at);
             touching[link.to as usize].push(at);
         }
-        Embedded {
+        EmbeddedGraph {
             graph,
             links,
             touching,
         }
     }
 
-    fn entry(&self, node: u32) -> Entry {
-        Entry::of(self.graph.node(node))
+    fn summarize_node(&self, node: u32) -> NodeSummary {
+        NodeSummary::from_node(self.graph.node(node))
     }
 
-    fn related(&self, link: &Link) -> Related {
-        Related {
-            from: self.entry(link.from),
+    fn related_pair(&self, link: &RelationLink) -> RelatedPair {
+        RelatedPair {
+            from: self.summarize_node(link.from),
             relation: link.relation,
-            to: self.entry(link.to),
+            to: self.summarize_node(link.to),
         }
     }
 }
 
-impl Source for Embedded<'_> {
+impl GraphSource for EmbeddedGraph<'_> {
     type Error = std::convert::Infallible;
 
-    fn node(&mut self, id: &str) -> Result<Option<Entry>, Self::Error> {
-        Ok(self.graph.position(id).map(|it| self.entry(it)))
+    fn find_node(&mut self, id: &str) -> Result<Option<NodeSummary>, Self::Error> {
+        Ok(self.graph.position_of(id).map(|it| self.summarize_node(it)))
     }
 
-    fn nodes(&mut self, select: &Select<'_>) -> Result<Vec<Entry>, Self::Error> {
-        let all = self.graph.nodes.iter().map(Entry::of);
-        Ok(all.filter(|it| select.fits(it)).collect())
-    }
-
-    fn relations(
+    fn select_nodes(
         &mut self,
-        relation: Relation,
-        from: &Select<'_>,
-        to: &Select<'_>,
-    ) -> Result<Vec<Related>, Self::Error> {
+        select: &NodeSelection<'_>,
+    ) -> Result<Vec<NodeSummary>, Self::Error> {
+        let all = self.graph.nodes.iter().map(NodeSummary::from_node);
+        Ok(all.filter(|it| select.matches_node(it)).collect())
+    }
+
+    fn select_relations(
+        &mut self,
+        relation: GraphRelation,
+        from: &NodeSelection<'_>,
+        to: &NodeSelection<'_>,
+    ) -> Result<Vec<RelatedPair>, Self::Error> {
         let of_it = self.links.iter().filter(|it| it.relation == relation);
-        let all = of_it.map(|link| self.related(link));
+        let all = of_it.map(|link| self.related_pair(link));
         Ok(all
-            .filter(|it| from.fits(&it.from) && to.fits(&it.to))
+            .filter(|it| from.matches_node(&it.from) && to.matches_node(&it.to))
             .collect())
     }
 
-    fn around(&mut self, nodes: &[Entry]) -> Result<Vec<Related>, Self::Error> {
-        let places = nodes.iter().filter_map(|it| self.graph.position(&it.id));
+    fn relations_around(&mut self, nodes: &[NodeSummary]) -> Result<Vec<RelatedPair>, Self::Error> {
+        let places = nodes.iter().filter_map(|it| self.graph.position_of(&it.id));
         let links: BTreeSet<u32> = places
             .flat_map(|it| self.touching[it as usize].iter().copied())
             .collect();
         let links = links.into_iter().map(|it| &self.links[it as usize]);
-        Ok(links.map(|link| self.related(link)).collect())
+        Ok(links.map(|link| self.related_pair(link)).collect())
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 /// The longest chain, as places in the list of weights.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Chain {
+pub(super) struct CriticalChain {
     /// In the order in which they have to be done.
     pub(super) steps: Vec<usize>,
     pub(super) weight: u64,
@@ -16,7 +16,7 @@ pub(super) struct Chain {
 
 /// Finds the longest chain. `waits` are pairs of a place and one that it waits
 /// for. Of equally long chains, the one whose places come first wins.
-pub(super) fn longest(weights: &[u32], waits: &[(usize, usize)]) -> Chain {
+pub(super) fn find_longest_chain(weights: &[u32], waits: &[(usize, usize)]) -> CriticalChain {
     let waits: BTreeSet<(usize, usize)> = waits.iter().copied().collect();
     let mut blockers = vec![Vec::new(); weights.len()];
     let mut waiting = vec![Vec::new(); weights.len()];
@@ -24,7 +24,7 @@ pub(super) fn longest(weights: &[u32], waits: &[(usize, usize)]) -> Chain {
         blockers[*item].push(*blocker);
         waiting[*blocker].push(*item);
     }
-    let rings = rings(&blockers, &waiting);
+    let rings = find_rings(&blockers, &waiting);
     let mut in_ring = vec![false; weights.len()];
     for place in rings.iter().flatten() {
         in_ring[*place] = true;
@@ -58,10 +58,10 @@ pub(super) fn longest(weights: &[u32], waits: &[(usize, usize)]) -> Chain {
     }
     let free = (0..weights.len()).filter(|it| !in_ring[*it]);
     let first = free.max_by_key(|it| (behind[*it], std::cmp::Reverse(*it)));
-    let mut chain = Chain {
+    let mut chain = CriticalChain {
         weight: first.map_or(0, |it| behind[it]),
         rings,
-        ..Chain::default()
+        ..CriticalChain::default()
     };
     let mut at = first;
     while let Some(place) = at {
@@ -73,7 +73,7 @@ pub(super) fn longest(weights: &[u32], waits: &[(usize, usize)]) -> Chain {
 
 /// Finds the rings: places that can reach each other, and places that wait for
 /// themselves.
-fn rings(out: &[Vec<usize>], back: &[Vec<usize>]) -> Vec<Vec<usize>> {
+fn find_rings(out: &[Vec<usize>], back: &[Vec<usize>]) -> Vec<Vec<usize>> {
     // Kosaraju's algorithm with a stack of its own: recursion would overflow on
     // a long chain.
     let mut order = Vec::with_capacity(out.len());
@@ -171,7 +171,7 @@ mod tests {
         ) {
             let count = weights.len();
             let waits: Vec<_> = waits.into_iter().map(|(a, b)| (a % count, b % count)).collect();
-            let chain = longest(&weights, &waits);
+            let chain = find_longest_chain(&weights, &waits);
             let (steps, weight, ringed) = by_trying(&weights, &waits);
             prop_assert_eq!(chain.weight, weight);
             prop_assert_eq!(chain.steps, steps);
@@ -185,9 +185,9 @@ mod tests {
     fn a_chain_of_a_hundred_thousand_takes_no_stack() {
         let count = 100_000;
         let waits: Vec<_> = (1..count).map(|it| (it, it - 1)).collect();
-        let chain = longest(&vec![1; count], &waits);
+        let chain = find_longest_chain(&vec![1; count], &waits);
         assert_eq!(chain.weight, count as u64);
         let ring: Vec<_> = (0..count).map(|it| (it, (it + 1) % count)).collect();
-        assert_eq!(longest(&vec![1; count], &ring).rings.len(), 1);
+        assert_eq!(find_longest_chain(&vec![1; count], &ring).rings.len(), 1);
     }
 }

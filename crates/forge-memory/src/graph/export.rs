@@ -3,10 +3,10 @@
 
 use std::fmt::Write;
 
-use super::{EdgeKind, Graph, Kind};
+use super::{EdgeKind, NodeKind, WorkspaceGraph};
 
 /// Renders the graph for Graphviz.
-pub fn dot(graph: &Graph) -> String {
+pub fn render_dot(graph: &WorkspaceGraph) -> String {
     let mut out = String::from(
         "digraph memory {\n  graph [overlap=false, splines=true];\n  \
          node [shape=box, style=\"rounded,filled\", fontname=\"Helvetica\", fillcolor=\"#f4f4f4\"];\n  \
@@ -14,22 +14,26 @@ pub fn dot(graph: &Graph) -> String {
     );
     for (index, node) in graph.nodes.iter().enumerate() {
         let style = match node.kind {
-            Kind::Missing => ", style=\"rounded,dashed\"",
+            NodeKind::Missing => ", style=\"rounded,dashed\"",
             _ => "",
         };
         let _ = writeln!(
             out,
             "  n{index} [label={}, tooltip={}, fillcolor=\"{}\"{style}];",
-            quoted(&node.name),
-            quoted(&node.id),
-            colour(node.kind)
+            quote_dot(&node.name),
+            quote_dot(&node.id),
+            node_colour(node.kind)
         );
     }
     for edge in &graph.edges {
         let (from, to) = (edge.from, edge.to);
         let _ = match edge.kind {
             EdgeKind::Links => writeln!(out, "  n{from} -> n{to} [color=\"#bbbbbb\"];"),
-            kind => writeln!(out, "  n{from} -> n{to} [label={}];", quoted(kind.name())),
+            kind => writeln!(
+                out,
+                "  n{from} -> n{to} [label={}];",
+                quote_dot(kind.name())
+            ),
         };
     }
     out.push_str("}\n");
@@ -37,7 +41,7 @@ pub fn dot(graph: &Graph) -> String {
 }
 
 /// Renders the graph as GraphML for yEd, Gephi and networkx.
-pub fn graphml(graph: &Graph) -> String {
+pub fn render_graphml(graph: &WorkspaceGraph) -> String {
     let mut out = String::from(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
          <graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n",
@@ -63,7 +67,7 @@ pub fn graphml(graph: &Graph) -> String {
     }
     out.push_str("  <graph id=\"memory\" edgedefault=\"directed\">\n");
     for node in &graph.nodes {
-        let _ = writeln!(out, "    <node id=\"{}\">", escaped(&node.id));
+        let _ = writeln!(out, "    <node id=\"{}\">", escape_xml(&node.id));
         let data = [
             ("name", Some(node.name.as_str())),
             ("kind", Some(node.kind.name())),
@@ -74,7 +78,11 @@ pub fn graphml(graph: &Graph) -> String {
         ];
         for (key, value) in data {
             if let Some(value) = value {
-                let _ = writeln!(out, "      <data key=\"{key}\">{}</data>", escaped(value));
+                let _ = writeln!(
+                    out,
+                    "      <data key=\"{key}\">{}</data>",
+                    escape_xml(value)
+                );
             }
         }
         out.push_str("    </node>\n");
@@ -85,10 +93,10 @@ pub fn graphml(graph: &Graph) -> String {
             out,
             "    <edge source=\"{}\" target=\"{}\">\n      <data key=\"edge\">{}</data>\n      \
              <data key=\"relation\">{}</data>\n    </edge>",
-            escaped(&from.id),
-            escaped(&to.id),
+            escape_xml(&from.id),
+            escape_xml(&to.id),
             edge.kind.name(),
-            edge.kind.relation().0.name(),
+            edge.kind.to_relation().0.name(),
         );
     }
     out.push_str("  </graph>\n</graphml>\n");
@@ -96,21 +104,21 @@ pub fn graphml(graph: &Graph) -> String {
 }
 
 /// Returns the fill colour of a kind.
-pub(super) fn colour(kind: Kind) -> &'static str {
+pub(super) fn node_colour(kind: NodeKind) -> &'static str {
     match kind {
-        Kind::Project => "#f6c344",
-        Kind::Task => "#8fd19e",
-        Kind::Agent => "#9ad0d3",
-        Kind::Person => "#f4a6a0",
-        Kind::Decision => "#b7a3e3",
-        Kind::Artifact => "#cfd4da",
-        Kind::Knowledge => "#8ab6f9",
-        Kind::Missing => "#ffffff",
+        NodeKind::Project => "#f6c344",
+        NodeKind::Task => "#8fd19e",
+        NodeKind::Agent => "#9ad0d3",
+        NodeKind::Person => "#f4a6a0",
+        NodeKind::Decision => "#b7a3e3",
+        NodeKind::Artifact => "#cfd4da",
+        NodeKind::Knowledge => "#8ab6f9",
+        NodeKind::Missing => "#ffffff",
     }
 }
 
 /// Quotes a text for Graphviz.
-fn quoted(text: &str) -> String {
+fn quote_dot(text: &str) -> String {
     let mut out = String::from("\"");
     for char in text.chars() {
         match char {
@@ -125,7 +133,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// Escapes a text for XML; characters that XML cannot contain become spaces.
-pub fn escaped(text: &str) -> String {
+pub fn escape_xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for char in text.chars() {
         match char {

@@ -3,15 +3,15 @@
 
 use std::collections::HashMap;
 
-use crate::links::fold;
+use crate::links::fold_name;
 
 /// Maximum length of a slug before a hash replaces the rest.
-const MOST: usize = 48;
+const MAX_SLUG_CHARS: usize = 48;
 
 /// Returns letters and digits with dashes between the words.
-pub(super) fn slug(text: &str) -> String {
+pub(super) fn make_slug(text: &str) -> String {
     let mut slug = String::new();
-    for char in fold(text).chars() {
+    for char in fold_name(text).chars() {
         if char.is_alphanumeric() {
             slug.push(char);
         } else if !slug.is_empty() && !slug.ends_with('-') {
@@ -19,12 +19,12 @@ pub(super) fn slug(text: &str) -> String {
         }
     }
     let slug = slug.trim_end_matches('-');
-    if !slug.is_empty() && slug.chars().count() <= MOST {
+    if !slug.is_empty() && slug.chars().count() <= MAX_SLUG_CHARS {
         return slug.to_owned();
     }
-    let start: String = slug.chars().take(MOST).collect();
+    let start: String = slug.chars().take(MAX_SLUG_CHARS).collect();
     // Twelve digits are 48 bits, enough for the texts of one workspace.
-    let sum = blake3::hash(fold(text).as_bytes()).to_hex();
+    let sum = blake3::hash(fold_name(text).as_bytes()).to_hex();
     let start = start.trim_end_matches('-');
     match start {
         "" => sum[..12].to_owned(),
@@ -34,11 +34,11 @@ pub(super) fn slug(text: &str) -> String {
 
 /// Ids that are made unique: equal names get numbers in their order.
 #[derive(Default)]
-pub(super) struct Once(HashMap<String, usize>);
+pub(super) struct UniqueIds(HashMap<String, usize>);
 
-impl Once {
+impl UniqueIds {
     /// Returns the id, with a number from its second use on.
-    pub(super) fn give(&mut self, id: String) -> String {
+    pub(super) fn make_unique(&mut self, id: String) -> String {
         let times = self.0.entry(id.clone()).or_default();
         *times += 1;
         match *times {

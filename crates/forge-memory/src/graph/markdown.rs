@@ -4,37 +4,40 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::{Edge, EdgeKind, Graph, Node};
-use crate::document::inert_line;
-use crate::links::Vault;
-use crate::workspace::{self, Change, RelPath};
+use super::{EdgeKind, GraphEdge, GraphNode, WorkspaceGraph};
+use crate::document::escape_markdown_line;
+use crate::links::NoteVault;
+use crate::workspace::{self, RelPath, WorkspaceChange};
 
 /// Path of the generated graph.
-pub const PATH: &str = "memory/.graph.md";
+pub const GRAPH_FILE_PATH: &str = "memory/.graph.md";
 
 /// Renders the file as part of a change, if the notes have typed edges.
-pub fn draw(change: &mut Change<'_>, vault: &Vault) -> Result<(), workspace::Error> {
-    let graph = super::build(vault);
-    if graph.typed().next().is_some() {
-        change.write(&RelPath::new(PATH)?, render_file(&graph));
+pub fn draw_graph_file(
+    change: &mut WorkspaceChange<'_>,
+    vault: &NoteVault,
+) -> Result<(), workspace::WorkspaceError> {
+    let graph = super::build_graph(vault);
+    if graph.typed_edges().next().is_some() {
+        change.write(&RelPath::new(GRAPH_FILE_PATH)?, render_graph_file(&graph));
     }
     Ok(())
 }
 
 /// Renders `memory/.graph.md`, whose title other tools write as well.
-pub fn render_file(graph: &Graph) -> String {
-    format!("# Memex {}", render(graph))
+pub fn render_graph_file(graph: &WorkspaceGraph) -> String {
+    format!("# Memex {}", render_body(graph))
 }
 
 /// Renders the same for a person.
-pub fn render_markdown(graph: &Graph) -> String {
-    format!("# {}", render(graph))
+pub fn render_markdown(graph: &WorkspaceGraph) -> String {
+    format!("# {}", render_body(graph))
 }
 
-fn render(graph: &Graph) -> String {
-    let typed: Vec<&Edge> = graph
-        .typed()
-        .filter(|edge| of_a_note(graph, edge) && is_shared(graph, edge))
+fn render_body(graph: &WorkspaceGraph) -> String {
+    let typed: Vec<&GraphEdge> = graph
+        .typed_edges()
+        .filter(|edge| is_from_note(graph, edge) && is_shared_edge(graph, edge))
         .collect();
     let mut out = String::from(
         "Typed-Edge Graph\n\
@@ -44,7 +47,7 @@ fn render(graph: &Graph) -> String {
     let _ = writeln!(
         out,
         "**Stats:** {} files with frontmatter out of {} markdown files. {} typed edges.",
-        graph.with_front_matter(),
+        graph.count_front_matter(),
         graph.notes,
         typed.len()
     );
@@ -55,28 +58,33 @@ fn render(graph: &Graph) -> String {
             let _ = writeln!(out, "| `{}` | {count} |", kind.name());
         }
     }
-    let type_of = |node: &Node| Some(node.type_name.clone().unwrap_or_else(|| "other".into()));
-    groups(&mut out, "Files by type", graph, type_of);
-    groups(&mut out, "Files by status", graph, |node| {
+    let type_of = |node: &GraphNode| Some(node.type_name.clone().unwrap_or_else(|| "other".into()));
+    write_groups(&mut out, "Files by type", graph, type_of);
+    write_groups(&mut out, "Files by status", graph, |node| {
         node.status.clone()
     });
     out.push_str("\n## Typed edges\n");
     // Edges are sorted by the node at which they begin.
     for same in typed.chunk_by(|a, b| a.from == b.from) {
-        let _ = writeln!(out, "\n### {}", link(graph.node(same[0].from)));
+        let _ = writeln!(out, "\n### {}", wikilink_to(graph.node(same[0].from)));
         let mut same = same.to_vec();
         same.sort_by_key(|edge| (edge.kind, edge.to));
         for edge in same {
-            let to = link(graph.node(edge.to));
+            let to = wikilink_to(graph.node(edge.to));
             let _ = writeln!(out, "- `{}` → {to}", edge.kind.name());
         }
     }
-    let dangling = graph.dangling().filter(|edge| is_shared(graph, edge));
-    let dangling: Vec<&Edge> = dangling.collect();
+    let dangling = graph
+        .dangling_edges()
+        .filter(|edge| is_shared_edge(graph, edge));
+    let dangling: Vec<&GraphEdge> = dangling.collect();
     if !dangling.is_empty() {
         out.push_str("\n## Dangling edges\nEdges to notes that do not exist.\n\n");
         for edge in dangling {
-            let (from, to) = (link(graph.node(edge.from)), link(graph.node(edge.to)));
+            let (from, to) = (
+                wikilink_to(graph.node(edge.from)),
+                wikilink_to(graph.node(edge.to)),
+            );
             let _ = writeln!(out, "- {from} `{}` → {to} (missing)", edge.kind.name());
         }
     }
@@ -84,27 +92,35 @@ fn render(graph: &Graph) -> String {
 }
 
 /// Returns `true` if the edge begins at a note with front matter.
-fn of_a_note(graph: &Graph, edge: &&Edge) -> bool {
+fn is_from_note(graph: &WorkspaceGraph, edge: &&GraphEdge) -> bool {
     graph.node(edge.from).has_front_matter
 }
 
 /// Returns `true` if neither end is private, since the file is shared.
-fn is_shared(graph: &Graph, edge: &Edge) -> bool {
-    let private = |node: u32| is_private(graph.node(node));
+fn is_shared_edge(graph: &WorkspaceGraph, edge: &GraphEdge) -> bool {
+    let private = |node: u32| is_private_node(graph.node(node));
     !private(edge.from) && !private(edge.to)
 }
 
-fn is_private(node: &Node) -> bool {
+fn is_private_node(node: &GraphNode) -> bool {
     node.path.as_ref().is_some_and(RelPath::is_private)
 }
 
 /// Lists the notes with front matter, grouped by `key`.
-fn groups(out: &mut String, title: &str, graph: &Graph, key: impl Fn(&Node) -> Option<String>) {
+fn write_groups(
+    out: &mut String,
+    title: &str,
+    graph: &WorkspaceGraph,
+    key: impl Fn(&GraphNode) -> Option<String>,
+) {
     let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let listed = |node: &&Node| node.has_front_matter && !is_private(node);
+    let listed = |node: &&GraphNode| node.has_front_matter && !is_private_node(node);
     for node in graph.nodes.iter().filter(listed) {
         if let Some(key) = key(node) {
-            groups.entry(inert_line(&key)).or_default().push(link(node));
+            groups
+                .entry(escape_markdown_line(&key))
+                .or_default()
+                .push(wikilink_to(node));
         }
     }
     if groups.is_empty() {
@@ -117,7 +133,7 @@ fn groups(out: &mut String, title: &str, graph: &Graph, key: impl Fn(&Node) -> O
 }
 
 /// Renders a wikilink to a node.
-fn link(node: &Node) -> String {
+fn wikilink_to(node: &GraphNode) -> String {
     // A name comes from a file and must not end the brackets.
     let name: String = node
         .name

@@ -6,45 +6,45 @@ use std::fmt::Write;
 
 use jiff::Timestamp;
 
-use super::ask::{Active, Blocked};
-use crate::document::{self, inert_line};
-use crate::mind::{File, Mind};
+use super::ask::{ActiveTask, BlockedItem};
+use crate::document::{self, escape_markdown_line};
+use crate::mind::{MindFile, MindStore};
 use crate::workspace::{self, RelPath};
 
 /// The start of the mark before the part. The number behind it counts the line
 /// ends that were added before it.
-const BEGIN: &str = "<!-- memory-forge:graph begin ";
+const BEGIN_MARK: &str = "<!-- memory-forge:graph begin ";
 /// The mark after the part.
-const END: &str = "<!-- memory-forge:graph end -->";
+const END_MARK: &str = "<!-- memory-forge:graph end -->";
 
 /// Maximum number of lines of each list.
-const MOST: usize = 20;
+const MAX_LIST_LINES: usize = 20;
 
 /// The state file, and whether the view changed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pulled {
+pub struct PulledState {
     pub path: RelPath,
     pub changed: bool,
 }
 
 /// Writes the part, or removes it without a view.
 pub fn pull_state(
-    mind: &Mind<'_>,
-    view: Option<(&[Blocked], &[Active])>,
+    mind: &MindStore<'_>,
+    view: Option<(&[BlockedItem], &[ActiveTask])>,
     dry_run: bool,
     now: Timestamp,
-) -> Result<Pulled, workspace::Error> {
-    let path = mind.file(File::State);
+) -> Result<PulledState, workspace::WorkspaceError> {
+    let path = mind.file_path(MindFile::State);
     let workspace = mind.workspace();
-    let before = workspace.text_if_there(&path)?;
-    let after = settled(before.as_deref(), view);
+    let before = workspace.read_text_if_present(&path)?;
+    let after = replace_part(before.as_deref(), view);
     let changed = after != before;
     if changed && !dry_run {
         workspace.change("Write the view of the graph", now, |change| {
             // Read again under the lock: another process may have written
             // since.
             let before = change.read_text(&path)?;
-            if let Some(after) = settled(before.as_deref(), view)
+            if let Some(after) = replace_part(before.as_deref(), view)
                 && Some(&after) != before.as_ref()
             {
                 change.write(&path, after);
@@ -52,22 +52,25 @@ pub fn pull_state(
             Ok(())
         })?;
     }
-    Ok(Pulled { path, changed })
+    Ok(PulledState { path, changed })
 }
 
 /// Returns the text with the current part; `None` if there is no file and
 /// nothing to write.
-fn settled(before: Option<&str>, view: Option<(&[Blocked], &[Active])>) -> Option<String> {
+fn replace_part(
+    before: Option<&str>,
+    view: Option<(&[BlockedItem], &[ActiveTask])>,
+) -> Option<String> {
     let text = before.unwrap_or("");
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
-    let found = part(text);
+    let found = find_part(text);
     let Some((blocked, active)) = view else {
         return match found {
             Some(found) => Some(format!("{}{}", &text[..found.start], &text[found.end..])),
             None => before.map(str::to_owned),
         };
     };
-    let body = rendered(blocked, active).replace('\n', newline);
+    let body = render_part(blocked, active).replace('\n', newline);
     // An existing part stays where it is, with the line ends before it.
     if let Some(found) = found {
         let head = &text[found.start..found.body];
@@ -82,10 +85,10 @@ fn settled(before: Option<&str>, view: Option<(&[Blocked], &[Active])>) -> Optio
         _ => 2,
     };
     let ends = newline.repeat(gap);
-    Some(format!("{text}{ends}{BEGIN}{gap} -->{newline}{body}"))
+    Some(format!("{text}{ends}{BEGIN_MARK}{gap} -->{newline}{body}"))
 }
 
-struct Part {
+struct GraphPart {
     /// Includes the line ends that were added before the mark.
     start: usize,
     /// After the line of the first mark.
@@ -95,15 +98,15 @@ struct Part {
 
 /// Finds the generated part: the first mark that has an end before the next
 /// mark. Ignores marks in code and marks without an end.
-fn part(text: &str) -> Option<Part> {
-    let document = document::parse(text.to_owned());
-    let marks: Vec<usize> = text.match_indices(BEGIN).map(|it| it.0).collect();
+fn find_part(text: &str) -> Option<GraphPart> {
+    let document = document::parse_document(text.to_owned());
+    let marks: Vec<usize> = text.match_indices(BEGIN_MARK).map(|it| it.0).collect();
     for (index, at) in marks.iter().copied().enumerate() {
         let next = marks.get(index + 1).copied().unwrap_or(text.len());
         let starts_a_line = at == 0 || text[..at].ends_with('\n');
         if starts_a_line
-            && !document.in_code(at)
-            && let Some(part) = part_at(text, at, next)
+            && !document.is_in_code(at)
+            && let Some(part) = parse_part_at(text, at, next)
         {
             return Some(part);
         }
@@ -112,13 +115,13 @@ fn part(text: &str) -> Option<Part> {
 }
 
 /// Parses the part that begins at a mark; `None` if the mark has no end.
-fn part_at(text: &str, at: usize, next: usize) -> Option<Part> {
-    let (line, _) = text[at + BEGIN.len()..next].split_once('\n')?;
+fn parse_part_at(text: &str, at: usize, next: usize) -> Option<GraphPart> {
+    let (line, _) = text[at + BEGIN_MARK.len()..next].split_once('\n')?;
     let gap = line.trim_end().strip_suffix(" -->")?;
     // At most two line ends are ever added; a larger number is not our mark.
     let gap: usize = gap.parse().ok().filter(|it| *it <= 2)?;
-    let body = at + BEGIN.len() + line.len() + 1;
-    let end = body + text[body..next].find(END)? + END.len();
+    let body = at + BEGIN_MARK.len() + line.len() + 1;
+    let end = body + text[body..next].find(END_MARK)? + END_MARK.len();
     let after = &text[end..];
     let after = after.strip_prefix('\r').unwrap_or(after);
     let after = after.strip_prefix('\n').unwrap_or(after);
@@ -127,7 +130,7 @@ fn part_at(text: &str, at: usize, next: usize) -> Option<Part> {
         let before = text[..start].strip_suffix('\n')?;
         start = before.strip_suffix('\r').unwrap_or(before).len();
     }
-    Some(Part {
+    Some(GraphPart {
         start,
         body,
         end: text.len() - after.len(),
@@ -135,7 +138,7 @@ fn part_at(text: &str, at: usize, next: usize) -> Option<Part> {
 }
 
 /// Renders the part for the state file.
-fn rendered(blocked: &[Blocked], active: &[Active]) -> String {
+fn render_part(blocked: &[BlockedItem], active: &[ActiveTask]) -> String {
     // No heading that the state file knows, and no links: both would be read
     // back as if the user had written them.
     let mut out = String::from(
@@ -143,16 +146,16 @@ fn rendered(blocked: &[Blocked], active: &[Active]) -> String {
          Made by `memory-forge graph pull --state`; what is written here is replaced.\n\n\
          **Blocked**\n\n",
     );
-    let name = |text: &str| inert_line(&text.replace("[[", "").replace("]]", ""));
+    let name = |text: &str| escape_markdown_line(&text.replace("[[", "").replace("]]", ""));
     let list = |out: &mut String, lines: Vec<String>| {
-        for line in lines.iter().take(MOST) {
+        for line in lines.iter().take(MAX_LIST_LINES) {
             let _ = writeln!(out, "- {line}");
         }
         if lines.is_empty() {
             out.push_str("None.\n");
         }
-        if lines.len() > MOST {
-            let _ = writeln!(out, "- … and {} more", lines.len() - MOST);
+        if lines.len() > MAX_LIST_LINES {
+            let _ = writeln!(out, "- … and {} more", lines.len() - MAX_LIST_LINES);
         }
     };
     let blocked = blocked.iter().map(|it| {
@@ -174,6 +177,6 @@ fn rendered(blocked: &[Blocked], active: &[Active]) -> String {
         }
     });
     list(&mut out, active.collect());
-    let _ = writeln!(out, "{END}");
+    let _ = writeln!(out, "{END_MARK}");
     out
 }

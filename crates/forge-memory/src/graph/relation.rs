@@ -3,13 +3,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Graph;
+use super::WorkspaceGraph;
 use crate::quote;
 use crate::workspace::RelPath;
 
 /// The types of relationships. No other ever reaches a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Relation {
+pub enum GraphRelation {
     AssignedTo,
     BlockedBy,
     CheckedBy,
@@ -24,70 +24,70 @@ pub enum Relation {
     VerifiedBy,
 }
 
-impl Relation {
+impl GraphRelation {
     /// All types of relations.
-    pub const ALL: [Relation; 12] = [
-        Relation::AssignedTo,
-        Relation::BlockedBy,
-        Relation::CheckedBy,
-        Relation::Commands,
-        Relation::Knows,
-        Relation::LinksTo,
-        Relation::MadeBy,
-        Relation::PartOf,
-        Relation::Produced,
-        Relation::ReportsTo,
-        Relation::Supersedes,
-        Relation::VerifiedBy,
+    pub const ALL: [GraphRelation; 12] = [
+        GraphRelation::AssignedTo,
+        GraphRelation::BlockedBy,
+        GraphRelation::CheckedBy,
+        GraphRelation::Commands,
+        GraphRelation::Knows,
+        GraphRelation::LinksTo,
+        GraphRelation::MadeBy,
+        GraphRelation::PartOf,
+        GraphRelation::Produced,
+        GraphRelation::ReportsTo,
+        GraphRelation::Supersedes,
+        GraphRelation::VerifiedBy,
     ];
 
     /// Returns the name of the type in a graph database.
     pub fn name(self) -> &'static str {
         match self {
-            Relation::AssignedTo => "ASSIGNED_TO",
-            Relation::BlockedBy => "BLOCKED_BY",
-            Relation::CheckedBy => "CHECKED_BY",
-            Relation::Commands => "COMMANDS",
-            Relation::Knows => "KNOWS",
-            Relation::LinksTo => "LINKS_TO",
-            Relation::MadeBy => "MADE_BY",
-            Relation::PartOf => "PART_OF",
-            Relation::Produced => "PRODUCED",
-            Relation::ReportsTo => "REPORTS_TO",
-            Relation::Supersedes => "SUPERSEDES",
-            Relation::VerifiedBy => "VERIFIED_BY",
+            GraphRelation::AssignedTo => "ASSIGNED_TO",
+            GraphRelation::BlockedBy => "BLOCKED_BY",
+            GraphRelation::CheckedBy => "CHECKED_BY",
+            GraphRelation::Commands => "COMMANDS",
+            GraphRelation::Knows => "KNOWS",
+            GraphRelation::LinksTo => "LINKS_TO",
+            GraphRelation::MadeBy => "MADE_BY",
+            GraphRelation::PartOf => "PART_OF",
+            GraphRelation::Produced => "PRODUCED",
+            GraphRelation::ReportsTo => "REPORTS_TO",
+            GraphRelation::Supersedes => "SUPERSEDES",
+            GraphRelation::VerifiedBy => "VERIFIED_BY",
         }
     }
 
     /// Returns the type with this name.
-    pub fn of(name: &str) -> Option<Relation> {
-        Relation::ALL.into_iter().find(|it| it.name() == name)
+    pub fn from_name(name: &str) -> Option<GraphRelation> {
+        GraphRelation::ALL.into_iter().find(|it| it.name() == name)
     }
 }
 
 /// One relation between two nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Link {
+pub struct RelationLink {
     pub from: u32,
-    pub relation: Relation,
+    pub relation: GraphRelation,
     pub to: u32,
 }
 
-impl Graph {
+impl WorkspaceGraph {
     /// Returns every relation once, in order. A relation that two notes state
     /// from both sides is one.
-    pub fn relations(&self) -> Vec<Link> {
-        let mut all: Vec<Link> = self
+    pub fn list_relations(&self) -> Vec<RelationLink> {
+        let mut all: Vec<RelationLink> = self
             .edges
             .iter()
             .map(|edge| {
-                let (relation, reversed) = edge.kind.relation();
+                let (relation, reversed) = edge.kind.to_relation();
                 let (from, to) = if reversed {
                     (edge.to, edge.from)
                 } else {
                     (edge.from, edge.to)
                 };
-                Link { from, relation, to }
+                RelationLink { from, relation, to }
             })
             .collect();
         all.sort_unstable();
@@ -96,18 +96,21 @@ impl Graph {
     }
 
     /// Returns the graph without private notes.
-    pub fn shared(&self) -> Graph {
-        self.shared_by(&RelPath::is_private)
+    pub fn shared_part(&self) -> WorkspaceGraph {
+        self.shared_part_by(&RelPath::is_private)
     }
 
     /// Returns the graph without the files that the caller knows to be private:
     /// only a workspace knows where symlinks lead. Drops files whose name
     /// contains a secret too, because the name is the id.
-    pub fn shared_by(&self, is_private: &dyn Fn(&RelPath) -> bool) -> Graph {
+    pub fn shared_part_by(&self, is_private: &dyn Fn(&RelPath) -> bool) -> WorkspaceGraph {
         let private = |index: &u32| {
             let path = self.node(*index).path.as_ref();
             path.is_some_and(|path| {
-                is_private(path) || !quote::cleaned(path.as_str()).secrets.is_empty()
+                is_private(path)
+                    || !quote::sanitize_with_report(path.as_str())
+                        .secrets
+                        .is_empty()
             })
         };
         let mut kept: Vec<bool> = (0..self.nodes.len() as u32)
@@ -126,11 +129,11 @@ impl Graph {
             .collect();
         for to in by_private {
             let has_own_page = self.node(to).path.is_some();
-            if !named[to as usize] && !has_own_page && !self.node(to).is_entry() {
+            if !named[to as usize] && !has_own_page && !self.node(to).is_state_entry() {
                 kept[to as usize] = false;
             }
         }
         let nodes: Vec<u32> = (0..).zip(kept).filter(|it| it.1).map(|it| it.0).collect();
-        self.part(&nodes)
+        self.subgraph_of(&nodes)
     }
 }

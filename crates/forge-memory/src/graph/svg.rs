@@ -4,32 +4,32 @@
 
 use std::fmt::Write;
 
-use super::export::{colour, escaped};
-use super::{EdgeKind, Graph, Kind};
+use super::export::{escape_xml, node_colour};
+use super::{EdgeKind, NodeKind, WorkspaceGraph};
 
 /// Maximum number of nodes that are drawn: those with the most edges.
-pub const MOST_NODES: usize = 400;
+pub const MAX_DRAWN_NODES: usize = 400;
 
 /// Maximum number of labels; more would hide the picture, and the others are
 /// tooltips.
-const MOST_LABELS: usize = 90;
+const MAX_LABELS: usize = 90;
 
 /// Renders the graph as a self-contained SVG picture.
-pub fn svg(graph: &Graph) -> String {
-    let all = degrees(graph);
+pub fn render_svg(graph: &WorkspaceGraph) -> String {
+    let all = count_degrees(graph);
     let mut chosen: Vec<u32> = (0..graph.nodes.len() as u32).collect();
     chosen.sort_by_key(|node| (usize::MAX - all[*node as usize], *node));
-    chosen.truncate(MOST_NODES);
+    chosen.truncate(MAX_DRAWN_NODES);
     chosen.sort_unstable();
     let left_out = graph.nodes.len() - chosen.len();
-    let part = graph.part(&chosen);
-    let degrees = degrees(&part);
-    let places = layout(&part, &degrees);
-    draw(&part, &degrees, &places, left_out)
+    let part = graph.subgraph_of(&chosen);
+    let degrees = count_degrees(&part);
+    let places = lay_out_nodes(&part, &degrees);
+    draw_svg(&part, &degrees, &places, left_out)
 }
 
 /// Counts the edges at each node.
-fn degrees(graph: &Graph) -> Vec<usize> {
+fn count_degrees(graph: &WorkspaceGraph) -> Vec<usize> {
     let mut degrees = vec![0; graph.nodes.len()];
     for edge in &graph.edges {
         degrees[edge.from as usize] += 1;
@@ -38,13 +38,13 @@ fn degrees(graph: &Graph) -> Vec<usize> {
     degrees
 }
 
-type Point = (f64, f64);
+type DrawPoint = (f64, f64);
 
 /// Computes positions with forces in rounds that cool down. Heavy nodes are
 /// pulled to the middle, so that unconnected parts do not drift away.
-fn layout(graph: &Graph, degrees: &[usize]) -> Vec<Point> {
+fn lay_out_nodes(graph: &WorkspaceGraph, degrees: &[usize]) -> Vec<DrawPoint> {
     let count = graph.nodes.len();
-    let mut places: Vec<Point> = (0..count).map(start).collect();
+    let mut places: Vec<DrawPoint> = (0..count).map(start_point).collect();
     let distance = 64.0;
     let rounds = 300;
     for round in 0..rounds {
@@ -92,7 +92,7 @@ fn layout(graph: &Graph, degrees: &[usize]) -> Vec<Point> {
 
 /// Returns a scattered position that is always the same: the fractions of two
 /// multiples of roots.
-fn start(index: usize) -> Point {
+fn start_point(index: usize) -> DrawPoint {
     let part = |factor: f64| {
         let value = (index as f64 + 1.0) * factor;
         (value - value.floor() - 0.5) * 600.0
@@ -103,11 +103,11 @@ fn start(index: usize) -> Point {
 }
 
 /// Returns the radius of a node with this many edges.
-fn radius(degree: usize) -> f64 {
+fn node_radius(degree: usize) -> f64 {
     4.0 + (degree as f64).sqrt() * 1.6
 }
 
-const STYLE: &str = "\
+const SVG_STYLE: &str = "\
 text{font:11px system-ui,sans-serif;fill:#222;paint-order:stroke;stroke:#fff;stroke-width:3px;\
 stroke-linejoin:round}.e{stroke:#c4c8cd;stroke-width:1;fill:none}.t{stroke:#66707a;stroke-width:1.4;\
 fill:none}.n{stroke:#4a5560;stroke-width:1}.m{stroke-dasharray:3 2}.k{font-size:9px;fill:#66707a}\
@@ -115,7 +115,12 @@ fill:none}.n{stroke:#4a5560;stroke-width:1}.m{stroke-dasharray:3 2}.k{font-size:
 .e{stroke:#3c434b}.t{stroke:#98a2ad}}";
 
 /// Renders edges, nodes, labels and legend.
-fn draw(graph: &Graph, degrees: &[usize], places: &[Point], left_out: usize) -> String {
+fn draw_svg(
+    graph: &WorkspaceGraph,
+    degrees: &[usize],
+    places: &[DrawPoint],
+    left_out: usize,
+) -> String {
     let (mut low, mut high) = ((0.0f64, 0.0f64), (0.0f64, 0.0f64));
     for (x, y) in places {
         low = (low.0.min(*x), low.1.min(*y));
@@ -125,7 +130,7 @@ fn draw(graph: &Graph, degrees: &[usize], places: &[Point], left_out: usize) -> 
     let (width, height) = (high.0 - low.0 + 220.0, high.1 - low.1 + 120.0);
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"{left:.1} {top:.1} {width:.1} {height:.1}\" \
-         width=\"{width:.0}\" height=\"{height:.0}\">\n<style>{STYLE}</style>\n\
+         width=\"{width:.0}\" height=\"{height:.0}\">\n<style>{SVG_STYLE}</style>\n\
          <defs><marker id=\"a\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"6\" \
          markerHeight=\"6\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\" fill=\"#66707a\"/></marker></defs>\n"
     );
@@ -134,7 +139,7 @@ fn draw(graph: &Graph, degrees: &[usize], places: &[Point], left_out: usize) -> 
         let (dx, dy) = (b.0 - a.0, b.1 - a.1);
         let length = (dx * dx + dy * dy).sqrt().max(1.0);
         // The line ends at the rim, where its arrow is visible.
-        let end = radius(degrees[edge.to as usize]) + 2.0;
+        let end = node_radius(degrees[edge.to as usize]) + 2.0;
         let (x, y) = (b.0 - dx / length * end, b.1 - dy / length * end);
         let (class, arrow) = match edge.kind {
             EdgeKind::Links => ("e", ""),
@@ -145,15 +150,15 @@ fn draw(graph: &Graph, degrees: &[usize], places: &[Point], left_out: usize) -> 
             "<path class=\"{class}\" d=\"M{:.1} {:.1}L{x:.1} {y:.1}\"{arrow}><title>{} {} {}</title></path>",
             a.0,
             a.1,
-            escaped(&graph.node(edge.from).name),
+            escape_xml(&graph.node(edge.from).name),
             edge.kind.name(),
-            escaped(&graph.node(edge.to).name)
+            escape_xml(&graph.node(edge.to).name)
         );
     }
-    let labelled = labelled(degrees);
+    let labelled = choose_labelled(degrees);
     for (index, node) in graph.nodes.iter().enumerate() {
         let (x, y) = places[index];
-        let class = if node.kind == Kind::Missing {
+        let class = if node.kind == NodeKind::Missing {
             "n m"
         } else {
             "n"
@@ -162,56 +167,56 @@ fn draw(graph: &Graph, degrees: &[usize], places: &[Point], left_out: usize) -> 
         let _ = writeln!(
             out,
             "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{:.1}\" fill=\"{}\"><title>{} — {}</title></circle>",
-            radius(degrees[index]),
-            colour(node.kind),
-            escaped(&node.name),
-            escaped(about)
+            node_radius(degrees[index]),
+            node_colour(node.kind),
+            escape_xml(&node.name),
+            escape_xml(about)
         );
     }
     for (index, node) in graph.nodes.iter().enumerate() {
         if labelled[index] {
             let (x, y) = (
-                places[index].0 + radius(degrees[index]) + 3.0,
+                places[index].0 + node_radius(degrees[index]) + 3.0,
                 places[index].1 + 4.0,
             );
             let _ = writeln!(
                 out,
                 "<text x=\"{x:.1}\" y=\"{y:.1}\">{}</text>",
-                label(&node.name)
+                shorten_label(&node.name)
             );
         }
     }
-    legend(&mut out, graph, (left, top + height), left_out);
+    draw_legend(&mut out, graph, (left, top + height), left_out);
     out.push_str("</svg>\n");
     out
 }
 
 /// Selects the nodes with the most edges for labels.
-fn labelled(degrees: &[usize]) -> Vec<bool> {
+fn choose_labelled(degrees: &[usize]) -> Vec<bool> {
     let mut order: Vec<usize> = (0..degrees.len()).collect();
     order.sort_by_key(|index| (usize::MAX - degrees[*index], *index));
     let mut labelled = vec![false; degrees.len()];
-    for index in order.into_iter().take(MOST_LABELS) {
+    for index in order.into_iter().take(MAX_LABELS) {
         labelled[index] = true;
     }
     labelled
 }
 
 /// Escapes a name and truncates it.
-fn label(name: &str) -> String {
-    const LONGEST: usize = 36;
-    if name.chars().count() <= LONGEST {
-        return escaped(name);
+fn shorten_label(name: &str) -> String {
+    const MAX_LABEL_CHARS: usize = 36;
+    if name.chars().count() <= MAX_LABEL_CHARS {
+        return escape_xml(name);
     }
-    let start: String = name.chars().take(LONGEST - 1).collect();
-    escaped(&format!("{}…", start.trim_end()))
+    let start: String = name.chars().take(MAX_LABEL_CHARS - 1).collect();
+    escape_xml(&format!("{}…", start.trim_end()))
 }
 
 /// Renders the number of nodes of each kind.
-fn legend(out: &mut String, graph: &Graph, corner: Point, left_out: usize) {
+fn draw_legend(out: &mut String, graph: &WorkspaceGraph, corner: DrawPoint, left_out: usize) {
     let mut x = corner.0 + 14.0;
     let y = corner.1 - 14.0;
-    for kind in Kind::ALL {
+    for kind in NodeKind::ALL {
         let count = graph.nodes.iter().filter(|node| node.kind == kind).count();
         if count == 0 {
             continue;
@@ -221,7 +226,7 @@ fn legend(out: &mut String, graph: &Graph, corner: Point, left_out: usize) {
             out,
             "<circle class=\"n\" cx=\"{x:.1}\" cy=\"{:.1}\" r=\"5\" fill=\"{}\"/><text class=\"k\" x=\"{:.1}\" y=\"{y:.1}\">{text}</text>",
             y - 3.0,
-            colour(kind),
+            node_colour(kind),
             x + 9.0
         );
         x += 26.0 + text.len() as f64 * 5.5;

@@ -1,7 +1,7 @@
 use testkit::TestWorkspace;
 
 use super::*;
-use crate::mind::Mind;
+use crate::mind::MindStore;
 use crate::workspace::Workspace;
 
 fn opened(fixture: &str) -> (TestWorkspace, Workspace) {
@@ -10,17 +10,17 @@ fn opened(fixture: &str) -> (TestWorkspace, Workspace) {
     (ws, workspace)
 }
 
-fn graph(fixture: &str) -> Graph {
+fn graph(fixture: &str) -> WorkspaceGraph {
     let (_ws, workspace) = opened(fixture);
-    build(&Vault::read(&workspace))
+    build_graph(&NoteVault::read(&workspace))
 }
 
-fn typed(graph: &Graph) -> Vec<String> {
-    let shown = |edge: &Edge| {
+fn typed(graph: &WorkspaceGraph) -> Vec<String> {
+    let shown = |edge: &GraphEdge| {
         let (from, to) = (&graph.node(edge.from).name, &graph.node(edge.to).name);
         format!("{from} {} -> {to}", edge.kind.name())
     };
-    graph.typed().map(shown).collect()
+    graph.typed_edges().map(shown).collect()
 }
 
 const TEAM: &str = "
@@ -63,7 +63,7 @@ fn w13_block_lists_give_edges() {
 fn w14_people_without_a_page_are_no_danglers() {
     let graph = graph("//- a.md\n---\npeople: [\"[[Ann]]\"]\nblocks: \"[[gone]]\"\n---\n");
     let dangling: Vec<&str> = graph
-        .dangling()
+        .dangling_edges()
         .map(|edge| graph.node(edge.to).name.as_str())
         .collect();
     assert_eq!(dangling, ["gone"]);
@@ -78,7 +78,7 @@ fn w15_notes_of_one_name_are_told_apart() {
         typed(&graph),
         ["a/x blocks -> b/x", "b/x blocked-by -> a/x"]
     );
-    let text = render_file(&graph);
+    let text = render_graph_file(&graph);
     assert!(
         text.contains("### [[a/x]]\n- `blocks` → [[b/x]]\n"),
         "{text}"
@@ -124,14 +124,14 @@ fn the_graph_file_is_the_interchange_format() {
 - `people` → [[Bob]]
 - `supersedes` → [[d0]]
 ";
-    assert_eq!(render_file(&graph), expect);
+    assert_eq!(render_graph_file(&graph), expect);
 }
 
 #[test]
 fn ways_lead_along_edges() {
     let graph = graph(TEAM);
-    let at = |id: &str| graph.position(id).expect("it is there");
-    let way = graph.path(at("Alice.md"), at("d0.md"), &Filter::default(), false);
+    let at = |id: &str| graph.position_of(id).expect("it is there");
+    let way = graph.shortest_path(at("Alice.md"), at("d0.md"), &GraphFilter::default(), false);
     let shown: Vec<(EdgeKind, bool)> = way
         .expect("there is one")
         .iter()
@@ -142,15 +142,15 @@ fn ways_lead_along_edges() {
         [(EdgeKind::People, true), (EdgeKind::Supersedes, false)]
     );
     assert_eq!(
-        graph.path(at("Alice.md"), at("d0.md"), &Filter::default(), true),
+        graph.shortest_path(at("Alice.md"), at("d0.md"), &GraphFilter::default(), true),
         None
     );
     assert_eq!(
-        graph.path(at("lonely.md"), at("d0.md"), &Filter::default(), false),
+        graph.shortest_path(at("lonely.md"), at("d0.md"), &GraphFilter::default(), false),
         None
     );
     assert_eq!(
-        graph.path(at("d0.md"), at("d0.md"), &Filter::default(), false),
+        graph.shortest_path(at("d0.md"), at("d0.md"), &GraphFilter::default(), false),
         Some(Vec::new())
     );
 }
@@ -158,36 +158,36 @@ fn ways_lead_along_edges() {
 #[test]
 fn questions_are_answered_by_type_status_date_and_edge() {
     let graph = graph(TEAM);
-    let names = |filter: &Filter| -> Vec<String> {
+    let names = |filter: &GraphFilter| -> Vec<String> {
         graph
-            .select(filter)
+            .select_nodes(filter)
             .iter()
             .map(|it| graph.node(*it).name.clone())
             .collect()
     };
-    let decisions = Filter {
+    let decisions = GraphFilter {
         type_name: Some("Decision".to_owned()),
-        ..Filter::default()
+        ..GraphFilter::default()
     };
     assert_eq!(names(&decisions), ["d0", "d1"]);
-    let active = Filter {
+    let active = GraphFilter {
         status: Some("active".to_owned()),
         ..decisions.clone()
     };
     assert_eq!(names(&active), ["d1"]);
-    let recent = Filter {
+    let recent = GraphFilter {
         since: Some("2026".to_owned()),
-        ..Filter::default()
+        ..GraphFilter::default()
     };
     assert_eq!(names(&recent), ["d1"]);
-    let early = Filter {
+    let early = GraphFilter {
         until: Some("2025-11".to_owned()),
-        ..Filter::default()
+        ..GraphFilter::default()
     };
     assert_eq!(names(&early), ["d0"]);
-    let edges = graph.select_edges(&Filter {
+    let edges = graph.select_edges(&GraphFilter {
         edges: vec![EdgeKind::Supersedes],
-        ..Filter::default()
+        ..GraphFilter::default()
     });
     assert_eq!(edges.len(), 1);
 }
@@ -214,8 +214,8 @@ fn state_adds_decisions_and_tasks() {
         //- queue.md
         ",
     );
-    let vault = Vault::read(&workspace);
-    let graph = build(&vault).with_state(&vault, &Mind::open(&workspace));
+    let vault = NoteVault::read(&workspace);
+    let graph = build_graph(&vault).with_state(&vault, &MindStore::open(&workspace));
     let shown: Vec<String> = graph
         .edges
         .iter()
@@ -238,12 +238,12 @@ fn state_adds_decisions_and_tasks() {
 #[test]
 fn exports_hold_hostile_names() {
     let graph = graph("//- a\"<&>.md\n---\nblocks: [\"x\\\"]];<y>&\"]\n---\n[[b]]\n//- b.md\n");
-    let dot = dot(&graph);
+    let dot = render_dot(&graph);
     assert!(dot.contains("label=\"a\\\"<&>\""), "{dot}");
-    let xml = graphml(&graph);
+    let xml = render_graphml(&graph);
     assert!(xml.contains("a&quot;&lt;&amp;&gt;"), "{xml}");
     assert!(!xml.contains("<y>"), "{xml}");
-    let picture = svg(&graph);
+    let picture = render_svg(&graph);
     assert!(
         picture.starts_with("<svg ") && picture.ends_with("</svg>\n"),
         "{picture}"
@@ -263,8 +263,8 @@ fn a_picture_is_the_same_every_time_and_says_what_it_leaves_out() {
         files.push_str(&format!("//- n{note}.md\n[[n{}]]\n", note / 2));
     }
     let graph = graph(&files);
-    let picture = svg(&graph);
-    assert_eq!(picture, svg(&graph));
+    let picture = render_svg(&graph);
+    assert_eq!(picture, render_svg(&graph));
     assert!(picture.contains("100 with fewer edges are not drawn"));
     assert!(!picture.contains("NaN"));
 }

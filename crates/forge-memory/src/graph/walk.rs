@@ -3,13 +3,13 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use super::{Edge, EdgeKind, Graph, Kind};
-use crate::links::fold;
+use super::{EdgeKind, GraphEdge, NodeKind, WorkspaceGraph};
+use crate::links::fold_name;
 
 /// A filter for nodes and edges; a field that is not set does not apply.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Filter {
-    pub kind: Option<Kind>,
+pub struct GraphFilter {
+    pub kind: Option<NodeKind>,
     pub type_name: Option<String>,
     pub status: Option<String>,
     /// Dates as `2026-03-01`, both included.
@@ -20,17 +20,19 @@ pub struct Filter {
 
 /// An edge on a way, and whether it is walked against its direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Step {
-    pub edge: Edge,
+pub struct PathStep {
+    pub edge: GraphEdge,
     pub against: bool,
 }
 
-impl Filter {
+impl GraphFilter {
     /// Returns `true` if a node matches; notes without a type count as `other`.
-    pub fn fits(&self, graph: &Graph, node: u32) -> bool {
+    pub fn matches_node(&self, graph: &WorkspaceGraph, node: u32) -> bool {
         let node = graph.node(node);
         let same = |wanted: &Option<String>, have: &str| {
-            wanted.as_deref().is_none_or(|it| fold(it) == fold(have))
+            wanted
+                .as_deref()
+                .is_none_or(|it| fold_name(it) == fold_name(have))
         };
         let date = node.date.as_deref().unwrap_or("");
         self.kind.is_none_or(|kind| kind == node.kind)
@@ -50,30 +52,31 @@ impl Filter {
     }
 
     /// Returns `true` if the kind of an edge matches.
-    fn takes(&self, edge: &Edge) -> bool {
+    fn matches_edge(&self, edge: &GraphEdge) -> bool {
         self.edges.is_empty() || self.edges.contains(&edge.kind)
     }
 }
 
-impl Graph {
+impl WorkspaceGraph {
     /// Returns the nodes that match, without missing ones unless the filter
     /// selects a kind.
-    pub fn select(&self, filter: &Filter) -> Vec<u32> {
+    pub fn select_nodes(&self, filter: &GraphFilter) -> Vec<u32> {
         (0..self.nodes.len() as u32)
-            .filter(|index| filter.fits(self, *index))
-            .filter(|index| filter.kind.is_some() || self.node(*index).kind != Kind::Missing)
+            .filter(|index| filter.matches_node(self, *index))
+            .filter(|index| filter.kind.is_some() || self.node(*index).kind != NodeKind::Missing)
             .collect()
     }
 
     /// Returns the edges that match and begin at a node that matches.
-    pub fn select_edges(&self, filter: &Filter) -> Vec<Edge> {
-        let fits = |edge: &&Edge| filter.takes(edge) && filter.fits(self, edge.from);
+    pub fn select_edges(&self, filter: &GraphFilter) -> Vec<GraphEdge> {
+        let fits =
+            |edge: &&GraphEdge| filter.matches_edge(edge) && filter.matches_node(self, edge.from);
         self.edges.iter().filter(fits).copied().collect()
     }
 
     /// Returns the nodes within `depth` steps of a node, itself included.
-    pub fn around(&self, node: u32, depth: usize, filter: &Filter) -> Vec<u32> {
-        let neighbours = self.neighbours(filter, false);
+    pub fn nodes_around(&self, node: u32, depth: usize, filter: &GraphFilter) -> Vec<u32> {
+        let neighbours = self.list_neighbours(filter, false);
         let mut seen = HashSet::from([node]);
         let mut reach = vec![node];
         for _ in 0..depth {
@@ -96,19 +99,19 @@ impl Graph {
     }
 
     /// Returns the graph of these nodes alone.
-    pub fn part(&self, nodes: &[u32]) -> Graph {
+    pub fn subgraph_of(&self, nodes: &[u32]) -> WorkspaceGraph {
         let mut place = vec![None; self.nodes.len()];
         for (new, old) in (0u32..).zip(nodes) {
             place[*old as usize] = Some(new);
         }
         let edges = self.edges.iter().filter_map(|edge| {
-            Some(Edge {
+            Some(GraphEdge {
                 from: place[edge.from as usize]?,
                 to: place[edge.to as usize]?,
                 kind: edge.kind,
             })
         });
-        Graph {
+        WorkspaceGraph {
             edges: edges.collect(),
             nodes: nodes.iter().map(|it| self.node(*it).clone()).collect(),
             notes: self.notes,
@@ -117,9 +120,15 @@ impl Graph {
 
     /// Returns the shortest path from one node to another. Follows edges both
     /// ways unless `directed` is set.
-    pub fn path(&self, from: u32, to: u32, filter: &Filter, directed: bool) -> Option<Vec<Step>> {
-        let neighbours = self.neighbours(filter, directed);
-        let mut came: Vec<Option<Step>> = vec![None; self.nodes.len()];
+    pub fn shortest_path(
+        &self,
+        from: u32,
+        to: u32,
+        filter: &GraphFilter,
+        directed: bool,
+    ) -> Option<Vec<PathStep>> {
+        let neighbours = self.list_neighbours(filter, directed);
+        let mut came: Vec<Option<PathStep>> = vec![None; self.nodes.len()];
         let mut queue = VecDeque::from([from]);
         let mut seen = HashSet::from([from]);
         while let Some(at) = queue.pop_front() {
@@ -149,10 +158,10 @@ impl Graph {
     }
 
     /// Lists for each node the neighbours within one step; typed edges first.
-    fn neighbours(&self, filter: &Filter, directed: bool) -> Vec<Vec<(u32, Step)>> {
+    fn list_neighbours(&self, filter: &GraphFilter, directed: bool) -> Vec<Vec<(u32, PathStep)>> {
         let mut neighbours = vec![Vec::new(); self.nodes.len()];
-        for edge in self.edges.iter().filter(|edge| filter.takes(edge)) {
-            let step = |against| Step {
+        for edge in self.edges.iter().filter(|edge| filter.matches_edge(edge)) {
+            let step = |against| PathStep {
                 edge: *edge,
                 against,
             };

@@ -4,12 +4,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Kind, Node};
-use crate::links::fold;
+use super::{GraphNode, NodeKind};
+use crate::links::fold_name;
 
 /// The properties of a piece of work beyond its status.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Work {
+pub struct NodeWork {
     pub priority: Option<String>,
     pub phase: Option<String>,
     /// The day on which it was completed, `2026-03-01`.
@@ -22,7 +22,7 @@ pub struct Work {
 
 /// The progress of a piece of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Standing {
+pub enum WorkStanding {
     Open,
     Active,
     Blocked,
@@ -31,48 +31,48 @@ pub enum Standing {
     Dropped,
 }
 
-impl Standing {
+impl WorkStanding {
     /// All states of progress.
-    pub const ALL: [Standing; 5] = [
-        Standing::Open,
-        Standing::Active,
-        Standing::Blocked,
-        Standing::Done,
-        Standing::Dropped,
+    pub const ALL: [WorkStanding; 5] = [
+        WorkStanding::Open,
+        WorkStanding::Active,
+        WorkStanding::Blocked,
+        WorkStanding::Done,
+        WorkStanding::Dropped,
     ];
 
     /// Returns the name for flags and JSON.
     pub fn name(self) -> &'static str {
         match self {
-            Standing::Open => "open",
-            Standing::Active => "active",
-            Standing::Blocked => "blocked",
-            Standing::Done => "done",
-            Standing::Dropped => "dropped",
+            WorkStanding::Open => "open",
+            WorkStanding::Active => "active",
+            WorkStanding::Blocked => "blocked",
+            WorkStanding::Done => "done",
+            WorkStanding::Dropped => "dropped",
         }
     }
 
     /// Returns the state with this name.
-    pub fn of(name: &str) -> Option<Standing> {
-        Standing::ALL.into_iter().find(|it| it.name() == name)
+    pub fn from_name(name: &str) -> Option<WorkStanding> {
+        WorkStanding::ALL.into_iter().find(|it| it.name() == name)
     }
 
     /// Returns `true` if others still wait for it.
     pub fn is_open(self) -> bool {
-        !matches!(self, Standing::Done | Standing::Dropped)
+        !matches!(self, WorkStanding::Done | WorkStanding::Dropped)
     }
 }
 
-impl Work {
+impl NodeWork {
     /// Reads the properties; `field` returns the value of the first key that is
     /// set.
-    pub(super) fn read(field: impl Fn(&[&str]) -> Option<String>) -> Work {
+    pub(super) fn from_fields(field: impl Fn(&[&str]) -> Option<String>) -> NodeWork {
         let number = |keys: &[&str]| field(keys)?.trim().parse::<u32>().ok();
-        Work {
+        NodeWork {
             priority: field(&["priority"]),
             phase: field(&["phase"]),
             completed: field(&["completed", "completed-at", "completed_at"])
-                .and_then(|it| day(&it)),
+                .and_then(|it| parse_day(&it)),
             estimate: number(&["estimate", "weight"]).map(|it| it.clamp(1, 1_000_000)),
             rejections: number(&["rejections", "rejection-count", "rejection_count"]).unwrap_or(0),
         }
@@ -84,11 +84,11 @@ impl Work {
     }
 }
 
-impl Node {
+impl GraphNode {
     /// Returns the progress that the status of the node means.
-    pub fn standing(&self) -> Standing {
+    pub fn work_standing(&self) -> WorkStanding {
         let status = self.status.as_deref().map(|it| {
-            let words = fold(it.trim()).replace(['-', '_', '’', '\''], " ");
+            let words = fold_name(it.trim()).replace(['-', '_', '’', '\''], " ");
             words.split_whitespace().collect::<Vec<_>>().join(" ")
         });
         let status = status.as_deref().unwrap_or("");
@@ -106,46 +106,46 @@ impl Node {
                 | "wont do"
         ) || status.starts_with("superseded ");
         if dropped {
-            return Standing::Dropped;
+            return WorkStanding::Dropped;
         }
-        if self.kind == Kind::Decision {
+        if self.kind == NodeKind::Decision {
             return match status {
                 "pending" | "proposed" | "open" | "draft" | "deferred" | "in discussion"
-                | "under review" | "review" => Standing::Open,
-                "blocked" | "waiting" | "on hold" => Standing::Blocked,
+                | "under review" | "review" => WorkStanding::Open,
+                "blocked" | "waiting" | "on hold" => WorkStanding::Blocked,
                 // A decision in the log is made unless its status is a known
                 // open one.
-                _ => Standing::Done,
+                _ => WorkStanding::Done,
             };
         }
         match status {
             "done" | "complete" | "completed" | "closed" | "finished" | "resolved" | "shipped"
-            | "merged" => Standing::Done,
+            | "merged" => WorkStanding::Done,
             "in progress" | "active" | "assigned" | "working" | "doing" | "started" | "review"
-            | "in review" | "ongoing" => Standing::Active,
-            "blocked" | "waiting" | "on hold" | "paused" => Standing::Blocked,
-            _ => Standing::Open,
+            | "in review" | "ongoing" => WorkStanding::Active,
+            "blocked" | "waiting" | "on hold" | "paused" => WorkStanding::Blocked,
+            _ => WorkStanding::Open,
         }
     }
 
     /// Returns `true` if front matter of this kind of node describes work.
     pub(super) fn is_about_work(&self) -> bool {
-        let typed = self.type_name.as_deref().map(fold);
+        let typed = self.type_name.as_deref().map(fold_name);
         matches!(
             self.kind,
-            Kind::Task | Kind::Agent | Kind::Decision | Kind::Project
+            NodeKind::Task | NodeKind::Agent | NodeKind::Decision | NodeKind::Project
         ) || typed.as_deref() == Some("artifact")
     }
 
     /// Returns `true` if the node is an entry of a state file and not a file
     /// itself.
-    pub(super) fn is_entry(&self) -> bool {
-        self.path.is_none() && matches!(self.kind, Kind::Task | Kind::Decision)
+    pub(super) fn is_state_entry(&self) -> bool {
+        self.path.is_none() && matches!(self.kind, NodeKind::Task | NodeKind::Decision)
     }
 }
 
 /// Returns the day at the start of a date or time.
-fn day(text: &str) -> Option<String> {
+fn parse_day(text: &str) -> Option<String> {
     let day: jiff::civil::Date = text.trim().get(..10)?.parse().ok()?;
     Some(day.to_string())
 }

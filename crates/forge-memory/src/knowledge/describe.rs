@@ -4,21 +4,21 @@
 use std::borrow::Cow;
 
 use super::readme;
-use crate::document::{self, Document, FrontMatter, own_date, short_name};
-use crate::index::chunk::{Sizes, chunks};
-use crate::index::{Kind, Put, Stamp, Standing};
+use crate::document::{self, Document, FrontMatter, document_date, shorten_name};
+use crate::index::chunk::{PassageSizes, split_into_passages};
+use crate::index::{DocumentKind, DocumentRecord, DocumentStanding, FileStamp};
 use crate::secrets;
-use crate::workspace::{RelPath, Role};
+use crate::workspace::{FileRole, RelPath};
 
-/// Version of [`describe`]. Raise it whenever the function makes a different
+/// Version of [`describe_document`]. Raise it whenever the function makes a different
 /// record of the same document, so that existing indexes are filled again. A
 /// test fails if it was forgotten.
-pub const FIELDS: u32 = 3;
+pub const DESCRIPTION_VERSION: u32 = 3;
 
 /// Returns the scope in which a document is searched. `README.md` and other
 /// files that lead to documents belong to knowledge, and rank below what they
 /// lead to.
-pub fn scope(role: Role, document: Option<&Document>) -> &'static str {
+pub fn search_scope(role: FileRole, document: Option<&Document>) -> &'static str {
     let archived = document
         .and_then(|d| d.front_matter.as_ref())
         .and_then(|f| f.text("status"))
@@ -26,10 +26,10 @@ pub fn scope(role: Role, document: Option<&Document>) -> &'static str {
     match role {
         // The status in the front matter outweighs the folder.
         _ if archived => "archive",
-        Role::Archive => "archive",
-        Role::Agent => "agents",
-        Role::State => "state",
-        Role::Routing => "routing",
+        FileRole::Archive => "archive",
+        FileRole::Agent => "agents",
+        FileRole::State => "state",
+        FileRole::Routing => "routing",
         _ => "knowledge",
     }
 }
@@ -52,12 +52,12 @@ impl TextTraits {
 
     /// Returns the traits of a parsed document. `has_secret` is set if secrets
     /// were redacted from its text first.
-    pub fn of(document: &Document, has_secret: bool) -> TextTraits {
+    pub fn of_document(document: &Document, has_secret: bool) -> TextTraits {
         let bits = [
             (document.front_matter.is_some(), TextTraits::FRONT_MATTER),
             (!document.problems.is_empty(), TextTraits::MALFORMED),
             (
-                document::unmerged(&document.text).is_some(),
+                document::find_merge_marker(&document.text).is_some(),
                 TextTraits::UNMERGED,
             ),
             (has_secret, TextTraits::SECRET),
@@ -80,37 +80,37 @@ impl TextTraits {
 /// Describes a text, and returns the document that was parsed from it. Secrets
 /// are redacted before anything else: one that is longer than a passage is
 /// recognized in the whole text alone, and titles and names are kept as well.
-pub fn describe(
+pub fn describe_document(
     path: &RelPath,
-    role: Role,
-    stamp: Stamp,
+    role: FileRole,
+    stamp: FileStamp,
     hash: String,
     text: &str,
-    sizes: Sizes,
-) -> (Document, Put) {
+    sizes: PassageSizes,
+) -> (Document, DocumentRecord) {
     let text = match path.as_str() {
-        readme::PATH => Cow::Owned(readme::own_text(text)),
+        readme::README_PATH => Cow::Owned(readme::text_without_list(text)),
         _ => Cow::Borrowed(text),
     };
-    let redacted = secrets::redact_in_place(&text);
+    let redacted = secrets::redact_keeping_lines(&text);
     let has_secret = matches!(redacted, Cow::Owned(_));
-    let document = document::parse(redacted.into_owned());
-    let put = Put {
-        traits: TextTraits::of(&document, has_secret).0,
-        ..entry(path, role, stamp, hash, &document, sizes)
+    let document = document::parse_document(redacted.into_owned());
+    let put = DocumentRecord {
+        traits: TextTraits::of_document(&document, has_secret).0,
+        ..describe_fields(path, role, stamp, hash, &document, sizes)
     };
     (document, put)
 }
 
 /// Returns the record of a parsed document.
-fn entry(
+fn describe_fields(
     path: &RelPath,
-    role: Role,
-    stamp: Stamp,
+    role: FileRole,
+    stamp: FileStamp,
     hash: String,
     document: &Document,
-    sizes: Sizes,
-) -> Put {
+    sizes: PassageSizes,
+) -> DocumentRecord {
     let front = document.front_matter.as_ref();
     let stem = path.as_str().rsplit('/').next().unwrap_or(path.as_str());
     let stem = stem.strip_suffix(".md").unwrap_or(stem);
@@ -119,56 +119,70 @@ fn entry(
         .title()
         .or_else(|| front.and_then(|f| f.text("name")))
         .unwrap_or(stem);
-    Put {
+    DocumentRecord {
         path: path.as_str().to_owned(),
         stamp,
         hash,
-        scope: scope(role, Some(document)).to_owned(),
-        kind: if named { Kind::Skill } else { Kind::Knowledge },
-        title: short_name(title),
-        names: short_name(&names(path, front)),
-        date: own_date(document, stem).map(|d| d.to_string()),
+        scope: search_scope(role, Some(document)).to_owned(),
+        kind: if named {
+            DocumentKind::Skill
+        } else {
+            DocumentKind::Knowledge
+        },
+        title: shorten_name(title),
+        names: shorten_name(&search_names(path, front)),
+        date: document_date(document, stem).map(|d| d.to_string()),
         importance: front
             .and_then(|f| f.int("importance"))
             .filter(|i| (1..=10).contains(i))
             .unwrap_or(5),
-        standing: standing(front),
+        standing: document_standing(front),
         supersedes: front.map_or_else(Vec::new, |f| {
             let mut all = f.list("supersedes");
             all.extend(f.list("replaces"));
             all.into_iter().map(|s| s.replace('\n', " ")).collect()
         }),
-        chunks: chunks(document, sizes),
+        chunks: split_into_passages(document, sizes),
         traits: 0,
         problem: None,
     }
 }
 
-/// Describes a text as [`describe`] does, for an index that is in memory and
+/// Describes a text as [`describe_document`] does, for an index that is in memory and
 /// never compared with files.
-pub fn of_text(path: &RelPath, role: Role, text: &str, sizes: Sizes) -> (Document, Put) {
-    let stamp = Stamp {
+pub fn describe_text(
+    path: &RelPath,
+    role: FileRole,
+    text: &str,
+    sizes: PassageSizes,
+) -> (Document, DocumentRecord) {
+    let stamp = FileStamp {
         size: text.len() as u64,
         mtime_ns: 0,
         recorded_ns: 0,
     };
-    describe(path, role, stamp, document::content_hash(text), text, sizes)
+    describe_document(path, role, stamp, document::content_hash(text), text, sizes)
 }
 
 /// Returns the record of a file that cannot be used, so that it is reported
 /// once and not read again until it changes.
-pub fn unusable(path: &RelPath, role: Role, stamp: Stamp, problem: String) -> Put {
-    Put {
+pub fn describe_unusable(
+    path: &RelPath,
+    role: FileRole,
+    stamp: FileStamp,
+    problem: String,
+) -> DocumentRecord {
+    DocumentRecord {
         path: path.as_str().to_owned(),
         stamp,
         hash: String::new(),
-        scope: scope(role, None).to_owned(),
-        kind: Kind::Knowledge,
+        scope: search_scope(role, None).to_owned(),
+        kind: DocumentKind::Knowledge,
         title: String::new(),
         names: String::new(),
         date: None,
         importance: 5,
-        standing: Standing::Current,
+        standing: DocumentStanding::Current,
         supersedes: Vec::new(),
         chunks: Vec::new(),
         traits: 0,
@@ -177,7 +191,7 @@ pub fn unusable(path: &RelPath, role: Role, stamp: Stamp, problem: String) -> Pu
 }
 
 /// Returns the words besides its text that find the document.
-fn names(path: &RelPath, front: Option<&FrontMatter>) -> String {
+fn search_names(path: &RelPath, front: Option<&FrontMatter>) -> String {
     let path = path.as_str();
     let mut names = path
         .strip_prefix("knowledge/")
@@ -197,9 +211,9 @@ fn names(path: &RelPath, front: Option<&FrontMatter>) -> String {
 
 /// Returns the standing that the front matter states: current, superseded or
 /// deprecated.
-fn standing(front: Option<&FrontMatter>) -> Standing {
+fn document_standing(front: Option<&FrontMatter>) -> DocumentStanding {
     let Some(front) = front else {
-        return Standing::Current;
+        return DocumentStanding::Current;
     };
     for key in [
         "superseded_by",
@@ -208,16 +222,16 @@ fn standing(front: Option<&FrontMatter>) -> Standing {
         "replaced-by",
     ] {
         if let Some(by) = front.list(key).first().filter(|b| !b.trim().is_empty()) {
-            return Standing::SupersededBy(short_name(by));
+            return DocumentStanding::SupersededBy(shorten_name(by));
         }
     }
     let status = front.text("status").unwrap_or("").to_lowercase();
     if front.flag("deprecated")
         || matches!(status.as_str(), "deprecated" | "superseded" | "obsolete")
     {
-        return Standing::Deprecated;
+        return DocumentStanding::Deprecated;
     }
-    Standing::Current
+    DocumentStanding::Current
 }
 
 #[cfg(test)]
@@ -231,8 +245,13 @@ mod tests {
         let text =
             format!("---\ntitle: {many}\ntags: [{many}end]\nsuperseded_by: {many}\n---\n\nText.\n");
         let path = RelPath::new("knowledge/a.md").expect("a path");
-        let (_, put) = of_text(&path, Role::Knowledge, &text, Sizes::up_to(500));
-        let Standing::SupersededBy(by) = &put.standing else {
+        let (_, put) = describe_text(
+            &path,
+            FileRole::Knowledge,
+            &text,
+            PassageSizes::with_limit(500),
+        );
+        let DocumentStanding::SupersededBy(by) = &put.standing else {
             panic!("{:?}", put.standing);
         };
         for name in [&put.title, &put.names, by] {
@@ -250,7 +269,12 @@ mod tests {
             "---\naliases: {secret}\nsuperseded_by: {secret}\n---\n\n# {secret}\n\n{secret}\n"
         );
         let path = RelPath::new("knowledge/a.md").expect("a path");
-        let (document, put) = of_text(&path, Role::Knowledge, &text, Sizes::up_to(500));
+        let (document, put) = describe_text(
+            &path,
+            FileRole::Knowledge,
+            &text,
+            PassageSizes::with_limit(500),
+        );
         let kept = format!(
             "{} {} {} {:?} {:?}",
             document.text, put.title, put.names, put.standing, put.chunks
@@ -269,7 +293,7 @@ mod tests {
     ];
 
     /// An index holds passages that were made by the rules of its time. If this
-    /// fails, raise `PASSAGES` (the cutter) or `FIELDS` (everything else) and
+    /// fails, raise `PASSAGES` (the cutter) or `DESCRIPTION_VERSION` (everything else) and
     /// add a row: indexes from before are then filled again.
     #[test]
     fn the_same_document_makes_the_same_passages_within_a_version() {
@@ -277,7 +301,12 @@ mod tests {
         let long = DOCUMENT.to_owned() + &"Words about the sea. ".repeat(400);
         let mut hasher = blake3::Hasher::new();
         for (text, tokens) in [(DOCUMENT.to_owned(), 500), (long, 100)] {
-            let (_, put) = of_text(&path, Role::Knowledge, &text, Sizes::up_to(tokens));
+            let (_, put) = describe_text(
+                &path,
+                FileRole::Knowledge,
+                &text,
+                PassageSizes::with_limit(tokens),
+            );
             let kept = (
                 (put.scope, put.kind, put.title, put.names, put.date),
                 (put.importance, put.standing, put.supersedes, put.chunks),
@@ -286,7 +315,10 @@ mod tests {
             hasher.update(format!("{kept:?}").as_bytes());
         }
         let hash = hasher.finalize().to_hex();
-        let versions = (crate::index::chunk::PASSAGES, FIELDS);
+        let versions = (
+            crate::index::chunk::PASSAGE_FORMAT_VERSION,
+            DESCRIPTION_VERSION,
+        );
         let known = KNOWN.iter().find(|row| (row.0, row.1) == versions);
         assert_eq!(known.map(|row| row.2), Some(&hash[..16]), "{versions:?}");
     }

@@ -9,24 +9,24 @@ use jiff::{Timestamp, ToSpan};
 use super::refresh;
 use crate::admit;
 use crate::diagnostic::Diagnostic;
-use crate::index::{self, Index, Usage};
+use crate::index::{self, FileUsage, Index};
 use crate::retractions::{self, ListError};
-use crate::workspace::{self, Receipt, RelPath, Role, Workspace, role_by_path};
+use crate::workspace::{self, ChangeReceipt, FileRole, RelPath, Workspace, role_by_path};
 
-pub use crate::retractions::{LIST, Tombstone};
+pub use crate::retractions::{RETRACTION_LIST, Tombstone};
 
 /// The reason why a document cannot be forgotten or restored.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum ForgetError {
     /// The index cannot be read.
     #[error(transparent)]
-    Index(#[from] index::Error),
+    Index(#[from] index::IndexError),
     /// The workspace cannot be read or written; the file system is at fault.
     #[error(transparent)]
-    Workspace(#[from] workspace::Error),
+    Workspace(#[from] workspace::WorkspaceError),
     /// The caller's reason was refused by the gate.
     #[error(transparent)]
-    Refused(#[from] admit::Refusal),
+    Refused(#[from] admit::TextRefusal),
     /// The caller named a file that does not exist.
     #[error("There is no document `{path}`")]
     Missing { path: String },
@@ -45,57 +45,63 @@ pub enum Error {
     NotForgotten { path: String },
     /// The user's list has a comment or code block that would swallow a new
     /// entry.
-    #[error("`{LIST}` cannot be added to: a comment or code block in it is never closed")]
+    #[error(
+        "`{RETRACTION_LIST}` cannot be added to: a comment or code block in it is never closed"
+    )]
     OpenEnded,
 }
 
-impl Diagnostic for Error {
+impl Diagnostic for ForgetError {
     fn code(&self) -> &'static str {
         match self {
-            Error::Index(error) => error.code(),
-            Error::Workspace(error) => error.code(),
-            Error::Refused(error) => error.code(),
-            Error::Missing { .. } => "forget.missing",
-            Error::NotKnowledge { .. } => "forget.not-knowledge",
-            Error::Protected { .. } => "forget.protected",
-            Error::NotForgotten { .. } => "forget.not-forgotten",
-            Error::OpenEnded => "forget.open-ended",
+            ForgetError::Index(error) => error.code(),
+            ForgetError::Workspace(error) => error.code(),
+            ForgetError::Refused(error) => error.code(),
+            ForgetError::Missing { .. } => "forget.missing",
+            ForgetError::NotKnowledge { .. } => "forget.not-knowledge",
+            ForgetError::Protected { .. } => "forget.protected",
+            ForgetError::NotForgotten { .. } => "forget.not-forgotten",
+            ForgetError::OpenEnded => "forget.open-ended",
         }
     }
 
     fn hints(&self) -> Vec<String> {
         let hint = match self {
-            Error::Index(error) => return error.hints(),
-            Error::Workspace(error) => return error.hints(),
-            Error::Refused(error) => return error.hints(),
-            Error::NotKnowledge { .. } => return Vec::new(),
-            Error::Missing { .. } => "Name it from the root, as `knowledge/notes.md`".to_owned(),
-            Error::Protected { protect, .. } => {
+            ForgetError::Index(error) => return error.hints(),
+            ForgetError::Workspace(error) => return error.hints(),
+            ForgetError::Refused(error) => return error.hints(),
+            ForgetError::NotKnowledge { .. } => return Vec::new(),
+            ForgetError::Missing { .. } => {
+                "Name it from the root, as `knowledge/notes.md`".to_owned()
+            }
+            ForgetError::Protected { protect, .. } => {
                 format!("Lower `importance` in its front matter below {protect} first")
             }
-            Error::NotForgotten { .. } => "`memory-forge stats` lists what is forgotten".to_owned(),
-            Error::OpenEnded => "Close it, then try again".to_owned(),
+            ForgetError::NotForgotten { .. } => {
+                "`memory-forge stats` lists what is forgotten".to_owned()
+            }
+            ForgetError::OpenEnded => "Close it, then try again".to_owned(),
         };
         vec![hint]
     }
 
     fn is_usage(&self) -> bool {
-        matches!(self, Error::Index(error) if error.is_usage())
+        matches!(self, ForgetError::Index(error) if error.is_usage())
     }
 }
 
-impl From<ListError> for Error {
-    fn from(error: ListError) -> Error {
+impl From<ListError> for ForgetError {
+    fn from(error: ListError) -> ForgetError {
         match error {
-            ListError::Workspace(error) => Error::Workspace(error),
-            ListError::OpenEnded => Error::OpenEnded,
+            ListError::Workspace(error) => ForgetError::Workspace(error),
+            ListError::OpenEnded => ForgetError::OpenEnded,
         }
     }
 }
 
 /// A document to forget, with its usage and the reason.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Chosen {
+pub struct ForgetChoice {
     pub path: String,
     pub importance: i64,
     pub count: u64,
@@ -105,7 +111,7 @@ pub struct Chosen {
 
 /// The documents to forget. Zero is a valid limit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct ForgetRequest {
     /// Documents that the user named, relative to the root.
     pub paths: Vec<RelPath>,
     /// The reason for those.
@@ -117,33 +123,38 @@ pub struct Wanted {
 }
 
 /// Returns the paths that the list contains, relative to the root.
-pub fn forgotten(workspace: &Workspace) -> Result<HashSet<String>, refresh::Error> {
+pub fn read_forgotten_paths(
+    workspace: &Workspace,
+) -> Result<HashSet<String>, refresh::RefreshError> {
     Ok(retractions::read_forgotten(workspace)?)
 }
 
 /// Returns every entry of the list, in its own order.
-pub fn list(workspace: &Workspace) -> Result<Vec<Tombstone>, workspace::Error> {
+pub fn list_tombstones(workspace: &Workspace) -> Result<Vec<Tombstone>, workspace::WorkspaceError> {
     retractions::read_tombstones(workspace)
 }
 
 /// Chooses the documents to forget, least important first. Skips documents that
 /// are forgotten already, and protected ones; fails if a protected document is
 /// named.
-pub fn choose(
+pub fn choose_documents(
     workspace: &Workspace,
     index: &Index,
-    wanted: &Wanted,
+    wanted: &ForgetRequest,
     now: Timestamp,
-) -> Result<Vec<Chosen>, Error> {
+) -> Result<Vec<ForgetChoice>, ForgetError> {
     admit::refuse_secrets(wanted.reason.as_deref())?;
     let protect = workspace.config().forget.protect_importance;
-    let gone: HashSet<String> = list(workspace)?.into_iter().map(|t| t.path).collect();
+    let gone: HashSet<String> = list_tombstones(workspace)?
+        .into_iter()
+        .map(|t| t.path)
+        .collect();
     let usage = index.usage()?;
     let mut chosen = Vec::new();
     for path in &wanted.paths {
-        named(workspace, path, &usage, protect, wanted, &mut chosen)?;
+        choose_named(workspace, path, &usage, protect, wanted, &mut chosen)?;
     }
-    let mut least_first = candidates(index, usage, &gone)?;
+    let mut least_first = list_candidates(index, usage, &gone)?;
     let documents = least_first.len();
     least_first.retain(|u| u.importance < i64::from(protect));
     least_first.sort_by(|a, b| {
@@ -155,10 +166,10 @@ pub fn choose(
         let cutoff = now
             .checked_sub((i64::from(days) * 24).hours())
             .unwrap_or(Timestamp::MIN);
-        let is_old = |u: &&Usage| {
+        let is_old = |u: &&FileUsage| {
             u.last
                 .as_deref()
-                .and_then(moment)
+                .and_then(parse_timestamp)
                 .is_none_or(|t| t < cutoff)
         };
         for old in least_first.iter().filter(is_old) {
@@ -166,14 +177,17 @@ pub fn choose(
                 Some(_) => format!("not found by a search for {days} days"),
                 None => "never found by a search".to_owned(),
             };
-            chosen.push(because(old, reason));
+            chosen.push(choice_with_reason(old, reason));
         }
     }
     if let Some(most) = wanted.max_files {
         // Protected documents stay and count.
         let too_many = documents.saturating_sub(most).min(least_first.len());
         for least in &least_first[..too_many] {
-            chosen.push(because(least, format!("beyond the {most} to keep")));
+            chosen.push(choice_with_reason(
+                least,
+                format!("beyond the {most} to keep"),
+            ));
         }
     }
     // The first reason for a document wins.
@@ -183,24 +197,31 @@ pub fn choose(
 }
 
 /// Adds documents to the list of forgotten ones.
-pub fn forget(workspace: &Workspace, chosen: &[Chosen], now: Timestamp) -> Result<Receipt, Error> {
+pub fn forget_documents(
+    workspace: &Workspace,
+    chosen: &[ForgetChoice],
+    now: Timestamp,
+) -> Result<ChangeReceipt, ForgetError> {
     let documents: Vec<(&str, &str)> = chosen
         .iter()
         .map(|it| (it.path.as_str(), it.reason.as_str()))
         .collect();
-    let what = what("Forget", chosen.iter().map(|c| &*c.path));
+    let what = describe_change("Forget", chosen.iter().map(|c| &*c.path));
     Ok(retractions::add_documents(
         workspace, &what, &documents, now,
     )?)
 }
 
 /// Removes documents from the list, all of them for `None`. Returns the paths.
-pub fn restore(
+pub fn restore_documents(
     workspace: &Workspace,
     paths: Option<&[RelPath]>,
     now: Timestamp,
-) -> Result<(Vec<String>, Receipt), Error> {
-    let listed: HashSet<String> = list(workspace)?.into_iter().map(|t| t.path).collect();
+) -> Result<(Vec<String>, ChangeReceipt), ForgetError> {
+    let listed: HashSet<String> = list_tombstones(workspace)?
+        .into_iter()
+        .map(|t| t.path)
+        .collect();
     let mut restored: Vec<String> = match paths {
         None => listed.iter().cloned().collect(),
         Some(paths) => paths.iter().map(RelPath::to_string).collect(),
@@ -208,42 +229,42 @@ pub fn restore(
     restored.sort();
     restored.dedup();
     if let Some(path) = restored.iter().find(|path| !listed.contains(*path)) {
-        return Err(Error::NotForgotten { path: path.clone() });
+        return Err(ForgetError::NotForgotten { path: path.clone() });
     }
-    let what = what("Restore", restored.iter().map(|p| &**p));
+    let what = describe_change("Restore", restored.iter().map(|p| &**p));
     let receipt = retractions::remove_documents(workspace, &what, &restored, now)?;
     Ok((restored, receipt))
 }
 
 /// Adds a document that the user named. Fails if it is missing, protected or
 /// outside `knowledge/`.
-fn named(
+fn choose_named(
     workspace: &Workspace,
     path: &RelPath,
-    usage: &[Usage],
+    usage: &[FileUsage],
     protect: u8,
-    wanted: &Wanted,
-    chosen: &mut Vec<Chosen>,
-) -> Result<(), Error> {
+    wanted: &ForgetRequest,
+    chosen: &mut Vec<ForgetChoice>,
+) -> Result<(), ForgetError> {
     let name = path.to_string();
     if !path.starts_with("knowledge")
-        || !matches!(role_by_path(path), Role::Knowledge | Role::Archive)
+        || !matches!(role_by_path(path), FileRole::Knowledge | FileRole::Archive)
     {
-        return Err(Error::NotKnowledge { path: name });
+        return Err(ForgetError::NotKnowledge { path: name });
     }
-    if !workspace.absolute(path).is_file() {
-        return Err(Error::Missing { path: name });
+    if !workspace.absolute_path(path).is_file() {
+        return Err(ForgetError::Missing { path: name });
     }
     // A file that could not be indexed has no usage and can still be forgotten.
     let known = usage.iter().find(|u| u.path == name).cloned();
-    let known = known.unwrap_or(Usage {
+    let known = known.unwrap_or(FileUsage {
         path: name.clone(),
         importance: 5,
         last: None,
         count: 0,
     });
     if known.importance >= i64::from(protect) {
-        return Err(Error::Protected {
+        return Err(ForgetError::Protected {
             path: name,
             importance: known.importance,
             protect,
@@ -253,16 +274,16 @@ fn named(
         .reason
         .clone()
         .unwrap_or_else(|| "by hand".to_owned());
-    chosen.push(because(&known, reason));
+    chosen.push(choice_with_reason(&known, reason));
     Ok(())
 }
 
 /// Returns the usage of documents that a search of knowledge finds.
-fn candidates(
+fn list_candidates(
     index: &Index,
-    usage: Vec<Usage>,
+    usage: Vec<FileUsage>,
     gone: &HashSet<String>,
-) -> Result<Vec<Usage>, index::Error> {
+) -> Result<Vec<FileUsage>, index::IndexError> {
     let found: HashSet<String> = index
         .catalogue()?
         .into_iter()
@@ -275,8 +296,8 @@ fn candidates(
         .collect())
 }
 
-fn because(usage: &Usage, reason: String) -> Chosen {
-    Chosen {
+fn choice_with_reason(usage: &FileUsage, reason: String) -> ForgetChoice {
+    ForgetChoice {
         path: usage.path.clone(),
         importance: usage.importance,
         count: usage.count,
@@ -285,11 +306,11 @@ fn because(usage: &Usage, reason: String) -> Chosen {
     }
 }
 
-fn moment(text: &str) -> Option<Timestamp> {
+fn parse_timestamp(text: &str) -> Option<Timestamp> {
     text.parse().ok()
 }
 
-fn what<'a>(verb: &str, paths: impl ExactSizeIterator<Item = &'a str>) -> String {
+fn describe_change<'a>(verb: &str, paths: impl ExactSizeIterator<Item = &'a str>) -> String {
     let count = paths.len();
     match (count, paths.last()) {
         (1, Some(path)) => format!("{verb} {path}"),

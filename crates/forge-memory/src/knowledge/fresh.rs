@@ -5,27 +5,27 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::refresh::{self, Error, Outcome, Refresh};
-use crate::index::{Entry, Index, Note};
-use crate::routing::manifest::{Manifest, Retired};
-use crate::workspace::{Lock, Scan, Workspace};
+use super::refresh::{self, FileOutcome, RefreshError, RefreshReport};
+use crate::index::{CatalogueEntry, Index, OpenNote};
+use crate::routing::manifest::{Manifest, RetiredFiles};
+use crate::workspace::{ProcessLock, Workspace, WorkspaceScan};
 
 /// An index that is ready to be queried, with remarks about it.
-pub struct Fresh {
+pub struct FreshIndex {
     pub index: Index,
-    pub catalogue: Vec<Entry>,
+    pub catalogue: Vec<CatalogueEntry>,
     /// The report of the update; `None` if nothing had to be done.
-    pub refresh: Option<Refresh>,
+    pub refresh: Option<RefreshReport>,
     /// Held while the index may be written; dropping it releases the lock.
-    pub lock: Option<Lock>,
-    pub remarks: Vec<Remark>,
+    pub lock: Option<ProcessLock>,
+    pub remarks: Vec<IndexRemark>,
     /// The rows of Tier 3 by which files of the catalogue became archived.
-    retired: Retired,
+    retired: RetiredFiles,
 }
 
 /// A remark for people about the index that answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Remark {
+pub enum IndexRemark {
     /// The index was damaged and was rebuilt.
     Rebuilt(String),
     /// The index of a newer version was left alone.
@@ -40,7 +40,7 @@ pub enum Remark {
 }
 
 /// The options for opening the index.
-pub struct Opening<'a> {
+pub struct IndexOpening<'a> {
     pub now: Timestamp,
     /// How long to wait for another process that is writing.
     pub wait: Duration,
@@ -49,16 +49,16 @@ pub struct Opening<'a> {
     pub progress: &'a mut dyn FnMut(usize, usize),
 }
 
-impl Fresh {
+impl FreshIndex {
     /// Returns the outcome of every file, also if there was nothing to do.
-    pub fn outcomes(&self) -> Vec<(String, Outcome)> {
+    pub fn file_outcomes(&self) -> Vec<(String, FileOutcome)> {
         if let Some(refresh) = &self.refresh {
             return refresh.files.clone();
         }
         let unchanged = self.catalogue.iter().map(|entry| {
             let outcome = match &entry.problem {
-                Some(why) => Outcome::Skipped(why.clone()),
-                None => Outcome::Unchanged,
+                Some(why) => FileOutcome::Skipped(why.clone()),
+                None => FileOutcome::Unchanged,
             };
             (entry.path.clone(), outcome)
         });
@@ -66,25 +66,28 @@ impl Fresh {
     }
 
     /// Returns the reason why the index could not be kept on disk, if any.
-    pub fn in_memory(&self) -> Option<&str> {
+    pub fn in_memory_reason(&self) -> Option<&str> {
         self.remarks.iter().find_map(|remark| match remark {
-            Remark::InMemory(why) => Some(why.as_str()),
+            IndexRemark::InMemory(why) => Some(why.as_str()),
             _ => None,
         })
     }
 
-    fn with_retired(mut self, manifest: Option<&Manifest>) -> Fresh {
-        self.retired = retire(&mut self.catalogue, manifest);
+    fn with_retired(mut self, manifest: Option<&Manifest>) -> FreshIndex {
+        self.retired = archive_retired(&mut self.catalogue, manifest);
         self
     }
 }
 
 /// Marks the entries of Tier 3 of the manifest as archived. This runs at each
 /// opening, since a row can change while the file that it names does not.
-pub fn retire(catalogue: &mut [Entry], manifest: Option<&Manifest>) -> Retired {
-    let retired = manifest.map(Manifest::retired).unwrap_or_default();
+pub fn archive_retired(
+    catalogue: &mut [CatalogueEntry],
+    manifest: Option<&Manifest>,
+) -> RetiredFiles {
+    let retired = manifest.map(Manifest::retired_files).unwrap_or_default();
     for entry in catalogue {
-        if entry.scope == "knowledge" && retired.holds(&entry.path) {
+        if entry.scope == "knowledge" && retired.contains_path(&entry.path) {
             entry.scope = "archive".to_owned();
         }
     }
@@ -93,65 +96,86 @@ pub fn retire(catalogue: &mut [Entry], manifest: Option<&Manifest>) -> Retired {
 
 /// Opens the index and brings it up to date. If it cannot be kept, it is built
 /// in memory: a search is answered as long as the files can be read.
-pub fn fresh(workspace: &Workspace, opening: &mut Opening) -> Result<Fresh, Error> {
+pub fn open_fresh(
+    workspace: &Workspace,
+    opening: &mut IndexOpening,
+) -> Result<FreshIndex, RefreshError> {
     // One scan serves everything below.
     let (scan, manifest) = workspace.scan_and_manifest();
-    Ok(in_step(workspace, &scan, opening)?.with_retired(manifest.as_ref()))
+    Ok(open_in_step(workspace, &scan, opening)?.with_retired(manifest.as_ref()))
 }
 
 /// Opens the index in step with a scan, on disk if possible.
-fn in_step(workspace: &Workspace, scan: &Scan, opening: &mut Opening) -> Result<Fresh, Error> {
+fn open_in_step(
+    workspace: &Workspace,
+    scan: &WorkspaceScan,
+    opening: &mut IndexOpening,
+) -> Result<FreshIndex, RefreshError> {
     let mut damage = None;
     if !opening.force {
-        match unchanged(workspace, scan) {
+        match open_unchanged(workspace, scan) {
             Ok(Some(fresh)) => return Ok(fresh),
             Ok(None) => {}
             // Damage is kept as the reason for the rebuild; other errors of the
             // index repeat under the lock.
-            Err(Error::Index(e)) if e.is_damage() => damage = Some(e.to_string()),
-            Err(Error::Index(_)) => {}
+            Err(RefreshError::Index(e)) if e.is_damage() => damage = Some(e.to_string()),
+            Err(RefreshError::Index(_)) => {}
             Err(e) => return Err(e),
         }
     }
-    if let Some(fresh) = nothing(workspace, scan)? {
+    if let Some(fresh) = open_empty(workspace, scan)? {
         return Ok(fresh);
     }
     let lock = match workspace.lock_index(opening.wait) {
         Ok(lock) => lock,
-        Err(e) if e.is_locked() => return behind(workspace, scan, e.into()),
-        Err(e) => return in_memory(workspace, scan, opening, e.to_string()),
+        Err(e) if e.is_locked() => return open_behind(workspace, scan, e.into()),
+        Err(e) => return build_in_memory(workspace, scan, opening, e.to_string()),
     };
     // An index on a full or read-only disk must not cost the answer.
-    kept(workspace, scan, lock, damage, opening)
-        .or_else(|e| in_memory(workspace, scan, opening, e.to_string()))
+    update_kept_index(workspace, scan, lock, damage, opening)
+        .or_else(|e| build_in_memory(workspace, scan, opening, e.to_string()))
 }
 
 /// Reuses an index that was open before, or opens it again. Reads nothing again
 /// if neither the files nor the index itself changed.
-pub fn again(workspace: &Workspace, before: Fresh, opening: &mut Opening) -> Result<Fresh, Error> {
+pub fn reopen_fresh(
+    workspace: &Workspace,
+    before: FreshIndex,
+    opening: &mut IndexOpening,
+) -> Result<FreshIndex, RefreshError> {
     // An answer from older text must not become permanent in a server.
-    let behind = |remark: &Remark| matches!(remark, Remark::Behind { .. });
+    let behind = |remark: &IndexRemark| matches!(remark, IndexRemark::Behind { .. });
     let usable = !opening.force
         && !before.remarks.iter().any(behind)
         && before.index.is_as_opened()
-        && (before.in_memory().is_some() || manifest_is_there(workspace));
+        && (before.in_memory_reason().is_some() || has_manifest_json(workspace));
     if usable {
         let (scan, manifest) = workspace.scan_and_manifest();
-        let unchanged = refresh::nothing_differs(&scan, &before.catalogue)
+        let unchanged = refresh::is_in_step(&scan, &before.catalogue)
             && refresh::has_current_shape(workspace, &before.index)?;
         if unchanged {
             let mut before = before;
             // A row of the manifest can change while no document does.
-            if manifest.as_ref().map(Manifest::retired).unwrap_or_default() != before.retired {
+            if manifest
+                .as_ref()
+                .map(Manifest::retired_files)
+                .unwrap_or_default()
+                != before.retired
+            {
                 before.catalogue = before.index.catalogue()?;
                 before = before.with_retired(manifest.as_ref());
             }
             let kept = before.remarks.into_iter();
-            let mut remarks: Vec<Remark> = kept
-                .filter(|remark| matches!(remark, Remark::InMemory(_) | Remark::Beside { .. }))
+            let mut remarks: Vec<IndexRemark> = kept
+                .filter(|remark| {
+                    matches!(
+                        remark,
+                        IndexRemark::InMemory(_) | IndexRemark::Beside { .. }
+                    )
+                })
                 .collect();
-            remarks.extend(unreadable_in(&scan));
-            return Ok(Fresh {
+            remarks.extend(scan_remarks(&scan));
+            return Ok(FreshIndex {
                 refresh: None,
                 lock: None,
                 remarks,
@@ -161,33 +185,33 @@ pub fn again(workspace: &Workspace, before: Fresh, opening: &mut Opening) -> Res
     }
     // Closed before it is opened again, since a rebuild replaces the file.
     drop(before);
-    fresh(workspace, opening)
+    open_fresh(workspace, opening)
 }
 
 /// Returns `true` if the listing for other tools exists.
-fn manifest_is_there(workspace: &Workspace) -> bool {
-    let manifest = workspace.derived().join("manifest.json");
+fn has_manifest_json(workspace: &Workspace) -> bool {
+    let manifest = workspace.derived_folder().join("manifest.json");
     manifest.symlink_metadata().is_ok()
 }
 
 /// Opens the index in its file and brings it up to date under the lock.
-fn kept(
+fn update_kept_index(
     workspace: &Workspace,
-    scan: &Scan,
-    lock: Lock,
+    scan: &WorkspaceScan,
+    lock: ProcessLock,
     damage: Option<String>,
-    opening: &mut Opening,
-) -> Result<Fresh, Error> {
-    let opened = Index::open(&workspace.derived())?;
+    opening: &mut IndexOpening,
+) -> Result<FreshIndex, RefreshError> {
+    let opened = Index::open(&workspace.derived_folder())?;
     let mut remarks = Vec::new();
-    let is_new = matches!(opened.note, Some(Note::Created | Note::Rebuilt(_)));
+    let is_new = matches!(opened.note, Some(OpenNote::Created | OpenNote::Rebuilt(_)));
     match opened.note {
-        Some(Note::Rebuilt(why)) => remarks.push(Remark::Rebuilt(why)),
-        Some(Note::Beside { newer, path }) => remarks.push(Remark::Beside {
+        Some(OpenNote::Rebuilt(why)) => remarks.push(IndexRemark::Rebuilt(why)),
+        Some(OpenNote::Beside { newer, path }) => remarks.push(IndexRemark::Beside {
             newer,
             path: path.display().to_string(),
         }),
-        Some(Note::Created) | None => {}
+        Some(OpenNote::Created) | None => {}
     }
     let mut index = opened.index;
     // A file that was just created or rebuilt cannot have the damage that was
@@ -196,48 +220,52 @@ fn kept(
         && !is_new
     {
         index = index.rebuild()?;
-        remarks.push(Remark::Rebuilt(why));
+        remarks.push(IndexRemark::Rebuilt(why));
     }
     // Damage may show only when rows are written. One rebuild is enough, since
     // the file is new then.
-    let report = match run(workspace, scan, &mut index, &lock, opening) {
-        Err(Error::Index(e)) if e.is_damage() => {
-            remarks.push(Remark::Rebuilt(e.to_string()));
+    let report = match run_refresh(workspace, scan, &mut index, &lock, opening) {
+        Err(RefreshError::Index(e)) if e.is_damage() => {
+            remarks.push(IndexRemark::Rebuilt(e.to_string()));
             index = index.rebuild()?;
-            run(workspace, scan, &mut index, &lock, opening)?
+            run_refresh(workspace, scan, &mut index, &lock, opening)?
         }
         other => other?,
     };
-    remarks.extend(unreadable(report.problems.clone()));
-    Ok(Fresh {
+    remarks.extend(unreadable_remarks(report.problems.clone()));
+    Ok(FreshIndex {
         catalogue: index.catalogue()?,
         index,
         refresh: Some(report),
         lock: Some(lock),
         remarks,
-        retired: Retired::default(),
+        retired: RetiredFiles::default(),
     })
 }
 
 /// Rebuilds an index that proved to be damaged during a query.
-pub fn rebuilt(workspace: &Workspace, opening: &mut Opening, why: String) -> Result<Fresh, Error> {
+pub fn rebuild_index(
+    workspace: &Workspace,
+    opening: &mut IndexOpening,
+    why: String,
+) -> Result<FreshIndex, RefreshError> {
     let (scan, manifest) = workspace.scan_and_manifest();
     let fresh = match workspace.lock_index(opening.wait) {
-        Ok(lock) => kept(workspace, &scan, lock, Some(why), opening)
-            .or_else(|e| in_memory(workspace, &scan, opening, e.to_string())),
-        Err(_) => in_memory(workspace, &scan, opening, why),
+        Ok(lock) => update_kept_index(workspace, &scan, lock, Some(why), opening)
+            .or_else(|e| build_in_memory(workspace, &scan, opening, e.to_string())),
+        Err(_) => build_in_memory(workspace, &scan, opening, why),
     };
     Ok(fresh?.with_retired(manifest.as_ref()))
 }
 
-fn run(
+fn run_refresh(
     workspace: &Workspace,
-    scan: &Scan,
+    scan: &WorkspaceScan,
     index: &mut Index,
-    lock: &Lock,
-    opening: &mut Opening,
-) -> Result<Refresh, Error> {
-    refresh::refresh(
+    lock: &ProcessLock,
+    opening: &mut IndexOpening,
+) -> Result<RefreshReport, RefreshError> {
+    refresh::refresh_index(
         workspace,
         scan,
         index,
@@ -250,96 +278,106 @@ fn run(
 
 /// Returns an empty index if there is nothing to index and never was, so that
 /// no folder is created.
-fn nothing(workspace: &Workspace, scan: &Scan) -> Result<Option<Fresh>, Error> {
+fn open_empty(
+    workspace: &Workspace,
+    scan: &WorkspaceScan,
+) -> Result<Option<FreshIndex>, RefreshError> {
     if workspace
-        .derived()
+        .derived_folder()
         .join("index.db")
         .symlink_metadata()
         .is_ok()
     {
         return Ok(None);
     }
-    let differences = refresh::differences(scan, &[], false);
-    if !differences.none() {
+    let differences = refresh::find_differences(scan, &[], false);
+    if !differences.is_empty() {
         return Ok(None);
     }
-    Ok(Some(Fresh {
+    Ok(Some(FreshIndex {
         index: Index::in_memory()?,
         catalogue: Vec::new(),
         refresh: None,
         lock: None,
-        remarks: unreadable(differences.problems),
-        retired: Retired::default(),
+        remarks: unreadable_remarks(differences.problems),
+        retired: RetiredFiles::default(),
     }))
 }
 
-fn unreadable_in(scan: &Scan) -> Vec<Remark> {
-    unreadable(scan.problems.iter().map(ToString::to_string).collect())
+fn scan_remarks(scan: &WorkspaceScan) -> Vec<IndexRemark> {
+    unreadable_remarks(scan.problems.iter().map(ToString::to_string).collect())
 }
 
-fn unreadable(problems: Vec<String>) -> Vec<Remark> {
-    problems.into_iter().map(Remark::Unreadable).collect()
+fn unreadable_remarks(problems: Vec<String>) -> Vec<IndexRemark> {
+    problems.into_iter().map(IndexRemark::Unreadable).collect()
 }
 
 /// Opens the index if nothing changed, which is the usual case.
-fn unchanged(workspace: &Workspace, scan: &Scan) -> Result<Option<Fresh>, Error> {
-    let Some(index) = Index::open_existing(&workspace.derived())? else {
+fn open_unchanged(
+    workspace: &Workspace,
+    scan: &WorkspaceScan,
+) -> Result<Option<FreshIndex>, RefreshError> {
+    let Some(index) = Index::open_existing(&workspace.derived_folder())? else {
         return Ok(None);
     };
     let catalogue = index.catalogue()?;
     // A removed `manifest.json` is written again.
-    if !refresh::nothing_differs(scan, &catalogue)
-        || !manifest_is_there(workspace)
+    if !refresh::is_in_step(scan, &catalogue)
+        || !has_manifest_json(workspace)
         || !refresh::has_current_shape(workspace, &index)?
     {
         return Ok(None);
     }
-    Ok(Some(Fresh {
+    Ok(Some(FreshIndex {
         index,
         catalogue,
         refresh: None,
         lock: None,
-        remarks: unreadable_in(scan),
-        retired: Retired::default(),
+        remarks: scan_remarks(scan),
+        retired: RetiredFiles::default(),
     }))
 }
 
 /// Opens the last committed state of an index that another process is still
 /// writing.
-fn behind(workspace: &Workspace, scan: &Scan, locked: Error) -> Result<Fresh, Error> {
-    let Some(index) = Index::open_existing(&workspace.derived())? else {
+fn open_behind(
+    workspace: &Workspace,
+    scan: &WorkspaceScan,
+    locked: RefreshError,
+) -> Result<FreshIndex, RefreshError> {
+    let Some(index) = Index::open_existing(&workspace.derived_folder())? else {
         return Err(locked);
     };
     let catalogue = index.catalogue()?;
-    let d = refresh::differences(scan, &catalogue, false);
+    let d = refresh::find_differences(scan, &catalogue, false);
     let files = d.to_read.len() + d.gone.len();
-    Ok(Fresh {
+    Ok(FreshIndex {
         index,
         catalogue,
         refresh: None,
         lock: None,
-        remarks: vec![Remark::Behind { files }],
-        retired: Retired::default(),
+        remarks: vec![IndexRemark::Behind { files }],
+        retired: RetiredFiles::default(),
     })
 }
 
 /// Builds the index in memory, from all files.
-fn in_memory(
+fn build_in_memory(
     workspace: &Workspace,
-    scan: &Scan,
-    opening: &mut Opening,
+    scan: &WorkspaceScan,
+    opening: &mut IndexOpening,
     why: String,
-) -> Result<Fresh, Error> {
+) -> Result<FreshIndex, RefreshError> {
     let mut index = Index::in_memory()?;
-    let report = refresh::build(workspace, scan, &mut index, opening.progress)?;
-    let mut remarks = vec![Remark::InMemory(why)];
-    remarks.extend(unreadable(report.problems.clone()));
-    Ok(Fresh {
+    let report = refresh::fill_index(workspace, scan, &mut index, opening.progress)?;
+    let mut remarks = vec![IndexRemark::InMemory(why)];
+    remarks.extend(unreadable_remarks(report.problems.clone()));
+    Ok(FreshIndex {
         catalogue: index.catalogue()?,
         index,
         refresh: Some(report),
         lock: None,
         remarks,
-        retired: Retired::default(),
+        retired: RetiredFiles::default(),
     })
 }

@@ -2,22 +2,22 @@
 //! the file that it describes; the manifest, and the rest of a closets file,
 //! are searched as plain text.
 
-use super::describe::of_text;
-use super::refresh::Error;
+use super::describe::describe_text;
+use super::refresh::RefreshError;
 use crate::embed::Embedder;
-use crate::index::{Change, Index, Sizes};
-use crate::recall::{self, Answer, Ask, Mode, closets};
-use crate::routing::closets::{Field, Listing, list};
+use crate::index::{Index, IndexChange, PassageSizes};
+use crate::recall::{self, RecallAnswer, RecallMode, RecallQuery, closets};
+use crate::routing::closets::{ClosetField, ClosetListing, list_closets};
 use crate::routing::manifest;
-use crate::workspace::{RelPath, Role, Workspace};
+use crate::workspace::{FileRole, RelPath, Workspace};
 
 /// An answer and the entries that it was chosen from.
-pub struct Mapped {
-    /// The entries; the number of a hit of [`closets::SCOPE`] is its position
+pub struct MapAnswer {
+    /// The entries; the number of a hit of [`closets::CLOSETS_SCOPE`] is its position
     /// here.
-    pub listing: Listing,
+    pub listing: ClosetListing,
     /// `None` if there is nothing to search.
-    pub answer: Option<Answer>,
+    pub answer: Option<RecallAnswer>,
     /// Files that could not be read, and why.
     pub unread: Vec<String>,
     /// Notes for the reader about how the query was answered.
@@ -26,41 +26,41 @@ pub struct Mapped {
 
 /// A filter for the entries that are searched.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Only<'a> {
+pub struct ClosetFilter<'a> {
     /// Restricts the search to one field of each entry.
-    pub field: Option<Field>,
+    pub field: Option<ClosetField>,
     /// Restricts the search to the entries of one hub.
     pub hub: Option<&'a str>,
 }
 
 /// Searches the closets alone.
-pub fn ask_closets(
+pub fn search_closets(
     workspace: &Workspace,
-    ask: &Ask<'_>,
-    only: Only,
+    ask: &RecallQuery<'_>,
+    only: ClosetFilter,
     embedder: Option<&dyn Embedder>,
-) -> Result<Mapped, Error> {
-    let mut listing = list(workspace)?;
+) -> Result<MapAnswer, RefreshError> {
+    let mut listing = list_closets(workspace)?;
     if let Some(hub) = only.hub {
         listing.entries.retain(|it| it.hub == hub);
     }
     let (mut notes, unread) = (Vec::new(), listing.unread.clone());
     if listing.entries.is_empty() {
-        return Ok(Mapped {
+        return Ok(MapAnswer {
             listing,
             answer: None,
             unread,
             notes,
         });
     }
-    let answer = closets::ask(&listing.entries, embedder, only.field, ask)?;
-    let (compared, all) = (closets::MAX_EMBEDDED, listing.entries.len());
-    if answer.mode != Mode::Text && all > compared {
+    let answer = closets::rank_entries(&listing.entries, embedder, only.field, ask)?;
+    let (compared, all) = (closets::MAX_EMBEDDED_ENTRIES, listing.entries.len());
+    if answer.mode != RecallMode::Text && all > compared {
         notes.push(format!(
             "Vectors were compared for the {compared} of {all} entries that match best by words"
         ));
     }
-    Ok(Mapped {
+    Ok(MapAnswer {
         listing,
         answer: Some(answer),
         unread,
@@ -70,35 +70,36 @@ pub fn ask_closets(
 
 /// Searches the closets, and the manifest by full text. If each file counts
 /// once, closets files are no hits, and the manifest comes after all entries.
-pub fn ask(
+pub fn search_maps(
     workspace: &Workspace,
-    ask: &Ask<'_>,
+    ask: &RecallQuery<'_>,
     embedder: Option<&dyn Embedder>,
-) -> Result<Mapped, Error> {
-    let mut mapped = ask_closets(workspace, ask, Only::default(), embedder)?;
-    let Some(others) = ask_others(workspace, &mapped.listing, ask, &mut mapped.unread)? else {
+) -> Result<MapAnswer, RefreshError> {
+    let mut mapped = search_closets(workspace, ask, ClosetFilter::default(), embedder)?;
+    let Some(others) = search_other_texts(workspace, &mapped.listing, ask, &mut mapped.unread)?
+    else {
         return Ok(mapped);
     };
     mapped.answer = Some(match mapped.answer.take() {
         None => others,
-        Some(entries) if !ask.unique => recall::join(entries, others, ask.limit),
-        Some(entries) => recall::append(entries, others, ask.limit),
+        Some(entries) if !ask.unique => recall::merge_answers(entries, others, ask.limit),
+        Some(entries) => recall::append_answer(entries, others, ask.limit),
     });
     Ok(mapped)
 }
 
 /// Searches the manifest, and the text of closets files outside entries.
-fn ask_others(
+fn search_other_texts(
     workspace: &Workspace,
-    listing: &Listing,
-    ask: &Ask,
+    listing: &ClosetListing,
+    ask: &RecallQuery,
     unread: &mut Vec<String>,
-) -> Result<Option<Answer>, Error> {
+) -> Result<Option<RecallAnswer>, RefreshError> {
     let mut texts: Vec<(RelPath, String)> = Vec::new();
     if !ask.unique {
         texts.extend(listing.others.iter().cloned());
     }
-    let path = manifest::path();
+    let path = manifest::manifest_path();
     match workspace.read_text(&path) {
         Ok(text) => texts.push((path, text)),
         Err(error) if error.is_not_found() => {}
@@ -107,20 +108,22 @@ fn ask_others(
     if texts.is_empty() {
         return Ok(None);
     }
-    let sizes = Sizes::up_to(workspace.config().index.chunk_tokens);
+    let sizes = PassageSizes::with_limit(workspace.config().index.chunk_tokens);
     let put = |(path, text): (_, String)| {
-        Change::Put(Box::new(of_text(&path, Role::Routing, &text, sizes).1))
+        IndexChange::Put(Box::new(
+            describe_text(&path, FileRole::Routing, &text, sizes).1,
+        ))
     };
     let mut index = Index::in_memory()?;
-    index.apply(texts.into_iter().map(put).collect())?;
+    index.apply_changes(texts.into_iter().map(put).collect())?;
     let catalogue = index.catalogue()?;
-    let ask = Ask {
+    let ask = RecallQuery {
         // Nothing embeds an index that exists for one query.
-        mode: Mode::Text,
+        mode: RecallMode::Text,
         scopes: Vec::new(),
         kinds: Vec::new(),
         since: None,
         ..ask.clone()
     };
-    Ok(Some(recall::ask(&index, &catalogue, None, &ask)?))
+    Ok(Some(recall::rank_passages(&index, &catalogue, None, &ask)?))
 }

@@ -1,68 +1,70 @@
 //! The knowledge at a git revision, as an index in memory. Nothing is checked
 //! out: files are read from git's objects.
 
-use super::describe::{describe, unusable};
-use super::refresh::Error;
+use super::describe::{describe_document, describe_unusable};
+use super::refresh::RefreshError;
 use crate::document;
-use crate::index::{Change, Entry, Index, Sizes, Stamp};
+use crate::index::{CatalogueEntry, FileStamp, Index, IndexChange, PassageSizes};
 use crate::routing::manifest::{self, Manifest};
-use crate::workspace::{RelPath, Role, Workspace, git, role_in};
+use crate::workspace::{FileRole, RelPath, Workspace, git, role_with_domains};
 
 /// An index of the knowledge at a git revision.
-pub struct Past {
+pub struct PastKnowledge {
     pub index: Index,
-    pub catalogue: Vec<Entry>,
+    pub catalogue: Vec<CatalogueEntry>,
     pub commit: String,
     pub date: String,
 }
 
 /// Number of files read from git at a time, which bounds memory.
-const BATCH: usize = 500;
+const BATCH_FILES: usize = 500;
 
 /// Indexes the knowledge of a revision in memory. Fails if git does not know
 /// the revision.
-pub fn at(
+pub fn index_revision(
     workspace: &Workspace,
     rev: &str,
     progress: &mut dyn FnMut(usize, usize),
-) -> Result<Past, Error> {
-    let rev = git::tree_at(workspace.root(), rev)?;
-    let all = git::files_at(workspace.root(), &rev, "")?;
+) -> Result<PastKnowledge, RefreshError> {
+    let rev = git::resolve_revision(workspace.root(), rev)?;
+    let all = git::list_files_at(workspace.root(), &rev, "")?;
     // The domains that the manifest had at that revision.
-    let manifest = all.iter().find(|(path, _)| path == manifest::FILE);
+    let manifest = all.iter().find(|(path, _)| path == manifest::MANIFEST_FILE);
     let manifest = match manifest {
-        Some((_, blob)) => git::blobs(workspace.root(), &[blob.as_str()])?.pop(),
+        Some((_, blob)) => git::read_blobs(workspace.root(), &[blob.as_str()])?.pop(),
         None => None,
     };
     let domains = manifest
         .and_then(|bytes| String::from_utf8(bytes).ok())
         .map(|text| Manifest::parse(text).domains())
         .unwrap_or_default();
-    let files: Vec<(RelPath, Role, String)> = all
+    let files: Vec<(RelPath, FileRole, String)> = all
         .into_iter()
         .filter(|(path, _)| path.ends_with(".md"))
         .filter_map(|(path, blob)| {
             let path = RelPath::new(&path).ok()?;
-            let role = role_in(&path, &domains);
+            let role = role_with_domains(&path, &domains);
             let inside = path.starts_with("knowledge")
                 || domains.iter().any(|domain| path.starts_with(domain));
-            let wanted = matches!(role, Role::Knowledge | Role::Archive | Role::Agent)
-                && (inside || role == Role::Agent)
+            let wanted = matches!(
+                role,
+                FileRole::Knowledge | FileRole::Archive | FileRole::Agent
+            ) && (inside || role == FileRole::Agent)
                 || path.as_str() == "knowledge/README.md";
             wanted.then_some((path, role, blob))
         })
         .collect();
-    let sizes = Sizes::up_to(workspace.config().index.chunk_tokens);
+    let sizes = PassageSizes::with_limit(workspace.config().index.chunk_tokens);
     let mut index = Index::in_memory()?;
     let mut done = 0;
-    for batch in files.chunks(BATCH) {
+    for batch in files.chunks(BATCH_FILES) {
         let ids: Vec<&str> = batch.iter().map(|(_, _, blob)| blob.as_str()).collect();
-        let blobs = git::blobs(workspace.root(), &ids)?;
+        let blobs = git::read_blobs(workspace.root(), &ids)?;
         let mut changes = Vec::new();
         for ((path, role, _), bytes) in batch.iter().zip(blobs) {
             done += 1;
             progress(done, files.len());
-            let stamp = Stamp {
+            let stamp = FileStamp {
                 size: bytes.len() as u64,
                 mtime_ns: 0,
                 recorded_ns: 0,
@@ -70,15 +72,15 @@ pub fn at(
             let put = match String::from_utf8(bytes) {
                 Ok(text) => {
                     let hash = document::content_hash(&text);
-                    describe(path, *role, stamp, hash, &text, sizes).1
+                    describe_document(path, *role, stamp, hash, &text, sizes).1
                 }
-                Err(_) => unusable(path, *role, stamp, "it is not UTF-8".to_owned()),
+                Err(_) => describe_unusable(path, *role, stamp, "it is not UTF-8".to_owned()),
             };
-            changes.push(Change::Put(Box::new(put)));
+            changes.push(IndexChange::Put(Box::new(put)));
         }
-        index.apply(changes)?;
+        index.apply_changes(changes)?;
     }
-    Ok(Past {
+    Ok(PastKnowledge {
         catalogue: index.catalogue()?,
         index,
         commit: rev.commit,

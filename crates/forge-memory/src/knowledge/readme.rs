@@ -8,42 +8,42 @@ use std::ops::Range;
 
 use jiff::Timestamp;
 
-use super::fresh::Fresh;
+use super::fresh::FreshIndex;
 use crate::document::linked_items;
-use crate::document::{self, BlockKind, Document, Edit};
-use crate::index::{Entry, Index};
+use crate::document::{self, BlockKind, Document, TextEdit};
+use crate::index::{CatalogueEntry, Index};
 use crate::workspace::{self, RelPath, Workspace};
 
 /// Path of the README.
-pub const PATH: &str = "knowledge/README.md";
+pub const README_PATH: &str = "knowledge/README.md";
 
-const BEGIN: &str = "<!-- memory-forge:index:begin -->";
-const END: &str = "<!-- memory-forge:index:end -->";
+const BEGIN_MARK: &str = "<!-- memory-forge:index:begin -->";
+const END_MARK: &str = "<!-- memory-forge:index:end -->";
 
 /// The heading of a new README.
-const TITLE: &str = "# Knowledge";
+const README_TITLE: &str = "# Knowledge";
 /// The paragraph above the list of a new README.
-const OPENING: &str = "What this project knows, one topic to a file. Search it with `memory-forge search \"<question>\"`, or with `grep`.";
+const README_OPENING: &str = "What this project knows, one topic to a file. Search it with `memory-forge search \"<question>\"`, or with `grep`.";
 
 /// A document as the list shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct ReadmeEntry {
     pub path: RelPath,
     pub title: String,
     /// The first sentence of its text; may be empty.
     pub summary: String,
 }
 
-impl Listed {
+impl ReadmeEntry {
     /// Parses a text and returns its entry.
-    pub fn new(path: RelPath, text: &str) -> Listed {
-        Listed::of(path, &document::parse(text))
+    pub fn new(path: RelPath, text: &str) -> ReadmeEntry {
+        ReadmeEntry::from_document(path, &document::parse_document(text))
     }
 
     /// Returns the entry of a parsed document.
-    pub fn of(path: RelPath, document: &Document) -> Listed {
+    pub fn from_document(path: RelPath, document: &Document) -> ReadmeEntry {
         let title = document.title().map(str::to_owned);
-        Listed {
+        ReadmeEntry {
             title: title.unwrap_or_else(|| path.stem().to_owned()),
             summary: first_sentence(document),
             path,
@@ -51,8 +51,8 @@ impl Listed {
     }
 
     /// Renders the line of the list.
-    fn line(&self) -> String {
-        let link = linked_items::link(&self.title, target(&self.path));
+    fn render_line(&self) -> String {
+        let link = linked_items::format_link(&self.title, readme_target(&self.path));
         match self.summary.as_str() {
             "" => format!("- {link}"),
             summary => format!("- {link} — {summary}"),
@@ -61,34 +61,34 @@ impl Listed {
 }
 
 /// Returns the path of the README.
-pub fn path() -> RelPath {
-    RelPath::new(PATH).expect("a constant that is a valid path")
+pub fn readme_path() -> RelPath {
+    RelPath::new(README_PATH).expect("a constant that is a valid path")
 }
 
 /// Returns `true` if the list names a file of the workspace.
-pub fn is_listed(path: &RelPath) -> bool {
+pub fn belongs_in_list(path: &RelPath) -> bool {
     path.starts_with("knowledge")
         && !path.is_private()
-        && !matches!(path.as_str(), PATH | super::forget::LIST)
+        && !matches!(path.as_str(), README_PATH | super::forget::RETRACTION_LIST)
 }
 
 /// Returns every document that the list should name, sorted by path. `overlay`
 /// contains texts that are about to be written. Skips files that cannot be
 /// read: the caller reports those elsewhere.
-pub fn documents(workspace: &Workspace, overlay: &[(RelPath, String)]) -> Vec<Listed> {
-    let mut listed: Vec<Listed> = Vec::new();
+pub fn list_documents(workspace: &Workspace, overlay: &[(RelPath, String)]) -> Vec<ReadmeEntry> {
+    let mut listed: Vec<ReadmeEntry> = Vec::new();
     for found in workspace.scan().files {
         let path = found.path;
-        let is_listed = is_listed(&path) && overlay.iter().all(|(new, _)| *new != path);
+        let is_listed = belongs_in_list(&path) && overlay.iter().all(|(new, _)| *new != path);
         if is_listed && let Ok(text) = workspace.read_text(&path) {
-            listed.push(Listed::new(path, &text));
+            listed.push(ReadmeEntry::new(path, &text));
         }
     }
     listed.extend(
         overlay
             .iter()
             .filter(|(path, _)| !path.is_private())
-            .map(|(path, text)| Listed::new(path.clone(), text)),
+            .map(|(path, text)| ReadmeEntry::new(path.clone(), text)),
     );
     listed.sort_by(|a, b| a.path.cmp(&b.path));
     listed
@@ -96,83 +96,93 @@ pub fn documents(workspace: &Workspace, overlay: &[(RelPath, String)]) -> Vec<Li
 
 /// Returns the README with its list brought up to date; `None` begins a new
 /// one. Fails if the marks of the list do not pair up.
-pub fn refreshed(readme: Option<&str>, documents: &[Listed]) -> Result<String, workspace::Error> {
-    let lines: Vec<String> = documents.iter().map(Listed::line).collect();
-    with_lines(readme, &lines)
+pub fn refresh_list(
+    readme: Option<&str>,
+    documents: &[ReadmeEntry],
+) -> Result<String, workspace::WorkspaceError> {
+    let lines: Vec<String> = documents.iter().map(ReadmeEntry::render_line).collect();
+    replace_list(readme, &lines)
 }
 
 /// Returns the README with a line for one more document; `None` if it has no
 /// list.
-pub fn with_document(readme: &str, new: &Listed) -> Option<String> {
-    let document = document::parse(readme);
-    let mut lines = lines_in(&document, &span_of_list(&document)?);
-    lines.insert(target(&new.path).to_owned(), new.line());
+pub fn add_document(readme: &str, new: &ReadmeEntry) -> Option<String> {
+    let document = document::parse_document(readme);
+    let mut lines = lines_by_target(&document, &find_list_span(&document)?);
+    lines.insert(readme_target(&new.path).to_owned(), new.render_line());
     let lines: Vec<String> = lines.into_values().collect();
-    with_lines(Some(readme), &lines).ok()
+    replace_list(Some(readme), &lines).ok()
 }
 
 /// The key under which the index remembers the files that the list was made
 /// for: a hash of them, and the newest modification time.
-const NOTE: &str = "readme";
+const LIST_NOTE_KEY: &str = "readme";
 
 /// Brings the list of an existing README up to date with the index; returns
 /// `true` if the file was written. A README without a list is left alone. If no
 /// document changed since the last time, this reads only a note in the index;
 /// otherwise it reads the documents that changed since.
-pub fn keep(
+pub fn keep_list(
     workspace: &Workspace,
-    fresh: &Fresh,
+    fresh: &FreshIndex,
     now: Timestamp,
-) -> Result<bool, workspace::Error> {
-    let note = fresh.index.note(NOTE).ok().flatten().unwrap_or_default();
+) -> Result<bool, workspace::WorkspaceError> {
+    let note = fresh
+        .index
+        .stored_value(LIST_NOTE_KEY)
+        .ok()
+        .flatten()
+        .unwrap_or_default();
     let (made_for, newest) = note.split_once(' ').unwrap_or_default();
-    let hash = hash_of_documents(&fresh.catalogue);
+    let hash = hash_documents(&fresh.catalogue);
     if made_for == hash {
         return Ok(false);
     }
-    let written = relist(workspace, fresh, newest.parse().unwrap_or(i64::MIN), now)?;
+    let written = rewrite_list(workspace, fresh, newest.parse().unwrap_or(i64::MIN), now)?;
     // A rewritten list changes the hash of the README; the caller that indexes
     // it calls this again, and then the note is stored.
     if !written {
-        let times = documents_of(fresh).map(|(_, changed)| changed);
+        let times = listed_documents(fresh).map(|(_, changed)| changed);
         let newest = times.max().unwrap_or(i64::MIN);
         // A note that cannot be stored costs only time at the next run.
-        let _ = fresh.index.set_note(NOTE, &format!("{hash} {newest}"));
+        let _ = fresh
+            .index
+            .store_value(LIST_NOTE_KEY, &format!("{hash} {newest}"));
     }
     Ok(written)
 }
 
 /// Rewrites the list if it differs. Keeps the lines of documents that were
 /// changed before `listed_at`.
-fn relist(
+fn rewrite_list(
     workspace: &Workspace,
-    fresh: &Fresh,
+    fresh: &FreshIndex,
     listed_at: i64,
     now: Timestamp,
-) -> Result<bool, workspace::Error> {
-    let Some(text) = workspace.text_if_there(&path())? else {
+) -> Result<bool, workspace::WorkspaceError> {
+    let Some(text) = workspace.read_text_if_present(&readme_path())? else {
         return Ok(false);
     };
-    let document = document::parse(text.as_str());
-    let Some(span) = span_of_list(&document) else {
+    let document = document::parse_document(text.as_str());
+    let Some(span) = find_list_span(&document) else {
         return Ok(false);
     };
-    let mut known = lines_in(&document, &span);
+    let mut known = lines_by_target(&document, &span);
     let mut lines = BTreeMap::new();
-    for (path, changed) in documents_of(fresh) {
-        let target = target(&path).to_owned();
+    for (path, changed) in listed_documents(fresh) {
+        let target = readme_target(&path).to_owned();
         let line = known.remove(&target).filter(|_| changed < listed_at);
         let line = match line {
             Some(line) => line,
             None => match workspace.read_text(&path) {
-                Ok(text) => Listed::new(path, &text).line(),
+                Ok(text) => ReadmeEntry::new(path, &text).render_line(),
                 Err(_) => continue,
             },
         };
         lines.insert(target, line);
     }
     let lines: Vec<String> = lines.into_values().collect();
-    let after = with_lines(Some(&text), &lines)?;
+    let after = replace_list(Some(&text), &lines)?;
     if after == text {
         return Ok(false);
     }
@@ -180,8 +190,8 @@ fn relist(
         // An undo without an id is meant for the user's own last change.
         change.mark_automatic();
         // Another process may have edited it since; the next run updates it.
-        if change.read_text(&path())?.as_deref() == Some(text.as_str()) {
-            change.write(&path(), after);
+        if change.read_text(&readme_path())?.as_deref() == Some(text.as_str()) {
+            change.write(&readme_path(), after);
         }
         Ok(())
     })?;
@@ -190,25 +200,29 @@ fn relist(
 
 /// Returns the documents of the list as the index has them, with their
 /// modification times.
-fn documents_of(fresh: &Fresh) -> impl Iterator<Item = (RelPath, i64)> {
+fn listed_documents(fresh: &FreshIndex) -> impl Iterator<Item = (RelPath, i64)> {
     let usable = fresh.catalogue.iter().filter(|it| it.problem.is_none());
     usable.filter_map(|entry| {
         let path = RelPath::new(&entry.path).ok()?;
-        is_listed(&path).then_some((path, entry.stamp.mtime_ns))
+        belongs_in_list(&path).then_some((path, entry.stamp.mtime_ns))
     })
 }
 
 /// Returns `true` if the list was made for the files of this catalogue, and
 /// neither they nor the README changed since.
-pub fn is_kept(index: &Index, catalogue: &[Entry]) -> bool {
-    let note = index.note(NOTE).ok().flatten().unwrap_or_default();
+pub fn is_list_current(index: &Index, catalogue: &[CatalogueEntry]) -> bool {
+    let note = index
+        .stored_value(LIST_NOTE_KEY)
+        .ok()
+        .flatten()
+        .unwrap_or_default();
     let (made_for, _) = note.split_once(' ').unwrap_or_default();
-    made_for == hash_of_documents(catalogue)
+    made_for == hash_documents(catalogue)
 }
 
 /// Returns a hash of the paths of all files, the README among them, and of
 /// their modification times.
-fn hash_of_documents(catalogue: &[Entry]) -> String {
+fn hash_documents(catalogue: &[CatalogueEntry]) -> String {
     let mut hasher = blake3::Hasher::new();
     let documents = catalogue.iter();
     for entry in documents.filter(|entry| entry.path.starts_with("knowledge/")) {
@@ -221,13 +235,22 @@ fn hash_of_documents(catalogue: &[Entry]) -> String {
 }
 
 /// Returns the README with these lines as its list.
-fn with_lines(readme: Option<&str>, lines: &[String]) -> Result<String, workspace::Error> {
+fn replace_list(
+    readme: Option<&str>,
+    lines: &[String],
+) -> Result<String, workspace::WorkspaceError> {
     let Some(text) = readme else {
-        return Ok(format!("{TITLE}\n\n{OPENING}\n\n{}\n", list(lines, "\n")));
+        return Ok(format!(
+            "{README_TITLE}\n\n{README_OPENING}\n\n{}\n",
+            render_list(lines, "\n")
+        ));
     };
-    let document = document::parse(text);
+    let document = document::parse_document(text);
     let newline = document.newline();
-    let (begin, end) = (marks(&document, BEGIN), marks(&document, END));
+    let (begin, end) = (
+        find_marks(&document, BEGIN_MARK),
+        find_marks(&document, END_MARK),
+    );
     let edit = match (&begin[..], &end[..]) {
         ([], []) => {
             let mut text = String::new();
@@ -237,30 +260,30 @@ fn with_lines(readme: Option<&str>, lines: &[String]) -> Result<String, workspac
                 }
                 text.push_str(newline);
             }
-            text.push_str(&list(lines, newline));
+            text.push_str(&render_list(lines, newline));
             text.push_str(newline);
             let end = document.text.len();
-            Edit {
+            TextEdit {
                 span: end..end,
                 text,
             }
         }
-        ([begin], [end]) if begin < end => Edit {
-            span: *begin..*end + END.len(),
-            text: list(lines, newline),
+        ([begin], [end]) if begin < end => TextEdit {
+            span: *begin..*end + END_MARK.len(),
+            text: render_list(lines, newline),
         },
         _ => {
-            return Err(workspace::Error::Refused(format!(
-                "`{PATH}` must have `{BEGIN}` and `{END}` once each and in this order; delete what is left over"
+            return Err(workspace::WorkspaceError::Refused(format!(
+                "`{README_PATH}` must have `{BEGIN_MARK}` and `{END_MARK}` once each and in this order; delete what is left over"
             )));
         }
     };
-    let after =
-        document::apply(text, vec![edit]).map_err(|e| workspace::Error::Refused(e.to_string()))?;
+    let after = document::apply_edits(text, vec![edit])
+        .map_err(|e| workspace::WorkspaceError::Refused(e.to_string()))?;
     // A list inside an open code block would not be found again.
     if !has_list(&after) {
-        return Err(workspace::Error::Refused(format!(
-            "`{PATH}` cannot be added to: a code block in it is never closed"
+        return Err(workspace::WorkspaceError::Refused(format!(
+            "`{README_PATH}` cannot be added to: a code block in it is never closed"
         )));
     }
     Ok(after)
@@ -269,18 +292,18 @@ fn with_lines(readme: Option<&str>, lines: &[String]) -> Result<String, workspac
 /// Returns the README as searches see it: without its list, which repeats the
 /// first sentence of every document and would rank above the documents, and
 /// without the text of every new README. Lines keep their numbers.
-pub fn own_text(readme: &str) -> String {
-    let document = document::parse(readme);
-    let Some(list) = span_of_list(&document) else {
+pub fn text_without_list(readme: &str) -> String {
+    let document = document::parse_document(readme);
+    let Some(list) = find_list_span(&document) else {
         return readme.to_owned();
     };
     let line_ends = |text: &str| text.chars().filter(|c| matches!(c, '\n' | '\r')).collect();
     let list_lines: String = line_ends(&readme[list.clone()]);
     let (above, below) = (&readme[..list.start], &readme[list.end..]);
-    let above = above.replacen(OPENING, "", 1);
+    let above = above.replacen(README_OPENING, "", 1);
     let text = format!("{above}{list_lines}{below}");
     // A README with generated text alone is empty for a search.
-    if text.replacen(END, "", 1).trim() == TITLE {
+    if text.replacen(END_MARK, "", 1).trim() == README_TITLE {
         return line_ends(&text);
     }
     text
@@ -288,43 +311,46 @@ pub fn own_text(readme: &str) -> String {
 
 /// Returns `true` if a README has a list that is kept up to date.
 pub fn has_list(readme: &str) -> bool {
-    !marks(&document::parse(readme), BEGIN).is_empty()
+    !find_marks(&document::parse_document(readme), BEGIN_MARK).is_empty()
 }
 
 /// Returns the name of a document as links in `knowledge/README.md` write it.
-fn target(path: &RelPath) -> &str {
+fn readme_target(path: &RelPath) -> &str {
     let path = path.as_str();
     path.strip_prefix("knowledge/").unwrap_or(path)
 }
 
 /// Returns the span from the first mark to the last; `None` if they do not pair
 /// up.
-fn span_of_list(document: &Document) -> Option<Range<usize>> {
-    match (&marks(document, BEGIN)[..], &marks(document, END)[..]) {
+fn find_list_span(document: &Document) -> Option<Range<usize>> {
+    match (
+        &find_marks(document, BEGIN_MARK)[..],
+        &find_marks(document, END_MARK)[..],
+    ) {
         ([begin], [end]) if begin < end => Some(*begin..*end),
         _ => None,
     }
 }
 
 /// Returns the lines of the list by the documents that they lead to.
-fn lines_in(document: &Document, list: &Range<usize>) -> BTreeMap<String, String> {
-    linked_items::entries(document)
+fn lines_by_target(document: &Document, list: &Range<usize>) -> BTreeMap<String, String> {
+    linked_items::find_linked_items(document)
         .filter(|entry| list.contains(&entry.span.start))
         .map(|entry| {
-            let line = document.str(&entry.span).trim_end();
+            let line = document.span_text(&entry.span).trim_end();
             (entry.target.to_owned(), line.to_owned())
         })
         .collect()
 }
 
 /// Finds the positions of a mark that is alone on its line and outside code.
-fn marks(document: &Document, mark: &str) -> Vec<usize> {
+fn find_marks(document: &Document, mark: &str) -> Vec<usize> {
     let mut found = Vec::new();
     for start in &document.line_starts {
         let rest = &document.text[*start..];
         let rest = rest.strip_prefix('\u{feff}').unwrap_or(rest);
         let line = rest.split(['\n', '\r']).next().unwrap_or(rest);
-        if line.trim() == mark && !document.in_code(*start) {
+        if line.trim() == mark && !document.is_in_code(*start) {
             let indent = line.len() - line.trim_start().len();
             found.push(document.text.len() - rest.len() + indent);
         }
@@ -333,18 +359,18 @@ fn marks(document: &Document, mark: &str) -> Vec<usize> {
 }
 
 /// Renders the list between its marks.
-fn list(lines: &[String], newline: &str) -> String {
-    let mut text = format!("{BEGIN}{newline}");
+fn render_list(lines: &[String], newline: &str) -> String {
+    let mut text = format!("{BEGIN_MARK}{newline}");
     for line in lines {
         text.push_str(line);
         text.push_str(newline);
     }
-    text.push_str(END);
+    text.push_str(END_MARK);
     text
 }
 
 /// Maximum length of a summary, which is cut at a word.
-const LONGEST: usize = 160;
+const MAX_SUMMARY_CHARS: usize = 160;
 
 /// Returns the first sentence of the first paragraph, without links: their
 /// targets would lead elsewhere from here.
@@ -369,18 +395,18 @@ fn first_sentence(document: &Document) -> String {
     text.push_str(&document.text[at..block.span.end]);
     let text: Vec<&str> = text.split_whitespace().collect();
     let text = text.join(" ");
-    let end = sentence_end(&text);
+    let end = find_sentence_end(&text);
     let mut sentence = text[..end].to_owned();
-    if let Some((cut, _)) = sentence.char_indices().nth(LONGEST) {
+    if let Some((cut, _)) = sentence.char_indices().nth(MAX_SUMMARY_CHARS) {
         let word = sentence[..cut].rfind(' ').unwrap_or(cut);
         sentence.truncate(word);
         sentence.push('…');
     }
-    document::inert_line(&sentence)
+    document::escape_markdown_line(&sentence)
 }
 
 /// Returns the end of the first sentence of a text.
-pub fn sentence_end(text: &str) -> usize {
+pub fn find_sentence_end(text: &str) -> usize {
     for (at, c) in text.char_indices() {
         let end = at + c.len_utf8();
         let ends = match c {
@@ -406,8 +432,8 @@ pub fn sentence_end(text: &str) -> usize {
 mod tests {
     use super::*;
 
-    fn listed(path: &str, text: &str) -> Listed {
-        Listed::new(RelPath::new(path).unwrap(), text)
+    fn listed(path: &str, text: &str) -> ReadmeEntry {
+        ReadmeEntry::new(RelPath::new(path).unwrap(), text)
     }
 
     #[test]
@@ -445,58 +471,59 @@ mod tests {
         ];
         let lines = "- [A \\[x\\]](a%20b.md) — One.\n- [z](z.md) — text\n";
         let check = |before: &str, expect: String| {
-            let after = refreshed(Some(before), &documents).unwrap();
+            let after = refresh_list(Some(before), &documents).unwrap();
             assert_eq!(after, expect, "for {before:?}");
             assert_eq!(
-                refreshed(Some(&after), &documents).unwrap(),
+                refresh_list(Some(&after), &documents).unwrap(),
                 after,
                 "twice is once"
             );
         };
         check(
             "# Mine\n\nmine",
-            format!("# Mine\n\nmine\n\n{BEGIN}\n{lines}{END}\n"),
+            format!("# Mine\n\nmine\n\n{BEGIN_MARK}\n{lines}{END_MARK}\n"),
         );
         check(
-            &format!("top  \n{BEGIN}\nold\n{END}\n\ntail"),
-            format!("top  \n{BEGIN}\n{lines}{END}\n\ntail"),
+            &format!("top  \n{BEGIN_MARK}\nold\n{END_MARK}\n\ntail"),
+            format!("top  \n{BEGIN_MARK}\n{lines}{END_MARK}\n\ntail"),
         );
         check(
-            &format!("\u{feff}{BEGIN}\r\n{END}\r\nx\r\n"),
+            &format!("\u{feff}{BEGIN_MARK}\r\n{END_MARK}\r\nx\r\n"),
             format!(
-                "\u{feff}{BEGIN}\r\n{}{END}\r\nx\r\n",
+                "\u{feff}{BEGIN_MARK}\r\n{}{END_MARK}\r\nx\r\n",
                 lines.replace('\n', "\r\n")
             ),
         );
-        check("", format!("{BEGIN}\n{lines}{END}\n"));
-        let new = refreshed(None, &documents).unwrap();
+        check("", format!("{BEGIN_MARK}\n{lines}{END_MARK}\n"));
+        let new = refresh_list(None, &documents).unwrap();
         assert_eq!(
             new,
-            format!("{TITLE}\n\n{OPENING}\n\n{BEGIN}\n{lines}{END}\n")
+            format!("{README_TITLE}\n\n{README_OPENING}\n\n{BEGIN_MARK}\n{lines}{END_MARK}\n")
         );
-        assert_eq!(refreshed(Some(&new), &documents).unwrap(), new);
+        assert_eq!(refresh_list(Some(&new), &documents).unwrap(), new);
     }
 
     #[test]
     fn one_document_more_leaves_the_other_lines_alone() {
         let new = listed("knowledge/b c.md", "# B\n\nTwo.\n");
-        let before =
-            format!("top\n\n{BEGIN}\n- [A](a.md) — Kept as it is.\n- [Z](z.md)\n{END}\nend\n");
-        let after = with_document(&before, &new).unwrap();
+        let before = format!(
+            "top\n\n{BEGIN_MARK}\n- [A](a.md) — Kept as it is.\n- [Z](z.md)\n{END_MARK}\nend\n"
+        );
+        let after = add_document(&before, &new).unwrap();
         let line = "- [B](b%20c.md) — Two.\n";
         assert_eq!(after, before.replace("- [Z]", &format!("{line}- [Z]")));
-        assert_eq!(with_document(&after, &new).unwrap(), after);
-        assert_eq!(with_document("mine\n", &new), None);
-        assert_eq!(with_document(&format!("{BEGIN}\n"), &new), None);
+        assert_eq!(add_document(&after, &new).unwrap(), after);
+        assert_eq!(add_document("mine\n", &new), None);
+        assert_eq!(add_document(&format!("{BEGIN_MARK}\n"), &new), None);
     }
 
     #[test]
     fn searches_see_a_readme_without_its_list() {
-        let text = format!("# K\n\n{BEGIN}\n- [A](a.md) — One.\n{END}\n\nMine.\n");
-        let seen = own_text(&text);
-        assert_eq!(seen, format!("# K\n\n\n\n{END}\n\nMine.\n"));
+        let text = format!("# K\n\n{BEGIN_MARK}\n- [A](a.md) — One.\n{END_MARK}\n\nMine.\n");
+        let seen = text_without_list(&text);
+        assert_eq!(seen, format!("# K\n\n\n\n{END_MARK}\n\nMine.\n"));
         assert_eq!(seen.lines().count(), text.lines().count());
-        assert_eq!(own_text("mine\n"), "mine\n");
+        assert_eq!(text_without_list("mine\n"), "mine\n");
     }
 
     /// "The placeholder knowledge/README.md must never be an answer."
@@ -504,13 +531,13 @@ mod tests {
     fn searches_see_nothing_of_a_new_readme() {
         let document = listed("knowledge/a.md", "# A\n\nOne.\n");
         for documents in [&[][..], &[document]] {
-            let new = refreshed(None, documents).unwrap();
-            let seen = own_text(&new);
+            let new = refresh_list(None, documents).unwrap();
+            let seen = text_without_list(&new);
             assert_eq!(seen.trim(), "", "{new}");
             assert_eq!(seen.lines().count(), new.lines().count());
-            let edited = own_text(&format!("{new}\nStart with the glossary.\n"));
+            let edited = text_without_list(&format!("{new}\nStart with the glossary.\n"));
             let mut lines = edited.lines().filter(|line| !line.trim().is_empty());
-            assert_eq!(lines.next(), Some(TITLE), "{edited}");
+            assert_eq!(lines.next(), Some(README_TITLE), "{edited}");
             assert_eq!(lines.next_back(), Some("Start with the glossary."));
             assert!(!edited.contains("one topic to a file"), "{edited}");
         }
@@ -519,12 +546,12 @@ mod tests {
     #[test]
     fn marks_that_do_not_pair_up_are_refused() {
         for text in [
-            format!("{BEGIN}\nx\n"),
-            format!("{END}\n{BEGIN}\n"),
-            format!("{BEGIN}\n{BEGIN}\n{END}\n"),
+            format!("{BEGIN_MARK}\nx\n"),
+            format!("{END_MARK}\n{BEGIN_MARK}\n"),
+            format!("{BEGIN_MARK}\n{BEGIN_MARK}\n{END_MARK}\n"),
             "```\nnever closed".to_owned(),
         ] {
-            assert!(refreshed(Some(&text), &[]).is_err(), "{text}");
+            assert!(refresh_list(Some(&text), &[]).is_err(), "{text}");
         }
     }
 
@@ -532,10 +559,10 @@ mod tests {
     fn titles_cannot_end_the_list() {
         let hostile = listed(
             "knowledge/a.md",
-            &format!("---\ntitle: \"x {END}\"\n---\n\nSo {END} it is.\n"),
+            &format!("---\ntitle: \"x {END_MARK}\"\n---\n\nSo {END_MARK} it is.\n"),
         );
-        let text = refreshed(None, std::slice::from_ref(&hostile)).unwrap();
-        let again = refreshed(Some(&text), &[hostile]).unwrap();
+        let text = refresh_list(None, std::slice::from_ref(&hostile)).unwrap();
+        let again = refresh_list(Some(&text), &[hostile]).unwrap();
         assert_eq!(text, again);
     }
 }

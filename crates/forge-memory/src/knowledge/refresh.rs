@@ -8,53 +8,55 @@ use std::sync::mpsc;
 
 use jiff::Timestamp;
 
-use super::describe::{FIELDS, describe, unusable};
+use super::describe::{DESCRIPTION_VERSION, describe_document, describe_unusable};
 use crate::diagnostic::Diagnostic;
 use crate::document;
 use crate::embed::Embedder;
-use crate::index::chunk::PASSAGES;
-use crate::index::{self, Change, Entry, Index, Packed, Put, Sizes, Stamp};
+use crate::index::chunk::PASSAGE_FORMAT_VERSION;
+use crate::index::{
+    self, CatalogueEntry, DocumentRecord, FileStamp, Index, IndexChange, PackedVector, PassageSizes,
+};
 use crate::secrets;
-use crate::workspace::{self, Found, RelPath, Scan, Workspace};
+use crate::workspace::{self, RelPath, ScannedFile, Workspace, WorkspaceScan};
 
 /// An error while the index is brought up to date.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum RefreshError {
     /// The index cannot be read or written: it is damaged, locked, or the disk
     /// is full.
     #[error(transparent)]
-    Index(#[from] index::Error),
+    Index(#[from] index::IndexError),
     /// The workspace cannot be read; the file system is at fault.
     #[error(transparent)]
-    Workspace(#[from] workspace::Error),
+    Workspace(#[from] workspace::WorkspaceError),
 }
 
-impl Diagnostic for Error {
+impl Diagnostic for RefreshError {
     fn code(&self) -> &'static str {
         match self {
-            Error::Index(error) => error.code(),
-            Error::Workspace(error) => error.code(),
+            RefreshError::Index(error) => error.code(),
+            RefreshError::Workspace(error) => error.code(),
         }
     }
 
     fn hints(&self) -> Vec<String> {
         match self {
-            Error::Index(error) => error.hints(),
-            Error::Workspace(error) => error.hints(),
+            RefreshError::Index(error) => error.hints(),
+            RefreshError::Workspace(error) => error.hints(),
         }
     }
 
     fn is_usage(&self) -> bool {
         match self {
-            Error::Index(error) => error.is_usage(),
-            Error::Workspace(error) => error.is_usage(),
+            RefreshError::Index(error) => error.is_usage(),
+            RefreshError::Workspace(error) => error.is_usage(),
         }
     }
 }
 
 /// The outcome of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum FileOutcome {
     Unchanged,
     Indexed,
     Reindexed,
@@ -66,36 +68,38 @@ pub enum Outcome {
 
 /// A report on bringing the index up to date.
 #[derive(Debug, Clone, Default)]
-pub struct Refresh {
+pub struct RefreshReport {
     /// Every file, sorted by path.
-    pub files: Vec<(String, Outcome)>,
+    pub files: Vec<(String, FileOutcome)>,
     /// Folders that could not be listed.
     pub problems: Vec<String>,
     /// Number of files that were indexed and can no longer be used.
     pub spoiled: usize,
 }
 
-impl Refresh {
+impl RefreshReport {
     /// Counts the files with a matching outcome.
-    pub fn count(&self, wanted: impl Fn(&Outcome) -> bool) -> usize {
+    pub fn count_outcomes(&self, wanted: impl Fn(&FileOutcome) -> bool) -> usize {
         self.files.iter().filter(|(_, o)| wanted(o)).count()
     }
 
     /// Returns `true` if the content of the index changed.
-    pub fn changed(&self) -> bool {
+    pub fn has_changes(&self) -> bool {
         self.spoiled > 0
-            || self
-                .files
-                .iter()
-                .any(|(_, o)| matches!(o, Outcome::Indexed | Outcome::Reindexed | Outcome::Removed))
+            || self.files.iter().any(|(_, o)| {
+                matches!(
+                    o,
+                    FileOutcome::Indexed | FileOutcome::Reindexed | FileOutcome::Removed
+                )
+            })
     }
 }
 
 /// The differences between the files and the index, found by `stat` alone.
 #[derive(Debug, Default)]
-pub struct Differences {
+pub struct IndexDifferences {
     /// New files, changed files, and files whose time stamp proves nothing.
-    pub to_read: Vec<Found>,
+    pub to_read: Vec<ScannedFile>,
     pub gone: Vec<String>,
     pub unchanged: Vec<String>,
     /// Unchanged files that could not be used when they were read.
@@ -103,22 +107,26 @@ pub struct Differences {
     pub problems: Vec<String>,
 }
 
-impl Differences {
+impl IndexDifferences {
     /// Returns `true` if nothing has to be read or removed.
-    pub fn none(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.to_read.is_empty() && self.gone.is_empty()
     }
 }
 
 /// Compares the files, as a scan found them, with the catalogue.
-pub fn differences(scan: &Scan, catalogue: &[Entry], force: bool) -> Differences {
-    let mut d = Differences {
+pub fn find_differences(
+    scan: &WorkspaceScan,
+    catalogue: &[CatalogueEntry],
+    force: bool,
+) -> IndexDifferences {
+    let mut d = IndexDifferences {
         problems: scan.problems.iter().map(|p| p.to_string()).collect(),
-        ..Differences::default()
+        ..IndexDifferences::default()
     };
     let mut known = catalogue.iter().peekable();
     for found in &scan.files {
-        if !indexable(found) {
+        if !is_indexable(found) {
             continue;
         }
         // Both lists are sorted by path, so that one pass compares them.
@@ -142,22 +150,22 @@ pub fn differences(scan: &Scan, catalogue: &[Entry], force: bool) -> Differences
 /// Counts the files whose content differs from the index. A file that was
 /// written in the moment of its indexing has a stamp that proves nothing, so
 /// that its text decides.
-pub fn behind(
+pub fn count_behind(
     workspace: &Workspace,
-    scan: &Scan,
+    scan: &WorkspaceScan,
     index: &Index,
-    catalogue: &[Entry],
-) -> Result<usize, index::Error> {
+    catalogue: &[CatalogueEntry],
+) -> Result<usize, index::IndexError> {
     if !has_current_shape(workspace, index)? {
         return Ok(catalogue.len());
     }
-    if nothing_differs(scan, catalogue) {
+    if is_in_step(scan, catalogue) {
         return Ok(0);
     }
-    let differences = differences(scan, catalogue, false);
+    let differences = find_differences(scan, catalogue, false);
     let mut behind = differences.gone.len();
     for file in &differences.to_read {
-        let known = index.hash_of(file.path.as_str())?;
+        let known = index.content_hash_of(file.path.as_str())?;
         let same = match workspace.read_text(&file.path) {
             Ok(text) => known.is_some_and(|hash| hash == document::content_hash(&text)),
             // The index too has no text of an unreadable file.
@@ -168,12 +176,12 @@ pub fn behind(
     Ok(behind)
 }
 
-/// Returns `true` if [`differences`] would find none, without building its
+/// Returns `true` if [`find_differences`] would find none, without building its
 /// lists: both sides are sorted by path.
-pub fn nothing_differs(scan: &Scan, catalogue: &[Entry]) -> bool {
-    let mut found = scan.files.iter().filter(|found| indexable(found));
+pub fn is_in_step(scan: &WorkspaceScan, catalogue: &[CatalogueEntry]) -> bool {
+    let mut found = scan.files.iter().filter(|found| is_indexable(found));
     let mut known = catalogue.iter();
-    let same = |found: &Found| {
+    let same = |found: &ScannedFile| {
         known.next().is_some_and(|entry| {
             entry.path == found.path.as_str()
                 && entry.stamp.proves_unchanged(found.size, found.changed_ns)
@@ -184,8 +192,8 @@ pub fn nothing_differs(scan: &Scan, catalogue: &[Entry]) -> bool {
 
 /// Returns `true` for documents of their own. Routing files lead to others,
 /// except the README that people write.
-fn indexable(found: &Found) -> bool {
-    found.role != workspace::Role::Routing || found.path.as_str() == "knowledge/README.md"
+fn is_indexable(found: &ScannedFile) -> bool {
+    found.role != workspace::FileRole::Routing || found.path.as_str() == "knowledge/README.md"
 }
 
 /// Size of the text that is written in one transaction. Larger batches make
@@ -196,44 +204,44 @@ const BATCH_BYTES: usize = 24 << 20;
 /// holds the index lock, taken at `recorded_ns` by the file system's clock. The
 /// scan may be older than the lock: a file that changed in between shows another
 /// stamp at the next one.
-pub fn refresh(
+pub fn refresh_index(
     workspace: &Workspace,
-    scan: &Scan,
+    scan: &WorkspaceScan,
     index: &mut Index,
     force: bool,
     recorded_ns: i64,
     now: Timestamp,
     progress: &mut dyn FnMut(usize, usize),
-) -> Result<Refresh, Error> {
-    let report = update(workspace, scan, index, force, recorded_ns, progress)?;
-    write_manifest(workspace, index, report.changed() || force, now)?;
+) -> Result<RefreshReport, RefreshError> {
+    let report = apply_differences(workspace, scan, index, force, recorded_ns, progress)?;
+    write_manifest_json(workspace, index, report.has_changes() || force, now)?;
     Ok(report)
 }
 
 /// Fills an index that is not kept: nothing is written to the folder.
-pub fn build(
+pub fn fill_index(
     workspace: &Workspace,
-    scan: &Scan,
+    scan: &WorkspaceScan,
     index: &mut Index,
     progress: &mut dyn FnMut(usize, usize),
-) -> Result<Refresh, Error> {
-    update(workspace, scan, index, true, 0, progress)
+) -> Result<RefreshReport, RefreshError> {
+    apply_differences(workspace, scan, index, true, 0, progress)
 }
 
 /// Reads the files that differ and applies the changes in batches.
-fn update(
+fn apply_differences(
     workspace: &Workspace,
-    scan: &Scan,
+    scan: &WorkspaceScan,
     index: &mut Index,
     force: bool,
     recorded_ns: i64,
     progress: &mut dyn FnMut(usize, usize),
-) -> Result<Refresh, Error> {
+) -> Result<RefreshReport, RefreshError> {
     let catalogue = index.catalogue()?;
     // The same text has other passages under other rules. It is read again;
     // vectors of passages that stay the same are kept.
     let is_stale = !has_current_shape(workspace, index)?;
-    let d = differences(scan, &catalogue, force || is_stale);
+    let d = find_differences(scan, &catalogue, force || is_stale);
     let entry = |path: &str| {
         let at = catalogue.binary_search_by(|e| e.path.as_str().cmp(path));
         at.ok().map(|at| &catalogue[at])
@@ -242,15 +250,15 @@ fn update(
         index.clear()?;
     }
     let total = d.to_read.len();
-    let mut report = Refresh {
+    let mut report = RefreshReport {
         problems: d.problems,
-        ..Refresh::default()
+        ..RefreshReport::default()
     };
-    let mut batch: Vec<Change> = d.gone.iter().cloned().map(Change::Remove).collect();
+    let mut batch: Vec<IndexChange> = d.gone.iter().cloned().map(IndexChange::Remove).collect();
     let mut bytes = 0;
     let mut done = 0;
     let mut failure = None;
-    read_all(
+    read_files(
         workspace,
         index,
         &d.to_read,
@@ -260,38 +268,38 @@ fn update(
             done += 1;
             progress(done, total);
             match read {
-                Read::Same(path, stamp) => {
-                    batch.push(Change::Restamp(path.as_str().to_owned(), stamp));
+                ReadOutcome::Same(path, stamp) => {
+                    batch.push(IndexChange::Restamp(path.as_str().to_owned(), stamp));
                     report
                         .files
-                        .push((path.as_str().to_owned(), Outcome::Unchanged));
+                        .push((path.as_str().to_owned(), FileOutcome::Unchanged));
                 }
-                Read::Vanished(path) => {
+                ReadOutcome::Vanished(path) => {
                     if entry(path.as_str()).is_some() {
-                        batch.push(Change::Remove(path.as_str().to_owned()));
+                        batch.push(IndexChange::Remove(path.as_str().to_owned()));
                         report
                             .files
-                            .push((path.as_str().to_owned(), Outcome::Removed));
+                            .push((path.as_str().to_owned(), FileOutcome::Removed));
                     }
                 }
-                Read::Put(put) => {
+                ReadOutcome::Put(put) => {
                     let before = entry(&put.path);
                     let outcome = match &put.problem {
-                        Some(problem) => Outcome::Skipped(problem.clone()),
-                        None if before.is_some() => Outcome::Reindexed,
-                        None => Outcome::Indexed,
+                        Some(problem) => FileOutcome::Skipped(problem.clone()),
+                        None if before.is_some() => FileOutcome::Reindexed,
+                        None => FileOutcome::Indexed,
                     };
                     if put.problem.is_some() && before.is_some_and(|e| e.problem.is_none()) {
                         report.spoiled += 1;
                     }
                     report.files.push((put.path.clone(), outcome));
                     bytes += put.stamp.size as usize;
-                    batch.push(Change::Put(put));
+                    batch.push(IndexChange::Put(put));
                 }
             }
             if bytes >= BATCH_BYTES {
                 bytes = 0;
-                if let Err(e) = index.apply(std::mem::take(&mut batch)) {
+                if let Err(e) = index.apply_changes(std::mem::take(&mut batch)) {
                     failure = Some(e);
                     return false;
                 }
@@ -302,74 +310,74 @@ fn update(
     if let Some(e) = failure {
         return Err(e.into());
     }
-    index.apply(batch)?;
+    index.apply_changes(batch)?;
     if is_stale {
         // After the last batch, so that an interrupted run is repeated.
-        index.set_note(SHAPE, &shape(workspace))?;
+        index.store_value(SHAPE_KEY, &passage_shape(workspace))?;
     }
     report
         .files
-        .extend(d.gone.into_iter().map(|p| (p, Outcome::Removed)));
+        .extend(d.gone.into_iter().map(|p| (p, FileOutcome::Removed)));
     report
         .files
-        .extend(d.unchanged.into_iter().map(|p| (p, Outcome::Unchanged)));
+        .extend(d.unchanged.into_iter().map(|p| (p, FileOutcome::Unchanged)));
     report.files.extend(
         d.unusable
             .into_iter()
-            .map(|(p, why)| (p, Outcome::Skipped(why))),
+            .map(|(p, why)| (p, FileOutcome::Skipped(why))),
     );
     report.files.sort_by(|a, b| a.0.cmp(&b.0));
     Ok(report)
 }
 
 /// The key under which an index keeps the shape of its passages.
-const SHAPE: &str = "shape";
+const SHAPE_KEY: &str = "shape";
 
 /// Returns `true` if the passages of the index were made by the rules that are
 /// in force now.
-pub fn has_current_shape(workspace: &Workspace, index: &Index) -> Result<bool, index::Error> {
-    Ok(index.note(SHAPE)?.as_deref() == Some(shape(workspace).as_str()))
+pub fn has_current_shape(workspace: &Workspace, index: &Index) -> Result<bool, index::IndexError> {
+    Ok(index.stored_value(SHAPE_KEY)?.as_deref() == Some(passage_shape(workspace).as_str()))
 }
 
 /// Returns everything but a file's own text that decides what its passages are.
 /// The model has a note of its own, since other vectors need no other passages;
 /// the format of the tables is the database's own version.
-fn shape(workspace: &Workspace) -> String {
+fn passage_shape(workspace: &Workspace) -> String {
     let chunk_tokens = workspace.config().index.chunk_tokens;
-    let redaction = secrets::RULES;
+    let redaction = secrets::RULES_HASH;
     format!(
-        "passages {PASSAGES}, fields {FIELDS}, redaction {redaction:016x}, \
+        "passages {PASSAGE_FORMAT_VERSION}, fields {DESCRIPTION_VERSION}, redaction {redaction:016x}, \
          at most {chunk_tokens} tokens"
     )
 }
 
 /// The result of reading one file.
-enum Read {
-    Put(Box<Put>),
-    Same(RelPath, Stamp),
+enum ReadOutcome {
+    Put(Box<DocumentRecord>),
+    Same(RelPath, FileStamp),
     Vanished(RelPath),
 }
 
 /// Reads and parses on all cores, hands over one by one on this thread.
-fn read_all(
+fn read_files(
     workspace: &Workspace,
     index: &mut Index,
-    files: &[Found],
+    files: &[ScannedFile],
     force: bool,
     recorded_ns: i64,
-    mut each: impl FnMut(&mut Index, Read) -> bool,
-) -> Result<(), Error> {
-    let sizes = Sizes::up_to(workspace.config().index.chunk_tokens);
+    mut each: impl FnMut(&mut Index, ReadOutcome) -> bool,
+) -> Result<(), RefreshError> {
+    let sizes = PassageSizes::with_limit(workspace.config().index.chunk_tokens);
     let mut hashes = std::collections::HashMap::new();
     if !force {
         for found in files {
-            if let Some(hash) = index.hash_of(found.path.as_str())? {
+            if let Some(hash) = index.content_hash_of(found.path.as_str())? {
                 hashes.insert(found.path.as_str().to_owned(), hash);
             }
         }
     }
-    let one = |found: &Found| {
-        read_one(
+    let one = |found: &ScannedFile| {
+        read_file(
             workspace,
             found,
             hashes.get(found.path.as_str()),
@@ -417,14 +425,14 @@ fn read_all(
 }
 
 /// Reads and describes one file, unless its content is unchanged.
-fn read_one(
+fn read_file(
     workspace: &Workspace,
-    found: &Found,
+    found: &ScannedFile,
     known: Option<&String>,
     recorded_ns: i64,
-    sizes: Sizes,
-) -> Read {
-    let stamp = Stamp {
+    sizes: PassageSizes,
+) -> ReadOutcome {
+    let stamp = FileStamp {
         size: found.size,
         mtime_ns: found.changed_ns,
         recorded_ns,
@@ -432,41 +440,48 @@ fn read_one(
     let path = found.path.clone();
     let text = match workspace.read_text(&path) {
         Ok(text) => text,
-        Err(e) if e.is_not_found() => return Read::Vanished(path),
-        Err(e) => return Read::Put(Box::new(unusable(&path, found.role, stamp, e.reason()))),
+        Err(e) if e.is_not_found() => return ReadOutcome::Vanished(path),
+        Err(e) => {
+            return ReadOutcome::Put(Box::new(describe_unusable(
+                &path,
+                found.role,
+                stamp,
+                e.reason(),
+            )));
+        }
     };
     let hash = document::content_hash(&text);
     if known == Some(&hash) {
-        return Read::Same(path, stamp);
+        return ReadOutcome::Same(path, stamp);
     }
-    let (_, put) = describe(&path, found.role, stamp, hash, &text, sizes);
-    Read::Put(Box::new(put))
+    let (_, put) = describe_document(&path, found.role, stamp, hash, &text, sizes);
+    ReadOutcome::Put(Box::new(put))
 }
 
 /// Writes `manifest.json` for people and other tools. Leaves it alone if
 /// nothing changed, so that `lastIndexed` is the time of the last change.
-fn write_manifest(
+fn write_manifest_json(
     workspace: &Workspace,
     index: &Index,
     changed: bool,
     now: Timestamp,
-) -> Result<(), Error> {
-    let there = workspace.derived().join("manifest.json").exists();
+) -> Result<(), RefreshError> {
+    let there = workspace.derived_folder().join("manifest.json").exists();
     if !changed && there {
         return Ok(());
     }
-    let stamp = match index.note("last_indexed")? {
+    let stamp = match index.stored_value("last_indexed")? {
         Some(stamp) if !changed => stamp,
         _ => {
             let stamp = format!("{now:.3}");
-            index.set_note("last_indexed", &stamp)?;
+            index.store_value("last_indexed", &stamp)?;
             stamp
         }
     };
     // Written by hand because it has a line for every file, and a search after
     // one change waits for it.
     let mut text = String::from("{\n  \"files\": {");
-    for (i, (path, hash)) in index.hashes()?.iter().enumerate() {
+    for (i, (path, hash)) in index.content_hashes()?.iter().enumerate() {
         let comma = if i > 0 { "," } else { "" };
         let path = serde_json::Value::from(path.as_str());
         let _ = write!(text, "{comma}\n    {path}: \"{hash}\"");
@@ -478,17 +493,17 @@ fn write_manifest(
 }
 
 /// Passages that each thread embeds between two calls of `keep_going`.
-const EMBED_STEP: usize = 8;
+const EMBED_STEP_PASSAGES: usize = 8;
 
 /// Embeds passages that have no vector yet, in committed batches, until none is
 /// left or `keep_going` returns `false`. The closure receives the number of
 /// passages done and waiting.
-pub fn embed(
+pub fn embed_passages(
     index: &mut Index,
     embedder: &dyn Embedder,
     keep_going: &mut dyn FnMut(usize, usize) -> bool,
-) -> Result<usize, Error> {
-    index.use_model(embedder.id(), embedder.dimensions())?;
+) -> Result<usize, RefreshError> {
+    index.switch_to_model(embedder.id(), embedder.dimensions())?;
     let counts = index.counts()?;
     let waiting = counts.chunks - counts.embedded;
     let threads = std::thread::available_parallelism()
@@ -498,22 +513,24 @@ pub fn embed(
     while keep_going(done, waiting) {
         // The first step is small, so that `keep_going` can stop before a whole
         // batch.
-        let texts = index.to_embed(if done == 0 {
+        let texts = index.passages_to_embed(if done == 0 {
             threads
         } else {
-            threads * EMBED_STEP
+            threads * EMBED_STEP_PASSAGES
         })?;
         if texts.is_empty() {
             break;
         }
         let share = texts.len().div_ceil(threads);
-        let vectors: Vec<(u32, Packed)> = std::thread::scope(|scope| {
+        let vectors: Vec<(u32, PackedVector)> = std::thread::scope(|scope| {
             let workers: Vec<_> = texts
                 .chunks(share)
                 .map(|part| {
                     scope.spawn(move || {
                         part.iter()
-                            .map(|(id, text)| (*id, Packed::from(&embedder.embed(text))))
+                            .map(|(id, text)| {
+                                (*id, PackedVector::from_floats(&embedder.embed(text)))
+                            })
                             .collect::<Vec<_>>()
                     })
                 })
@@ -534,9 +551,9 @@ pub fn embed(
     Ok(done)
 }
 
-impl Outcome {
+impl FileOutcome {
     /// Returns how many files had this outcome.
-    pub fn count_in(&self, files: &[(String, Outcome)]) -> usize {
+    pub fn count_in(&self, files: &[(String, FileOutcome)]) -> usize {
         files.iter().filter(|(_, it)| it == self).count()
     }
 }

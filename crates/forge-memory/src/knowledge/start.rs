@@ -2,32 +2,41 @@
 //! and the ignore rule for derived files. It only proposes and is idempotent;
 //! of existing text it changes the README's own list alone.
 
-use super::proposal::Proposal;
+use super::proposal::ChangeProposal;
 use super::readme;
-use super::templates::Template;
+use super::templates::WorkspaceTemplate;
 use crate::teams::private;
-use crate::workspace::{DERIVED, Error, IgnoreRule, RelPath, Workspace, ignoring};
+use crate::workspace::{
+    DERIVED_FOLDER, IgnoreRule, RelPath, Workspace, WorkspaceError, propose_ignore_rules,
+};
 
 /// Proposes the files that a workspace still lacks. Files of a template that
 /// exist stay as they are.
-pub fn propose(workspace: &Workspace, template: Option<Template>) -> Result<Proposal, Error> {
-    let mut proposal = Proposal::default();
-    for (path, text) in template.map(Template::files).into_iter().flatten() {
-        let path = RelPath::new(path).map_err(|e| Error::Refused(e.to_string()))?;
-        if workspace.absolute(&path).symlink_metadata().is_err() {
+pub fn propose_start(
+    workspace: &Workspace,
+    template: Option<WorkspaceTemplate>,
+) -> Result<ChangeProposal, WorkspaceError> {
+    let mut proposal = ChangeProposal::default();
+    for (path, text) in template
+        .map(WorkspaceTemplate::template_files)
+        .into_iter()
+        .flatten()
+    {
+        let path = RelPath::new(path).map_err(|e| WorkspaceError::Refused(e.to_string()))?;
+        if workspace.absolute_path(&path).symlink_metadata().is_err() {
             proposal.add(path, None, text.to_owned());
         }
     }
-    list(workspace, &mut proposal)?;
+    propose_readme(workspace, &mut proposal)?;
     // The derived folder ignores itself once it exists; a committed rule shows
     // that to everyone.
-    let own = format!("{DERIVED}/");
+    let own = format!("{DERIVED_FOLDER}/");
     let derived = IgnoreRule {
         rule: &own,
         probe: &own,
         own: Some(&own),
     };
-    if let Some(it) = ignoring(workspace, &[derived, private::RULE])? {
+    if let Some(it) = propose_ignore_rules(workspace, &[derived, private::PRIVATE_IGNORE_RULE])? {
         proposal.add(it.path, it.before, it.after);
     }
     Ok(proposal)
@@ -35,21 +44,24 @@ pub fn propose(workspace: &Workspace, template: Option<Template>) -> Result<Prop
 
 /// Proposes a new README, or an updated list. Leaves a README without a list
 /// alone, since it was written by hand; `doctor` reports a malformed one.
-fn list(workspace: &Workspace, proposal: &mut Proposal) -> Result<(), Error> {
+fn propose_readme(
+    workspace: &Workspace,
+    proposal: &mut ChangeProposal,
+) -> Result<(), WorkspaceError> {
     let new: Vec<(RelPath, String)> = proposal
         .files
         .iter()
         .map(|file| (file.path.clone(), file.after.clone()))
         .collect();
-    let documents = || readme::documents(workspace, &new);
-    match workspace.text_if_there(&readme::path()) {
+    let documents = || readme::list_documents(workspace, &new);
+    match workspace.read_text_if_present(&readme::readme_path()) {
         Ok(None) => {
-            let text = readme::refreshed(None, &documents())?;
-            proposal.add(readme::path(), None, text);
+            let text = readme::refresh_list(None, &documents())?;
+            proposal.add(readme::readme_path(), None, text);
         }
         Ok(Some(text)) if readme::has_list(&text) => {
-            if let Ok(after) = readme::refreshed(Some(&text), &documents()) {
-                proposal.add(readme::path(), Some(text), after);
+            if let Ok(after) = readme::refresh_list(Some(&text), &documents()) {
+                proposal.add(readme::readme_path(), Some(text), after);
             }
         }
         Ok(Some(_)) | Err(_) => {}
@@ -64,7 +76,7 @@ mod tests {
 
     fn paths(ws: &TestWorkspace) -> Vec<String> {
         let workspace = Workspace::open(ws.root()).unwrap();
-        let proposal = propose(&workspace, None).unwrap();
+        let proposal = propose_start(&workspace, None).unwrap();
         let now = "2026-03-01T09:00:00Z".parse().unwrap();
         proposal
             .apply(&workspace, "Prepare the workspace", now)
@@ -127,16 +139,16 @@ mod tests {
 
     #[test]
     fn a_template_never_replaces_what_is_there() {
-        for template in Template::ALL {
+        for template in WorkspaceTemplate::ALL {
             let ws = TestWorkspace::files("//- knowledge/architecture.md\nmine\n");
             let workspace = Workspace::open(ws.root()).unwrap();
             let now = "2026-03-01T09:00:00Z".parse().unwrap();
-            let proposal = propose(&workspace, Some(template)).unwrap();
+            let proposal = propose_start(&workspace, Some(template)).unwrap();
             proposal.apply(&workspace, "Prepare", now).unwrap();
             assert_eq!(ws.read("knowledge/architecture.md"), "mine\n");
             let readme = ws.read("knowledge/README.md");
-            for (path, text) in template.files() {
-                let document = crate::document::parse(text);
+            for (path, text) in template.template_files() {
+                let document = crate::document::parse_document(text);
                 assert!(
                     document.problems.is_empty() && document.title().is_some(),
                     "{path}"
@@ -145,7 +157,11 @@ mod tests {
                 let target = path.strip_prefix("knowledge/").unwrap();
                 assert!(readme.contains(&format!("]({target})")), "{path}: {readme}");
             }
-            assert!(propose(&workspace, Some(template)).unwrap().is_empty());
+            assert!(
+                propose_start(&workspace, Some(template))
+                    .unwrap()
+                    .is_empty()
+            );
         }
     }
 }

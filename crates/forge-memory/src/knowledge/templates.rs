@@ -4,39 +4,43 @@
 
 /// A kind of project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Template {
+pub enum WorkspaceTemplate {
     WebApp,
     Cli,
     Library,
 }
 
-impl Template {
+impl WorkspaceTemplate {
     /// All templates.
-    pub const ALL: [Template; 3] = [Template::WebApp, Template::Cli, Template::Library];
+    pub const ALL: [WorkspaceTemplate; 3] = [
+        WorkspaceTemplate::WebApp,
+        WorkspaceTemplate::Cli,
+        WorkspaceTemplate::Library,
+    ];
 
     /// Returns the documents with their paths.
-    pub fn files(self) -> [(&'static str, &'static str); 3] {
+    pub fn template_files(self) -> [(&'static str, &'static str); 3] {
         match self {
-            Template::WebApp => [
-                ("knowledge/architecture.md", WEB_APP),
+            WorkspaceTemplate::WebApp => [
+                ("knowledge/architecture.md", WEB_APP_ARCHITECTURE),
                 ("knowledge/operations.md", WEB_APP_OPERATIONS),
-                ("knowledge/conventions.md", CONVENTIONS),
+                ("knowledge/conventions.md", CONVENTIONS_TEXT),
             ],
-            Template::Cli => [
-                ("knowledge/commands.md", CLI),
+            WorkspaceTemplate::Cli => [
+                ("knowledge/commands.md", CLI_COMMANDS),
                 ("knowledge/releases.md", CLI_RELEASES),
-                ("knowledge/conventions.md", CONVENTIONS),
+                ("knowledge/conventions.md", CONVENTIONS_TEXT),
             ],
-            Template::Library => [
-                ("knowledge/public-api.md", LIBRARY),
+            WorkspaceTemplate::Library => [
+                ("knowledge/public-api.md", LIBRARY_API),
                 ("knowledge/releases.md", LIBRARY_RELEASES),
-                ("knowledge/conventions.md", CONVENTIONS),
+                ("knowledge/conventions.md", CONVENTIONS_TEXT),
             ],
         }
     }
 }
 
-const WEB_APP: &str = "\
+const WEB_APP_ARCHITECTURE: &str = "\
 # Architecture
 
 How a request travels through this application, and where its data is.
@@ -82,7 +86,7 @@ How this application is run, configured and released.
 <!-- Where are logs and dashboards, what failed before, and what helped? -->
 ";
 
-const CLI: &str = "\
+const CLI_COMMANDS: &str = "\
 # Commands
 
 What this program promises to the people and scripts that call it.
@@ -122,7 +126,7 @@ How a version is made and what must not change between versions.
 <!-- How is it installed: package managers, archives, completions, manual pages? -->
 ";
 
-const LIBRARY: &str = "\
+const LIBRARY_API: &str = "\
 # Public API
 
 What callers may rely on, and what is free to change.
@@ -162,7 +166,7 @@ How a version is numbered, made and announced.
 <!-- The steps, who may do it, where it is published. -->
 ";
 
-const CONVENTIONS: &str = "\
+const CONVENTIONS_TEXT: &str = "\
 # Conventions
 
 What a reviewer of this project asks for and no tool checks.

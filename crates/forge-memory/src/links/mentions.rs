@@ -12,16 +12,16 @@ use std::thread;
 use aho_corasick::{AhoCorasick, MatchKind};
 use unicode_normalization::UnicodeNormalization;
 
-use super::check::is_closets;
-use super::names::{fold, last};
-use super::notes::{comments, covering};
-use super::vault::Vault;
-use crate::document::{self, BlockKind, Document, Edit};
-use crate::workspace::{Proposal, RelPath, Role, Workspace};
+use super::check::is_closets_file;
+use super::names::{fold_name, last_segment};
+use super::notes::{find_comments, find_covering};
+use super::vault::NoteVault;
+use crate::document::{self, BlockKind, Document, TextEdit};
+use crate::workspace::{ChangeProposal, FileRole, RelPath, Workspace};
 
 /// A note's name, title or alias in plain text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mention {
+pub struct NoteMention {
     pub path: RelPath,
     pub line: usize,
     /// The words in the text.
@@ -37,9 +37,9 @@ pub struct Mention {
     span: Range<usize>,
 }
 
-impl Mention {
+impl NoteMention {
     /// Returns the link that would replace the words, which stay as its label.
-    pub fn link(&self) -> String {
+    pub fn render_link(&self) -> String {
         if self.text == self.name {
             return format!("[[{}]]", self.name);
         }
@@ -49,42 +49,52 @@ impl Mention {
     }
 }
 
-/// The result of [`apply`], before anything is written.
+/// The result of [`link_mentions`], before anything is written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Applied {
-    pub proposal: Proposal,
+pub struct AppliedMentions {
+    pub proposal: ChangeProposal,
     pub linked: usize,
     /// Suggestions that a person must decide.
-    pub left: Vec<Mention>,
+    pub left: Vec<NoteMention>,
 }
 
 /// Minimum length of a name that is looked for. Names of this length are never
 /// linked automatically.
-const SHORTEST: usize = 3;
+const MIN_NAME_CHARS: usize = 3;
 /// Maximum size of a name that is looked for. Many long names that begin alike
 /// would all match at every word.
-const LONGEST_NAME: usize = 120;
+const MAX_NAME_BYTES: usize = 120;
 
 /// Returns every mention in the files `only`, or in all files if that is empty.
-pub fn suggest(workspace: &Workspace, vault: &Vault, only: &[RelPath]) -> Vec<Mention> {
-    let found = in_texts(workspace, vault, only, |_, mentions| mentions);
+pub fn suggest_mentions(
+    workspace: &Workspace,
+    vault: &NoteVault,
+    only: &[RelPath],
+) -> Vec<NoteMention> {
+    let found = map_mentions(workspace, vault, only, |_, mentions| mentions);
     found.into_iter().flatten().collect()
 }
 
 /// Proposes links for mentions: of exact file names, or of `all` names. Names
 /// of three letters stay suggestions.
-pub fn apply(workspace: &Workspace, vault: &Vault, only: &[RelPath], all: bool) -> Applied {
-    let mut applied = Applied::default();
-    let found = in_texts(workspace, vault, only, |text, mentions| {
-        let (taken, left): (Vec<Mention>, Vec<Mention>) = mentions
+pub fn link_mentions(
+    workspace: &Workspace,
+    vault: &NoteVault,
+    only: &[RelPath],
+    all: bool,
+) -> AppliedMentions {
+    let mut applied = AppliedMentions::default();
+    let found = map_mentions(workspace, vault, only, |text, mentions| {
+        let (taken, left): (Vec<NoteMention>, Vec<NoteMention>) = mentions
             .into_iter()
-            .partition(|it| it.text.chars().count() > SHORTEST && (it.exact || all));
-        let edits = taken.iter().map(|it| Edit {
+            .partition(|it| it.text.chars().count() > MIN_NAME_CHARS && (it.exact || all));
+        let edits = taken.iter().map(|it| TextEdit {
             span: it.span.clone(),
-            text: it.link(),
+            text: it.render_link(),
         });
         // The spans belong to this text, sorted and disjoint.
-        let after = document::apply(text, edits.collect()).unwrap_or_else(|_| text.to_owned());
+        let after =
+            document::apply_edits(text, edits.collect()).unwrap_or_else(|_| text.to_owned());
         let changed = taken
             .first()
             .map(|it| (it.path.clone(), text.to_owned(), after));
@@ -101,20 +111,20 @@ pub fn apply(workspace: &Workspace, vault: &Vault, only: &[RelPath], all: bool) 
 }
 
 /// Calls `f` with the text and the mentions of each file that has any.
-fn in_texts<T: Send>(
+fn map_mentions<T: Send>(
     workspace: &Workspace,
-    vault: &Vault,
+    vault: &NoteVault,
     only: &[RelPath],
-    f: impl Fn(&str, Vec<Mention>) -> T + Sync,
+    f: impl Fn(&str, Vec<NoteMention>) -> T + Sync,
 ) -> Vec<T> {
-    let Some(wanted) = Wanted::of(vault) else {
+    let Some(wanted) = NameMatcher::from_vault(vault) else {
         return Vec::new();
     };
     let only: HashSet<&RelPath> = only.iter().collect();
     let sources: Vec<u32> = vault
         .notes()
         .filter(|(_, file, _)| only.is_empty() || only.contains(&file.path))
-        .filter(|(_, file, _)| !is_closets(&file.path))
+        .filter(|(_, file, _)| !is_closets_file(&file.path))
         .map(|(index, _, _)| index)
         .collect();
     let next = AtomicUsize::new(0);
@@ -128,8 +138,8 @@ fn in_texts<T: Send>(
             let Ok(text) = workspace.read_text(&vault.file(index).path) else {
                 continue;
             };
-            let document = document::parse(text);
-            let mentions = wanted.mentions(vault, index, &document);
+            let document = document::parse_document(text);
+            let mentions = wanted.find_mentions(vault, index, &document);
             if !mentions.is_empty() {
                 found.push((at, f(&document.text, mentions)));
             }
@@ -155,26 +165,26 @@ fn in_texts<T: Send>(
 }
 
 /// The names that are looked for.
-struct Wanted {
+struct NameMatcher {
     automaton: AhoCorasick,
     /// Folded name → note; `None` if several notes have it.
     notes: HashMap<String, Option<u32>>,
 }
 
-impl Wanted {
+impl NameMatcher {
     /// Builds the automaton; `None` if there is nothing to look for.
-    fn of(vault: &Vault) -> Option<Wanted> {
+    fn from_vault(vault: &NoteVault) -> Option<NameMatcher> {
         let mut stems: HashMap<String, Option<u32>> = HashMap::new();
         let mut others: HashMap<String, Option<u32>> = HashMap::new();
         for (index, file, note) in vault.notes() {
             // Texts mention Claude without meaning `CLAUDE.md`.
             let routing = file.path.file_name().starts_with('_');
-            if matches!(file.role, Role::Autoload | Role::Derived) || routing {
+            if matches!(file.role, FileRole::Autoload | FileRole::Derived) || routing {
                 continue;
             }
-            note_names(stem(&file.path), index, &mut stems);
+            add_name_forms(note_stem(&file.path), index, &mut stems);
             for name in note.title.iter().chain(&note.aliases) {
-                note_names(name, index, &mut others);
+                add_name_forms(name, index, &mut others);
             }
         }
         for (name, note) in stems {
@@ -183,7 +193,7 @@ impl Wanted {
         let patterns: HashSet<String> = others
             .iter()
             .filter(|(_, note)| note.is_some())
-            .flat_map(|(name, _)| spellings(name))
+            .flat_map(|(name, _)| list_spellings(name))
             .collect();
         if patterns.is_empty() {
             return None;
@@ -197,22 +207,22 @@ impl Wanted {
             .ascii_case_insensitive(true)
             .build(&patterns)
             .ok()?;
-        Some(Wanted {
+        Some(NameMatcher {
             automaton,
             notes: others,
         })
     }
 
     /// Finds the mentions in one document, without those of the note itself.
-    fn mentions(&self, vault: &Vault, from: u32, document: &Document) -> Vec<Mention> {
+    fn find_mentions(&self, vault: &NoteVault, from: u32, document: &Document) -> Vec<NoteMention> {
         let text = &document.text[..document.body.end];
         let mut found: Vec<(Range<usize>, u32)> = Vec::new();
         for found_at in self.automaton.find_overlapping_iter(text) {
             let span = found_at.start()..found_at.end();
-            if span.start < document.body.start || !is_word(text, &span) {
+            if span.start < document.body.start || !is_whole_word(text, &span) {
                 continue;
             }
-            let name = fold(&text[span.clone()]);
+            let name = fold_name(&text[span.clone()]);
             if let Some(Some(note)) = self.notes.get(name.as_ref())
                 && *note != from
             {
@@ -222,29 +232,30 @@ impl Wanted {
         if found.is_empty() {
             return Vec::new();
         }
-        let table = Tables::of(document);
-        let closed = closed_ranges(document, &table);
-        let mut told = linked_lines(vault, from);
+        let table = TableLines::from_document(document);
+        let closed = find_closed_ranges(document, &table);
+        let mut told = find_linked_lines(vault, from);
         // Of two that overlap, the first one wins, then the longer one.
         found.sort_by_key(|(span, _)| (span.start, usize::MAX - span.end));
         let mut end = 0;
         let mut mentions = Vec::new();
         for (span, note) in found {
-            let free = span.start >= end && !touches(&closed, &span);
-            let line = document.line_of(span.start);
+            let free = span.start >= end && !overlaps_any(&closed, &span);
+            let line = document.line_number_at(span.start);
             if !free || !told.insert((line, note)) {
                 continue;
             }
             end = span.end;
             let words = &text[span.clone()];
             let file = vault.file(note);
-            mentions.push(Mention {
+            mentions.push(NoteMention {
                 path: vault.file(from).path.clone(),
                 line,
                 text: words.to_owned(),
                 name: vault.link_name(note).to_owned(),
                 note: file.path.clone(),
-                exact: fold(words) == fold(stem(&file.path)) && words.chars().count() > SHORTEST,
+                exact: fold_name(words) == fold_name(note_stem(&file.path))
+                    && words.chars().count() > MIN_NAME_CHARS,
                 in_table: table.rows.contains(&line),
                 span,
             });
@@ -253,17 +264,17 @@ impl Wanted {
     }
 }
 
-fn stem(path: &RelPath) -> &str {
-    let name = last(path.as_str());
+fn note_stem(path: &RelPath) -> &str {
+    let name = last_segment(path.as_str());
     name.strip_suffix(".md").unwrap_or(name)
 }
 
 /// Adds a name with hyphens for spaces and spaces for hyphens. A form that two
 /// notes share becomes `None`.
-fn note_names(name: &str, note: u32, names: &mut HashMap<String, Option<u32>>) {
-    let name = fold(name.trim());
-    let usable = name.len() <= LONGEST_NAME
-        && name.chars().count() >= SHORTEST
+fn add_name_forms(name: &str, note: u32, names: &mut HashMap<String, Option<u32>>) {
+    let name = fold_name(name.trim());
+    let usable = name.len() <= MAX_NAME_BYTES
+        && name.chars().count() >= MIN_NAME_CHARS
         && !name.contains(['[', ']', '|', '#', '^', '\n', '\r'])
         && name.chars().any(char::is_alphabetic);
     if !usable {
@@ -283,7 +294,7 @@ fn note_names(name: &str, note: u32, names: &mut HashMap<String, Option<u32>>) {
 
 /// Returns the spellings of a name. The automaton ignores case in ASCII only;
 /// other alphabets need each spelling.
-fn spellings(name: &str) -> Vec<String> {
+fn list_spellings(name: &str) -> Vec<String> {
     let mut spellings = vec![name.to_owned()];
     if !name.is_ascii() {
         let mut chars = name.chars();
@@ -302,7 +313,7 @@ fn spellings(name: &str) -> Vec<String> {
 
 /// Returns `true` if a span is whole words, and not part of a path, a tag or
 /// brackets.
-fn is_word(text: &str, span: &Range<usize>) -> bool {
+fn is_whole_word(text: &str, span: &Range<usize>) -> bool {
     let before = text[..span.start].chars().next_back();
     let after = text[span.end..].chars().next();
     let next = text[span.end..].chars().nth(1);
@@ -326,33 +337,35 @@ fn is_word(text: &str, span: &Range<usize>) -> bool {
 }
 
 /// Returns the lines of the file that link to a note already.
-fn linked_lines(vault: &Vault, from: u32) -> HashSet<(usize, u32)> {
+fn find_linked_lines(vault: &NoteVault, from: u32) -> HashSet<(usize, u32)> {
     let note = vault.file(from).note.iter();
     note.flat_map(|note| &note.links)
-        .filter_map(|link| Some((link.line, vault.resolve(from, link).file()?)))
+        .filter_map(|link| Some((link.line, vault.resolve(from, link).opened_file()?)))
         .collect()
 }
 
 /// The header lines and the rows of tables.
 #[derive(Default)]
-struct Tables {
+struct TableLines {
     headers: Vec<Range<usize>>,
     rows: HashSet<usize>,
 }
 
-impl Tables {
+impl TableLines {
     /// Finds tables by the line of dashes, so that tables in quotes and lists
     /// count.
-    fn of(document: &Document) -> Tables {
-        let mut tables = Tables::default();
+    fn from_document(document: &Document) -> TableLines {
+        let mut tables = TableLines::default();
         let starts = &document.line_starts;
         let line = |number: usize| {
             let end = starts.get(number).copied().unwrap_or(document.text.len());
             starts[number - 1]..end
         };
-        let mut number = document.line_of(document.body.start) + 1;
+        let mut number = document.line_number_at(document.body.start) + 1;
         while number <= starts.len() {
-            if !is_delimiter(&document.text[line(number)]) || document.in_code(line(number).start) {
+            if !is_table_delimiter(&document.text[line(number)])
+                || document.is_in_code(line(number).start)
+            {
                 number += 1;
                 continue;
             }
@@ -369,19 +382,19 @@ impl Tables {
 }
 
 /// Returns `true` for the line of dashes below the header of a table.
-fn is_delimiter(line: &str) -> bool {
+fn is_table_delimiter(line: &str) -> bool {
     line.contains('|') && line.contains('-') && line.bytes().all(|it| b"|:- \t>\r\n".contains(&it))
 }
 
 /// Returns the ranges in which nothing may be linked, sorted and disjoint.
-fn closed_ranges(document: &Document, tables: &Tables) -> Vec<Range<usize>> {
+fn find_closed_ranges(document: &Document, tables: &TableLines) -> Vec<Range<usize>> {
     let mut closed = Vec::new();
     closed.push(0..document.body.start);
     closed.extend(document.code.iter().map(|code| code.span.clone()));
     closed.extend(document.inline_code.iter().cloned());
     closed.extend(document.links.iter().map(|link| link.span.clone()));
     closed.extend(document.comments.iter().cloned());
-    closed.extend(comments(document));
+    closed.extend(find_comments(document));
     closed.extend(tables.headers.iter().cloned());
     let html = document
         .blocks
@@ -394,8 +407,8 @@ fn closed_ranges(document: &Document, tables: &Tables) -> Vec<Range<usize>> {
             .iter()
             .map(|section| section.heading.clone()),
     );
-    closed.extend(definitions(document));
-    closed.extend(tags(document));
+    closed.extend(find_definitions(document));
+    closed.extend(find_html_tags(document));
     closed.retain(|range| !range.is_empty());
     closed.sort_by_key(|range| range.start);
     let mut disjoint: Vec<Range<usize>> = Vec::with_capacity(closed.len());
@@ -409,7 +422,7 @@ fn closed_ranges(document: &Document, tables: &Tables) -> Vec<Range<usize>> {
 }
 
 /// Returns definitions of links and footnotes, which contain addresses.
-fn definitions(document: &Document) -> impl Iterator<Item = Range<usize>> {
+fn find_definitions(document: &Document) -> impl Iterator<Item = Range<usize>> {
     let lines = document.line_starts.windows(2).map(|pair| pair[0]..pair[1]);
     lines.filter(|line| {
         let text = document.text[line.clone()].trim_start();
@@ -418,8 +431,8 @@ fn definitions(document: &Document) -> impl Iterator<Item = Range<usize>> {
 }
 
 /// Returns HTML tags within a line, whose attributes are not text.
-fn tags(document: &Document) -> Vec<Range<usize>> {
-    const LONGEST: usize = 2_000;
+fn find_html_tags(document: &Document) -> Vec<Range<usize>> {
+    const MAX_TAG_BYTES: usize = 2_000;
     let bytes = document.text.as_bytes();
     let mut found = Vec::new();
     let mut done = document.body.start;
@@ -431,7 +444,7 @@ fn tags(document: &Document) -> Vec<Range<usize>> {
         if open < done || !named {
             continue;
         }
-        let end = bytes.len().min(open + LONGEST);
+        let end = bytes.len().min(open + MAX_TAG_BYTES);
         let comment = bytes[open..].starts_with(b"<!--");
         let close = match comment {
             // If no comment is closed from here on, none is further down.
@@ -452,9 +465,9 @@ fn tags(document: &Document) -> Vec<Range<usize>> {
 }
 
 /// Returns `true` if a span shares a byte with one of the ranges.
-fn touches(ranges: &[Range<usize>], span: &Range<usize>) -> bool {
+fn overlaps_any(ranges: &[Range<usize>], span: &Range<usize>) -> bool {
     let index = ranges.partition_point(|range| range.start < span.end);
-    covering(ranges, span.start).is_some()
+    find_covering(ranges, span.start).is_some()
         || ranges[..index]
             .last()
             .is_some_and(|range| range.end > span.start)

@@ -13,7 +13,7 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 /// Every way in which a set of files can be named. Files are numbers, in the
 /// order in which they were given.
 #[derive(Debug, Clone, Default)]
-pub struct Names {
+pub struct LinkNames {
     /// Folded, with their endings.
     paths: Vec<String>,
     /// The first file that has each folded path.
@@ -26,50 +26,50 @@ pub struct Names {
 /// Maximum number of files with one name that are compared with each other.
 /// Trees of documentation have thousands of `index.md`, and each of those may
 /// link to that name.
-const MAX_COMPARED: usize = 256;
+const MAX_COMPARED_FILES: usize = 256;
 /// Maximum number of files that an ambiguous resolution lists.
-const MAX_LISTED: usize = 32;
+const MAX_LISTED_FILES: usize = 32;
 
 /// The file that a link means.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Resolution {
+pub enum LinkResolution {
     File(u32),
-    /// Several files match equally well; the first [`MAX_LISTED`] are listed.
+    /// Several files match equally well; the first [`MAX_LISTED_FILES`] are listed.
     /// The first is the one that is opened.
     Ambiguous(Vec<u32>),
     Missing,
 }
 
-impl Resolution {
+impl LinkResolution {
     /// Returns the file that a click would open.
-    pub fn file(&self) -> Option<u32> {
+    pub fn opened_file(&self) -> Option<u32> {
         match self {
-            Resolution::File(file) => Some(*file),
-            Resolution::Ambiguous(files) => files.first().copied(),
-            Resolution::Missing => None,
+            LinkResolution::File(file) => Some(*file),
+            LinkResolution::Ambiguous(files) => files.first().copied(),
+            LinkResolution::Missing => None,
         }
     }
 }
 
-impl Names {
+impl LinkNames {
     /// Indexes paths, which are relative to the root, with `/`.
-    pub fn new<'a>(paths: impl IntoIterator<Item = &'a str>) -> Names {
-        let mut names = Names::default();
+    pub fn new<'a>(paths: impl IntoIterator<Item = &'a str>) -> LinkNames {
+        let mut names = LinkNames::default();
         for path in paths {
-            names.add(path);
+            names.add_path(path);
         }
         names
     }
 
-    fn add(&mut self, path: &str) {
+    fn add_path(&mut self, path: &str) {
         let file = self.paths.len() as u32;
-        let path = fold(path).into_owned();
+        let path = fold_name(path).into_owned();
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
         if let Some(stem) = name.strip_suffix(".md") {
             self.by_name.entry(stem.to_owned()).or_default().push(file);
             // Older manifests name the archive of a hub's closets by the hub.
             if stem == "_closets-archive" && !folder.is_empty() {
-                let hub = last(folder);
+                let hub = last_segment(folder);
                 let alias = format!("{hub}-closets-archive");
                 self.aliases.entry(alias).or_default().push(file);
             }
@@ -82,7 +82,7 @@ impl Names {
     /// Adds another name for a file. A file that has the name itself comes
     /// first.
     pub fn add_alias(&mut self, alias: &str, file: u32) {
-        let files = self.aliases.entry(fold(alias.trim()).into_owned());
+        let files = self.aliases.entry(fold_name(alias.trim()).into_owned());
         let files = files.or_default();
         if files.last() != Some(&file) {
             files.push(file);
@@ -91,97 +91,102 @@ impl Names {
 
     /// Resolves `target` in a link of the file `from`. The target is the link
     /// without its fragment and label; an empty one means `from` itself.
-    pub fn resolve(&self, target: &str, from: &str) -> Resolution {
-        let target = fold(target.trim());
-        let from = fold(from);
+    pub fn resolve(&self, target: &str, from: &str) -> LinkResolution {
+        let target = fold_name(target.trim());
+        let from = fold_name(from);
         let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
         if let Some(path) = target.strip_prefix('/') {
-            return self.exactly(path);
+            return self.resolve_exactly(path);
         }
         if target.starts_with("./") || target.starts_with("../") {
-            return match joined(folder, &target) {
-                Some(path) => self.exactly(&path),
-                None => Resolution::Missing,
+            return match join_path(folder, &target) {
+                Some(path) => self.resolve_exactly(&path),
+                None => LinkResolution::Missing,
             };
         }
-        let found = self.by_suffix(&target, folder);
-        if found != Resolution::Missing {
+        let found = self.resolve_by_suffix(&target, folder);
+        if found != LinkResolution::Missing {
             return found;
         }
         match self.aliases.get(target.as_ref()).map(Vec::as_slice) {
-            Some([file]) => Resolution::File(*file),
-            Some(files) => Resolution::Ambiguous(files[..files.len().min(MAX_LISTED)].to_vec()),
-            None => Resolution::Missing,
+            Some([file]) => LinkResolution::File(*file),
+            Some(files) => {
+                LinkResolution::Ambiguous(files[..files.len().min(MAX_LISTED_FILES)].to_vec())
+            }
+            None => LinkResolution::Missing,
         }
     }
 
     /// Resolves a path from the folder of `from`, or from the root if it begins
     /// with `/`, as Markdown's own links do.
-    pub fn resolve_path(&self, path: &str, from: &str) -> Resolution {
-        let path = fold(path.trim());
-        let from = fold(from);
+    pub fn resolve_path(&self, path: &str, from: &str) -> LinkResolution {
+        let path = fold_name(path.trim());
+        let from = fold_name(from);
         let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
         match path.strip_prefix('/') {
-            Some(path) => self.exactly(path.trim_end_matches('/')),
-            None => match joined(folder, &path) {
-                Some(path) => self.exactly(&path),
-                None => Resolution::Missing,
+            Some(path) => self.resolve_exactly(path.trim_end_matches('/')),
+            None => match join_path(folder, &path) {
+                Some(path) => self.resolve_exactly(&path),
+                None => LinkResolution::Missing,
             },
         }
     }
 
     /// Returns the notes and files that have this name, in any folder.
-    pub fn named(&self, name: &str) -> &[u32] {
+    pub fn files_named(&self, name: &str) -> &[u32] {
         self.by_name
-            .get(fold(name.trim()).as_ref())
+            .get(fold_name(name.trim()).as_ref())
             .map_or(&[], Vec::as_slice)
     }
 
-    fn exactly(&self, path: &str) -> Resolution {
+    fn resolve_exactly(&self, path: &str) -> LinkResolution {
         let plain = self.by_path.get(path).copied();
         let note = self.by_path.get(&format!("{path}.md")).copied();
         match plain.into_iter().chain(note).min() {
-            Some(file) => Resolution::File(file),
-            None => Resolution::Missing,
+            Some(file) => LinkResolution::File(file),
+            None => LinkResolution::Missing,
         }
     }
 
     /// Returns the note, or else the file, at a path.
-    fn at(&self, path: &str) -> Option<u32> {
+    fn find_at(&self, path: &str) -> Option<u32> {
         let note = self.by_path.get(&format!("{path}.md"));
         note.or_else(|| self.by_path.get(path)).copied()
     }
 
     /// Resolves a target that counts from the right, and prefers files near
     /// `folder`.
-    fn by_suffix(&self, target: &str, folder: &str) -> Resolution {
-        let Some(candidates) = self.by_name.get(last(target)) else {
-            return Resolution::Missing;
+    fn resolve_by_suffix(&self, target: &str, folder: &str) -> LinkResolution {
+        let Some(candidates) = self.by_name.get(last_segment(target)) else {
+            return LinkResolution::Missing;
         };
         let path = |file: u32| self.paths[file as usize].as_str();
         // The exact and the neighbouring file are found without comparing
         // thousands.
-        if candidates.len() > MAX_COMPARED {
-            let beside = joined(folder, target).and_then(|path| self.at(&path));
-            if let Some(file) = self.at(target).or(beside) {
-                return Resolution::File(file);
+        if candidates.len() > MAX_COMPARED_FILES {
+            let beside = join_path(folder, target).and_then(|path| self.find_at(&path));
+            if let Some(file) = self.find_at(target).or(beside) {
+                return LinkResolution::File(file);
             }
         }
         let mut fit: Vec<u32> = candidates
             .iter()
-            .take(MAX_COMPARED)
+            .take(MAX_COMPARED_FILES)
             .copied()
-            .filter(|file| fits(path(*file), target, false))
+            .filter(|file| matches_path(path(*file), target, false))
             .collect();
         // `[[LICENSE]]` is the note, if there is one beside the plain file.
         if fit.len() > 1 && fit.iter().any(|file| is_note_for(path(*file), target)) {
             fit.retain(|file| is_note_for(path(*file), target));
         }
         if let [file] = fit[..] {
-            return Resolution::File(file);
+            return LinkResolution::File(file);
         }
-        if let Some(exact) = fit.iter().find(|file| fits(path(**file), target, true)) {
-            return Resolution::File(*exact);
+        if let Some(exact) = fit
+            .iter()
+            .find(|file| matches_path(path(**file), target, true))
+        {
+            return LinkResolution::File(*exact);
         }
         let below = |file: u32| {
             folder.is_empty()
@@ -191,24 +196,24 @@ impl Names {
         };
         fit.sort_by_key(|file| (!below(*file), path(*file).len(), *file));
         match fit[..] {
-            [] => Resolution::Missing,
+            [] => LinkResolution::Missing,
             [first, second, ..] => {
                 let beside = path(first).rsplit_once('/').map_or("", |(it, _)| it) == folder;
                 if beside || below(first) && !below(second) {
-                    Resolution::File(first)
+                    LinkResolution::File(first)
                 } else {
-                    fit.truncate(MAX_LISTED);
-                    Resolution::Ambiguous(fit)
+                    fit.truncate(MAX_LISTED_FILES);
+                    LinkResolution::Ambiguous(fit)
                 }
             }
-            [file] => Resolution::File(file),
+            [file] => LinkResolution::File(file),
         }
     }
 }
 
 /// Folds a name to the form in which names are compared: composed accents,
 /// lower case.
-pub fn fold(name: &str) -> Cow<'_, str> {
+pub fn fold_name(name: &str) -> Cow<'_, str> {
     if name.is_ascii() {
         if !name.bytes().any(|byte| byte.is_ascii_uppercase()) {
             return Cow::Borrowed(name);
@@ -227,7 +232,7 @@ pub fn fold(name: &str) -> Cow<'_, str> {
 
 /// Returns the target of a reference in front matter: `note`, `[[note]]`,
 /// `[[note#part|label]]`, `./note.md`.
-pub fn name_in(text: &str) -> &str {
+pub fn reference_target(text: &str) -> &str {
     let text = text.trim();
     let text = text.strip_prefix("[[").unwrap_or(text);
     let text = text.strip_suffix("]]").unwrap_or(text);
@@ -236,7 +241,7 @@ pub fn name_in(text: &str) -> &str {
 
 /// Returns `true` if a folded path is what the folded `target` means: as a
 /// whole, or from the right unless the match must be exact.
-fn fits(path: &str, target: &str, exactly: bool) -> bool {
+fn matches_path(path: &str, target: &str, exactly: bool) -> bool {
     let ends = |path: &str| match path.strip_suffix(target) {
         Some("") => true,
         Some(rest) => !exactly && rest.ends_with('/'),
@@ -253,7 +258,7 @@ fn is_note_for(path: &str, target: &str) -> bool {
 }
 
 /// Joins `path` to `folder`, without dots; `None` if it leads out.
-pub(super) fn joined(folder: &str, path: &str) -> Option<String> {
+pub(super) fn join_path(folder: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     for part in path.split('/') {
         match part {
@@ -268,7 +273,7 @@ pub(super) fn joined(folder: &str, path: &str) -> Option<String> {
 }
 
 /// Returns the last part of a path.
-pub(super) fn last(path: &str) -> &str {
+pub(super) fn last_segment(path: &str) -> &str {
     path.rsplit_once('/').map_or(path, |(_, name)| name)
 }
 
@@ -282,19 +287,19 @@ mod tests {
     fn a_name_that_very_many_files_have_is_looked_up() {
         const MANY: usize = 3_000;
         let paths: Vec<String> = (0..MANY).map(|i| format!("f{i}/note.md")).collect();
-        let names = Names::new(paths.iter().map(String::as_str));
+        let names = LinkNames::new(paths.iter().map(String::as_str));
         for (file, path) in (0..).zip(&paths) {
             assert_eq!(
                 names.resolve("note", path),
-                Resolution::File(file),
+                LinkResolution::File(file),
                 "{path}"
             );
             let exact = names.resolve_path("note.md", path);
-            assert_eq!(exact, Resolution::File(file), "{path}");
+            assert_eq!(exact, LinkResolution::File(file), "{path}");
         }
-        let Resolution::Ambiguous(files) = names.resolve("note", "other.md") else {
+        let LinkResolution::Ambiguous(files) = names.resolve("note", "other.md") else {
             panic!("one of them was chosen");
         };
-        assert_eq!(files.len(), MAX_LISTED);
+        assert_eq!(files.len(), MAX_LISTED_FILES);
     }
 }

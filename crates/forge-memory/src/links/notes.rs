@@ -5,8 +5,8 @@ use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use super::names::fold;
-use crate::document::{self, Document, Link, LinkKind, Value};
+use super::names::fold_name;
+use crate::document::{self, Document, DocumentLink, LinkKind, YamlValue};
 
 /// The keys of front matter whose values are notes, with or without brackets.
 pub const NAMING_KEYS: [&str; 15] = [
@@ -29,17 +29,17 @@ pub const NAMING_KEYS: [&str; 15] = [
 
 /// Returns the key of [`NAMING_KEYS`] that a spelling means: `superseded_by`
 /// counts too.
-pub fn naming_key(key: &str) -> Option<&'static str> {
+pub fn find_naming_key(key: &str) -> Option<&'static str> {
     let key = key.to_ascii_lowercase().replace('_', "-");
     NAMING_KEYS.into_iter().find(|it| *it == key)
 }
 
 /// The names, link targets and links of one note.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Note {
+pub struct VaultNote {
     pub title: Option<String>,
     pub aliases: Vec<String>,
-    pub headings: Vec<Heading>,
+    pub headings: Vec<NoteHeading>,
     /// `^id` at the end of a block, without the caret.
     pub blocks: Vec<String>,
     /// Ids in HTML, which Markdown's own links can lead to.
@@ -47,14 +47,14 @@ pub struct Note {
     /// In text order, those in front matter first.
     pub links: Vec<NoteLink>,
     /// `None` without front matter.
-    pub front_matter: Option<Vec<(String, Value)>>,
+    pub front_matter: Option<Vec<(String, YamlValue)>>,
     /// Whether the text has the version marker of closets.
     pub closets_marker: bool,
 }
 
 /// A heading of a note.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Heading {
+pub struct NoteHeading {
     pub level: u8,
     pub title: String,
 }
@@ -80,47 +80,47 @@ pub struct NoteLink {
 impl NoteLink {
     /// Returns `true` if the link is in the value of this key of the front
     /// matter.
-    pub fn names(&self, key: &str) -> bool {
-        let under = self.key.as_deref().and_then(naming_key);
+    pub fn is_under_key(&self, key: &str) -> bool {
+        let under = self.key.as_deref().and_then(find_naming_key);
         under == Some(key)
     }
 
     /// Returns `true` if the rules of Obsidian decide where the link leads.
-    pub fn is_wiki(&self) -> bool {
+    pub fn is_wikilink(&self) -> bool {
         matches!(self.kind, LinkKind::Wiki | LinkKind::Embed)
     }
 }
 
-impl Note {
+impl VaultNote {
     /// Parses a note. `label_first` is for vaults in which `[[label|note]]` is
     /// the custom.
-    pub(super) fn read(text: String, label_first: bool) -> Note {
-        let document = document::parse(text);
-        let comments = comments(&document);
+    pub(super) fn from_text(text: String, label_first: bool) -> VaultNote {
+        let document = document::parse_document(text);
+        let comments = find_comments(&document);
         let keys = document
             .front_matter
             .as_ref()
-            .map(|it| it.spans(&document.text))
+            .map(|it| it.entry_spans(&document.text))
             .unwrap_or_default();
         let links = document
             .links
             .iter()
             .filter(|link| !matches!(link.kind, LinkKind::Auto))
-            .filter(|link| covering(&comments, link.span.start).is_none())
-            .filter_map(|link| note_link(&document, link, &keys, label_first))
+            .filter(|link| find_covering(&comments, link.span.start).is_none())
+            .filter_map(|link| build_note_link(&document, link, &keys, label_first))
             .collect();
         let headings = document.sections.iter().filter(|section| section.level > 0);
-        Note {
+        VaultNote {
             title: document.title().map(str::to_owned),
-            aliases: aliases(&document),
+            aliases: read_aliases(&document),
             headings: headings
-                .map(|section| Heading {
+                .map(|section| NoteHeading {
                     level: section.level,
                     title: section.title.clone(),
                 })
                 .collect(),
-            blocks: blocks(&document),
-            anchors: anchors(&document),
+            blocks: find_block_ids(&document),
+            anchors: find_html_anchors(&document),
             links,
             closets_marker: document.text.contains("<!-- memex-closets:"),
             front_matter: document.front_matter.map(|it| it.entries),
@@ -134,11 +134,11 @@ impl Note {
             return Vec::new();
         };
         let values = match value {
-            Value::List(values) => values.as_slice(),
+            YamlValue::List(values) => values.as_slice(),
             value => std::slice::from_ref(value),
         };
         let texts = values.iter().filter_map(|value| match value {
-            Value::Text(text) if !text.contains("[[") => Some(text.trim()),
+            YamlValue::Text(text) if !text.contains("[[") => Some(text.trim()),
             _ => None,
         });
         texts.filter(|text| !text.is_empty()).collect()
@@ -146,7 +146,7 @@ impl Note {
 
     /// Returns `true` if the part of a link behind `#` names something in this
     /// note.
-    pub fn has(&self, fragment: &str, places: &Places) -> bool {
+    pub fn has_fragment(&self, fragment: &str, places: &NotePlaces) -> bool {
         let fragment = fragment.trim();
         let parts: Vec<&str> = fragment
             .split('#')
@@ -157,9 +157,9 @@ impl Note {
             return true;
         };
         if let Some(block) = end.strip_prefix('^') {
-            return places.blocks.contains(fold(block).as_ref());
+            return places.blocks.contains(fold_name(block).as_ref());
         }
-        if parts.len() > 1 && self.has_chain(&parts) {
+        if parts.len() > 1 && self.has_heading_chain(&parts) {
             return true;
         }
         if parts.len() > 1 {
@@ -168,13 +168,13 @@ impl Note {
         places.headings.contains(&heading_key(end))
             || places
                 .anchors
-                .get_or_init(|| self.anchors())
-                .contains(fold(end).as_ref())
+                .get_or_init(|| self.all_anchors())
+                .contains(fold_name(end).as_ref())
     }
 
     /// Returns `true` for `#a#b#c` if these headings follow each other, each
     /// deeper than the last.
-    fn has_chain(&self, parts: &[&str]) -> bool {
+    fn has_heading_chain(&self, parts: &[&str]) -> bool {
         let parts: Vec<String> = parts.iter().map(|part| heading_key(part)).collect();
         let mut shallowest = vec![u8::MAX; parts.len()];
         for heading in &self.headings {
@@ -189,23 +189,27 @@ impl Note {
         shallowest.last().is_some_and(|level| *level != u8::MAX)
     }
 
-    /// Returns the lookup tables for [`Note::has`].
-    pub fn places(&self) -> Places {
+    /// Returns the lookup tables for [`VaultNote::has_fragment`].
+    pub fn link_places(&self) -> NotePlaces {
         let headings = self.headings.iter();
-        Places {
+        NotePlaces {
             headings: headings.map(|it| heading_key(&it.title)).collect(),
-            blocks: self.blocks.iter().map(|id| fold(id).into_owned()).collect(),
+            blocks: self
+                .blocks
+                .iter()
+                .map(|id| fold_name(id).into_owned())
+                .collect(),
             anchors: OnceCell::new(),
         }
     }
 
     /// Returns the ids in HTML, and headings as URLs name them, repeated ones
     /// with a number.
-    fn anchors(&self) -> HashSet<String> {
+    fn all_anchors(&self) -> HashSet<String> {
         let mut anchors: HashSet<String> = self.anchors.iter().cloned().collect();
         let mut seen = HashMap::new();
         for heading in &self.headings {
-            let slug = slug(&heading.title);
+            let slug = heading_slug(&heading.title);
             let times = seen.entry(slug.clone()).or_insert(0);
             if *times > 0 {
                 anchors.insert(format!("{slug}-{times}"));
@@ -219,7 +223,7 @@ impl Note {
 
 /// The places of one note by their folded names.
 #[derive(Debug, Clone, Default)]
-pub struct Places {
+pub struct NotePlaces {
     headings: HashSet<String>,
     blocks: HashSet<String>,
     /// Computed at the first link that no heading answers.
@@ -230,7 +234,7 @@ pub struct Places {
 /// contain are spaces.
 fn heading_key(title: &str) -> String {
     let mut key = String::with_capacity(title.len());
-    for char in fold(title).chars() {
+    for char in fold_name(title).chars() {
         let blank = char.is_whitespace() || char.is_ascii_punctuation() && !"-_'".contains(char);
         if !blank {
             key.push(char);
@@ -243,8 +247,8 @@ fn heading_key(title: &str) -> String {
 }
 
 /// Returns a heading as GitHub names it in a URL.
-fn slug(title: &str) -> String {
-    fold(title)
+fn heading_slug(title: &str) -> String {
+    fold_name(title)
         .chars()
         .filter_map(|char| match char {
             ' ' => Some('-'),
@@ -256,15 +260,15 @@ fn slug(title: &str) -> String {
 }
 
 /// Returns the aliases in the front matter.
-fn aliases(document: &Document) -> Vec<String> {
+fn read_aliases(document: &Document) -> Vec<String> {
     let Some(front_matter) = &document.front_matter else {
         return Vec::new();
     };
     let mut aliases = Vec::new();
     for key in ["aliases", "alias"] {
         let values = match front_matter.get(key) {
-            Some(Value::List(values)) => values.iter().map(ToString::to_string).collect(),
-            Some(Value::Text(text)) => text.split(',').map(str::to_owned).collect(),
+            Some(YamlValue::List(values)) => values.iter().map(ToString::to_string).collect(),
+            Some(YamlValue::Text(text)) => text.split(',').map(str::to_owned).collect(),
             _ => Vec::new(),
         };
         aliases.extend(values.iter().map(|it| it.trim().to_owned()));
@@ -275,13 +279,13 @@ fn aliases(document: &Document) -> Vec<String> {
 
 /// Returns the ids of blocks, also those right after an embed, without the
 /// space that a block of text needs.
-fn blocks(document: &Document) -> Vec<String> {
+fn find_block_ids(document: &Document) -> Vec<String> {
     let mut ids: Vec<String> = document.block_ids.iter().map(|it| it.id.clone()).collect();
     for at in memchr::memmem::find_iter(document.text.as_bytes(), "]]^") {
         let rest = &document.text[at + 3..];
         let id = rest.lines().next().unwrap_or("").trim_end();
         let plain = |it: u8| it.is_ascii_alphanumeric() || it == b'-';
-        if !id.is_empty() && id.bytes().all(plain) && !document.in_code(at) {
+        if !id.is_empty() && id.bytes().all(plain) && !document.is_in_code(at) {
             ids.push(id.to_owned());
         }
     }
@@ -289,7 +293,7 @@ fn blocks(document: &Document) -> Vec<String> {
 }
 
 /// Returns the values of `id` and `name` in HTML.
-fn anchors(document: &Document) -> Vec<String> {
+fn find_html_anchors(document: &Document) -> Vec<String> {
     let text = &document.text;
     let mut found = Vec::new();
     for mark in ["id=", "name="] {
@@ -301,7 +305,7 @@ fn anchors(document: &Document) -> Vec<String> {
             // A value that is never closed must not be searched to the end of
             // the file.
             if let Some(end) = rest[1..].bytes().take(200).position(|it| it == quote as u8) {
-                found.push(fold(&rest[1..1 + end]).into_owned());
+                found.push(fold_name(&rest[1..1 + end]).into_owned());
             }
         }
     }
@@ -310,12 +314,12 @@ fn anchors(document: &Document) -> Vec<String> {
 
 /// Returns Obsidian's comments, `%% … %%`, outside code; one that is never
 /// closed hides nothing.
-pub(super) fn comments(document: &Document) -> Vec<Range<usize>> {
+pub(super) fn find_comments(document: &Document) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut open: Option<usize> = None;
     for at in memchr::memmem::find_iter(document.text[document.body.clone()].as_bytes(), "%%") {
         let at = document.body.start + at;
-        if document.in_code(at) {
+        if document.is_in_code(at) {
             continue;
         }
         match open.take() {
@@ -327,35 +331,35 @@ pub(super) fn comments(document: &Document) -> Vec<Range<usize>> {
 }
 
 /// Returns the range of a sorted, disjoint list that contains `at`.
-pub(super) fn covering(ranges: &[Range<usize>], at: usize) -> Option<&Range<usize>> {
+pub(super) fn find_covering(ranges: &[Range<usize>], at: usize) -> Option<&Range<usize>> {
     let index = ranges.partition_point(|range| range.start <= at);
     ranges[..index].last().filter(|range| at < range.end)
 }
 
 /// Returns the link as the vault needs it; `None` for links that name no note.
-fn note_link(
+fn build_note_link(
     document: &Document,
-    link: &Link,
+    link: &DocumentLink,
     keys: &[(String, Range<usize>)],
     label_first: bool,
 ) -> Option<NoteLink> {
     let mut target = link.target.clone();
     let mut fragment = link.fragment.clone();
     let wiki = matches!(link.kind, LinkKind::Wiki | LinkKind::Embed);
-    let source = document.str(&link.span);
+    let source = document.span_text(&link.span);
     let mut at = if wiki {
-        place_in(source, &target, |before| {
+        find_target_place(source, &target, |before| {
             before.trim_start_matches('!').trim_end() == "[["
         })
     } else {
-        destination_in(source, link)
+        find_destination(source, link)
     };
     if wiki && label_first && source.contains('|') {
         let (name, part) = match link.label.split_once('#') {
             Some((name, part)) => (name.trim(), Some(part.trim().to_owned())),
             None => (link.label.as_str(), None),
         };
-        at = place_in(source, name, |before| before.trim_end().ends_with('|'));
+        at = find_target_place(source, name, |before| before.trim_end().ends_with('|'));
         target = name.to_owned();
         fragment = part;
     }
@@ -395,7 +399,7 @@ fn note_link(
         .filter(|_| link.span.start < document.body.start)
         .find(|(_, span)| span.contains(&link.span.start))
         .map(|(key, _)| key.clone());
-    let line = document.line_of(link.span.start);
+    let line = document.line_number_at(link.span.start);
     let before = &document.text[document.line_starts[line - 1]..link.span.start];
     Some(NoteLink {
         kind: link.kind,
@@ -411,7 +415,11 @@ fn note_link(
 
 /// Returns the range of `wanted` in `source`, behind text for which `fits`
 /// returns `true`.
-fn place_in(source: &str, wanted: &str, fits: impl Fn(&str) -> bool) -> Option<Range<usize>> {
+fn find_target_place(
+    source: &str,
+    wanted: &str,
+    fits: impl Fn(&str) -> bool,
+) -> Option<Range<usize>> {
     if wanted.is_empty() {
         return None;
     }
@@ -421,7 +429,7 @@ fn place_in(source: &str, wanted: &str, fits: impl Fn(&str) -> bool) -> Option<R
 }
 
 /// Returns the range of the path in one of Markdown's own links.
-fn destination_in(source: &str, link: &Link) -> Option<Range<usize>> {
+fn find_destination(source: &str, link: &DocumentLink) -> Option<Range<usize>> {
     if link.kind == LinkKind::Import {
         return source[1..]
             .starts_with(&link.target)
@@ -449,7 +457,7 @@ fn destination_in(source: &str, link: &Link) -> Option<Range<usize>> {
             })
         };
         let raw = &rest[..end.unwrap_or(rest.len())];
-        if document::percent_decoded(raw) == link.target {
+        if document::percent_decode(raw) == link.target {
             return Some(start..start + raw.len());
         }
         // The target has brackets of its own, as in `(a_(b).md)`.

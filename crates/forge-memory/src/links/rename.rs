@@ -8,20 +8,20 @@ use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
-use super::names::{Names, Resolution, fold, joined, name_in};
-use super::notes::{Note, NoteLink, naming_key};
-use super::vault::{Vault, is_local, resolve_in};
+use super::names::{LinkNames, LinkResolution, fold_name, join_path, reference_target};
+use super::notes::{NoteLink, VaultNote, find_naming_key};
+use super::vault::{NoteVault, is_local_link, resolve_with_names};
 use crate::admit;
 use crate::diagnostic::Diagnostic;
-use crate::document::{self, Document, Edit, LinkKind, percent_decoded};
-use crate::workspace::{self, Move, PathError, Proposal, RelPath, Workspace};
+use crate::document::{self, Document, LinkKind, TextEdit, percent_decode};
+use crate::workspace::{self, ChangeProposal, PathError, ProposedMove, RelPath, Workspace};
 
 /// The changes that a rename would make.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Renaming {
+pub struct RenamePlan {
     pub from: RelPath,
     pub to: RelPath,
-    pub proposal: Proposal,
+    pub proposal: ChangeProposal,
     /// Number of links that are rewritten.
     pub links: usize,
     /// File and line of links that should change and could not be rewritten.
@@ -30,12 +30,12 @@ pub struct Renaming {
 
 /// The reason why a file cannot be renamed.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum RenameError {
     /// The caller named a file that the vault does not have.
     #[error("There is no file `{name}`")]
     Missing { name: String },
     /// The caller's name fits several files.
-    #[error("`{name}` may be {}", several(files))]
+    #[error("`{name}` may be {}", join_paths(files))]
     Ambiguous { name: String, files: Vec<RelPath> },
     /// The caller's new path is taken, or is the target of two moves.
     #[error("`{path}` exists already; choose another name")]
@@ -51,56 +51,62 @@ pub enum Error {
     Hidden { path: RelPath },
     /// The caller's new path contains a secret.
     #[error(transparent)]
-    Refused(#[from] admit::Refusal),
+    Refused(#[from] admit::TextRefusal),
     /// The caller's new path is invalid.
     #[error(transparent)]
     Path(#[from] PathError),
     /// The workspace cannot be read, or a file changed during the rename.
     #[error(transparent)]
-    Workspace(#[from] workspace::Error),
+    Workspace(#[from] workspace::WorkspaceError),
 }
 
-impl Diagnostic for Error {
+impl Diagnostic for RenameError {
     fn code(&self) -> &'static str {
         match self {
-            Error::Missing { .. } => "links.missing",
-            Error::Ambiguous { .. } => "links.ambiguous",
-            Error::Exists { .. } => "links.exists",
-            Error::Unlinkable { .. } => "links.unlinkable",
-            Error::Hidden { .. } => "links.hidden",
-            Error::Refused(error) => error.code(),
-            Error::Path(error) => error.code(),
-            Error::Workspace(error) => error.code(),
+            RenameError::Missing { .. } => "links.missing",
+            RenameError::Ambiguous { .. } => "links.ambiguous",
+            RenameError::Exists { .. } => "links.exists",
+            RenameError::Unlinkable { .. } => "links.unlinkable",
+            RenameError::Hidden { .. } => "links.hidden",
+            RenameError::Refused(error) => error.code(),
+            RenameError::Path(error) => error.code(),
+            RenameError::Workspace(error) => error.code(),
         }
     }
 
     fn hints(&self) -> Vec<String> {
         let hint = match self {
-            Error::Refused(error) => return error.hints(),
-            Error::Path(error) => return error.hints(),
-            Error::Workspace(error) => return error.hints(),
-            Error::Exists { .. } | Error::Unlinkable { .. } | Error::Hidden { .. } => {
+            RenameError::Refused(error) => return error.hints(),
+            RenameError::Path(error) => return error.hints(),
+            RenameError::Workspace(error) => return error.hints(),
+            RenameError::Exists { .. }
+            | RenameError::Unlinkable { .. }
+            | RenameError::Hidden { .. } => {
                 return Vec::new();
             }
-            Error::Ambiguous { .. } => "Give its path",
-            Error::Missing { .. } => "Give its path from the root, as `notes/plan.md`",
+            RenameError::Ambiguous { .. } => "Give its path",
+            RenameError::Missing { .. } => "Give its path from the root, as `notes/plan.md`",
         };
         vec![hint.to_owned()]
     }
 
     fn is_usage(&self) -> bool {
-        matches!(self, Error::Path(_))
+        matches!(self, RenameError::Path(_))
     }
 }
 
-fn several(files: &[RelPath]) -> String {
+fn join_paths(files: &[RelPath]) -> String {
     let names: Vec<String> = files.iter().map(|it| format!("`{it}`")).collect();
     names.join(" or ")
 }
 
 /// Resolves the new path of the file `from`. A bare name stays in the folder, a
 /// folder keeps the file name, and the ending stays.
-pub fn destination(vault: &Vault, from: &RelPath, text: &str) -> Result<RelPath, Error> {
+pub fn resolve_destination(
+    vault: &NoteVault,
+    from: &RelPath,
+    text: &str,
+) -> Result<RelPath, RenameError> {
     let folder = RelPath::new(text).ok().filter(|path| {
         vault
             .files
@@ -125,60 +131,60 @@ pub fn destination(vault: &Vault, from: &RelPath, text: &str) -> Result<RelPath,
 }
 
 /// Plans the rename of one file.
-pub fn rename(
+pub fn rename_file(
     workspace: &Workspace,
-    vault: &Vault,
+    vault: &NoteVault,
     from: &RelPath,
     to: &RelPath,
-) -> Result<Renaming, Error> {
+) -> Result<RenamePlan, RenameError> {
     // The name is written into every link, and shown wherever the file is.
     admit::refuse_secrets([to.as_str()])?;
-    let moves = vec![Move {
+    let moves = vec![ProposedMove {
         from: from.clone(),
         to: to.clone(),
     }];
-    rename_all(workspace, vault, moves)
+    rename_files(workspace, vault, moves)
 }
 
 /// Plans the rename of several files at once; each link is rewritten once, for
 /// the vault as it will be in the end. Fails if there are no moves.
-pub fn rename_all(
+pub fn rename_files(
     workspace: &Workspace,
-    vault: &Vault,
-    moves: Vec<Move>,
-) -> Result<Renaming, Error> {
+    vault: &NoteVault,
+    moves: Vec<ProposedMove>,
+) -> Result<RenamePlan, RenameError> {
     let mut moved: BTreeMap<u32, &RelPath> = BTreeMap::new();
     let mut taken = BTreeSet::new();
-    for Move { from, to } in &moves {
-        let Some(index) = vault.position(from) else {
-            return Err(Error::Missing {
+    for ProposedMove { from, to } in &moves {
+        let Some(index) = vault.position_of(from) else {
+            return Err(RenameError::Missing {
                 name: from.to_string(),
             });
         };
-        let there = vault.position(to).is_some()
-            || workspace.absolute(to).symlink_metadata().is_ok()
+        let there = vault.position_of(to).is_some()
+            || workspace.absolute_path(to).symlink_metadata().is_ok()
             || !taken.insert(to);
         if there || moved.insert(index, to).is_some() {
-            return Err(Error::Exists { path: to.clone() });
+            return Err(RenameError::Exists { path: to.clone() });
         }
         let name = to.as_str();
         let name = name.strip_suffix(".md").unwrap_or(name);
         if name.contains(['[', ']', '|', '#', '^', '<', '`']) || name.trim() != name {
-            return Err(Error::Unlinkable { path: to.clone() });
+            return Err(RenameError::Unlinkable { path: to.clone() });
         }
         let in_hidden = |path: &RelPath| path.as_str().split('/').any(|it| it.starts_with('.'));
         if to.file_name().starts_with('.') || in_hidden(to) && !in_hidden(from) {
-            return Err(Error::Hidden { path: to.clone() });
+            return Err(RenameError::Hidden { path: to.clone() });
         }
     }
-    let after = After::new(vault, moved);
-    let first = moves.first().ok_or(Error::Missing {
+    let after = VaultAfterMove::new(vault, moved);
+    let first = moves.first().ok_or(RenameError::Missing {
         name: String::new(),
     })?;
-    let mut renaming = Renaming {
+    let mut renaming = RenamePlan {
         from: first.from.clone(),
         to: first.to.clone(),
-        proposal: Proposal {
+        proposal: ChangeProposal {
             moves: moves.clone(),
             files: Vec::new(),
         },
@@ -186,38 +192,39 @@ pub fn rename_all(
         left_alone: Vec::new(),
     };
     for (index, file, note) in vault.notes() {
-        let wanted = after.rewrites(index, note);
-        let names = after.plain_rewrites(index, note);
+        let wanted = after.find_rewrites(index, note);
+        let names = after.find_plain_rewrites(index, note);
         if wanted.is_empty() && names.is_empty() {
             continue;
         }
         let text = workspace.read_text(&file.path)?;
-        let document = document::parse(text.as_str());
+        let document = document::parse_document(text.as_str());
         let mut edits = Vec::new();
         // Only files with reference links need the definitions.
-        let definitions = LazyCell::new(|| definitions(&text));
+        let definitions = LazyCell::new(|| find_definitions(&text));
         let mut written: HashSet<String> = HashSet::new();
         for (link, new) in wanted {
             let before = edits.len();
-            after.edit(&text, link, &new, &definitions, &mut edits);
+            after.add_link_edits(&text, link, &new, &definitions, &mut edits);
             if edits.len() > before {
                 written.insert(new);
             } else if !written.contains(&new) {
                 renaming.left_alone.push((file.path.clone(), link.line));
             }
         }
-        edits.extend(plain_edits(&document, names));
+        edits.extend(edit_plain_names(&document, names));
         edits.sort_by_key(|edit| edit.span.start);
         // A definition that several links use is edited once.
         edits.dedup();
-        let unlinking = edits_that_unlink(&document, &edits);
+        let unlinking = find_unlinking_edits(&document, &edits);
         for start in &unlinking {
-            let line = document.line_of(*start);
+            let line = document.line_number_at(*start);
             renaming.left_alone.push((file.path.clone(), line));
         }
         edits.retain(|it| !unlinking.contains(&it.span.start));
         renaming.links += edits.len();
-        let changed = document::apply(&text, edits).map_err(|_| changed(workspace, &file.path))?;
+        let changed = document::apply_edits(&text, edits)
+            .map_err(|_| changed_since_error(workspace, &file.path))?;
         let path = after.moved.get(&index).copied().unwrap_or(&file.path);
         renaming.proposal.add(path.clone(), Some(text), changed);
     }
@@ -230,15 +237,17 @@ const MAX_PARSES: usize = 64;
 /// Returns the starts of edits that would turn a link into something else:
 /// `related: [[a, b]]` in front matter is a list. Halves are tried, since few
 /// or no edits do so; if many do, the untried ones count as well.
-fn edits_that_unlink(document: &Document, edits: &[Edit]) -> BTreeSet<usize> {
+fn find_unlinking_edits(document: &Document, edits: &[TextEdit]) -> BTreeSet<usize> {
     let mut found = BTreeSet::new();
     let mut parts = vec![edits];
     let mut parses = 0;
     while let Some(part) = parts.pop() {
         parses += 1;
         if parses <= MAX_PARSES {
-            let changed = document::apply(&document.text, part.to_vec());
-            if !changed.is_ok_and(|it| document::parse(it).links.len() != document.links.len()) {
+            let changed = document::apply_edits(&document.text, part.to_vec());
+            if !changed
+                .is_ok_and(|it| document::parse_document(it).links.len() != document.links.len())
+            {
                 continue;
             }
             if part.len() > 1 {
@@ -253,32 +262,32 @@ fn edits_that_unlink(document: &Document, edits: &[Edit]) -> BTreeSet<usize> {
 }
 
 /// Returns the error for a file that changed during the operation.
-fn changed(workspace: &Workspace, path: &RelPath) -> Error {
-    Error::Workspace(workspace::Error::ChangedSince {
-        path: workspace.absolute(path),
+fn changed_since_error(workspace: &Workspace, path: &RelPath) -> RenameError {
+    RenameError::Workspace(workspace::WorkspaceError::ChangedSince {
+        path: workspace.absolute_path(path),
     })
 }
 
 /// The vault after the moves.
-struct After<'a> {
-    vault: &'a Vault,
+struct VaultAfterMove<'a> {
+    vault: &'a NoteVault,
     moved: BTreeMap<u32, &'a RelPath>,
-    names: Names,
+    names: LinkNames,
 }
 
-impl<'a> After<'a> {
-    fn new(vault: &'a Vault, moved: BTreeMap<u32, &'a RelPath>) -> After<'a> {
+impl<'a> VaultAfterMove<'a> {
+    fn new(vault: &'a NoteVault, moved: BTreeMap<u32, &'a RelPath>) -> VaultAfterMove<'a> {
         let paths = (0..).zip(&vault.files).map(|(index, file)| {
             let path = moved.get(&index).copied().unwrap_or(&file.path);
             path.as_str()
         });
-        let mut names = Names::new(paths);
+        let mut names = LinkNames::new(paths);
         for (index, _, note) in vault.notes() {
             for alias in &note.aliases {
                 names.add_alias(alias, index);
             }
         }
-        After {
+        VaultAfterMove {
             vault,
             moved,
             names,
@@ -286,7 +295,7 @@ impl<'a> After<'a> {
     }
 
     /// Returns the path of a file after the moves.
-    fn path(&self, file: u32) -> &str {
+    fn path_after(&self, file: u32) -> &str {
         match self.moved.get(&file) {
             Some(to) => to.as_str(),
             None => self.vault.file(file).path.as_str(),
@@ -295,32 +304,33 @@ impl<'a> After<'a> {
 
     /// Returns the links of a note that must be rewritten, with their new
     /// target.
-    fn rewrites<'n>(&self, from: u32, note: &'n Note) -> Vec<(&'n NoteLink, String)> {
+    fn find_rewrites<'n>(&self, from: u32, note: &'n VaultNote) -> Vec<(&'n NoteLink, String)> {
         let rewrite = |link: &NoteLink| {
             if link.target.is_empty() {
                 return None;
             }
-            let Some(file) = self.vault.resolve(from, link).file() else {
-                return self.unlisted(from, link);
+            let Some(file) = self.vault.resolve(from, link).opened_file() else {
+                return self.rewrite_unlisted(from, link);
             };
-            let new = resolve_in(&self.names, self.path(from), from, link);
-            let was_clear = matches!(self.vault.resolve(from, link), Resolution::File(_));
-            let is_clear = matches!(new, Resolution::File(_));
+            let new = resolve_with_names(&self.names, self.path_after(from), from, link);
+            let was_clear = matches!(self.vault.resolve(from, link), LinkResolution::File(_));
+            let is_clear = matches!(new, LinkResolution::File(_));
             let old = self.vault.file(from).path.as_str();
-            let by_path = self.by_path(&self.vault.names, old, link, file);
+            let by_path = self.leads_by_path(&self.vault.names, old, link, file);
             // Obsidian finds by name what other programs find by path alone.
-            let lost = by_path && !self.by_path(&self.names, self.path(from), link, file);
+            let lost =
+                by_path && !self.leads_by_path(&self.names, self.path_after(from), link, file);
             // A relative path changes with the folder, and the shorter form is
             // required: the way back must restore the same bytes.
             let relative = by_path && !link.target.starts_with('/')
                 || link.target.starts_with("./")
                 || link.target.starts_with("../");
-            if relative && folder_of(old) != folder_of(self.path(from)) {
-                let written = self.written(from, file, link);
+            if relative && parent_folder(old) != parent_folder(self.path_after(from)) {
+                let written = self.render_target(from, file, link);
                 return (written != link.target).then_some(written);
             }
-            let same = new.file() == Some(file) && (is_clear || !was_clear) && !lost;
-            (!same).then(|| self.written(from, file, link))
+            let same = new.opened_file() == Some(file) && (is_clear || !was_clear) && !lost;
+            (!same).then(|| self.render_target(from, file, link))
         };
         let links = note.links.iter();
         links
@@ -330,29 +340,29 @@ impl<'a> After<'a> {
 
     /// Returns `true` if one of Markdown's own links leads to the file by its
     /// path.
-    fn by_path(&self, names: &Names, from: &str, link: &NoteLink, file: u32) -> bool {
-        !link.is_wiki() && names.resolve_path(&link.target, from).file() == Some(file)
+    fn leads_by_path(&self, names: &LinkNames, from: &str, link: &NoteLink, file: u32) -> bool {
+        !link.is_wikilink() && names.resolve_path(&link.target, from).opened_file() == Some(file)
     }
 
     /// Returns the new target for a link of the moved file to something that is
     /// not in the listing, such as a folder.
-    fn unlisted(&self, from: u32, link: &NoteLink) -> Option<String> {
+    fn rewrite_unlisted(&self, from: u32, link: &NoteLink) -> Option<String> {
         let old = self.vault.file(from).path.as_str();
         let relative =
-            self.moved.contains_key(&from) && !link.is_wiki() && !link.target.starts_with('/');
+            self.moved.contains_key(&from) && !link.is_wikilink() && !link.target.starts_with('/');
         let url = link.target.contains("://") || link.target.starts_with("mailto:");
         if !relative || url || link.target.starts_with('~') {
             return None;
         }
-        let full = joined(folder_of(old), &link.target)?;
+        let full = join_path(parent_folder(old), &link.target)?;
         // A link to nothing stays as its author wrote it.
-        let known = !is_local(old, link)
+        let known = !is_local_link(old, link)
             || self
                 .vault
                 .files
                 .iter()
                 .any(|file| file.path.starts_with(&full));
-        let mut new = relative_path(folder_of(self.path(from)), &full);
+        let mut new = relative_path(parent_folder(self.path_after(from)), &full);
         if link.target.ends_with('/') && !new.ends_with('/') {
             new.push('/');
         }
@@ -360,56 +370,56 @@ impl<'a> After<'a> {
     }
 
     /// Returns the name of `file` in the form that the author of `link` chose.
-    fn written(&self, from: u32, file: u32, link: &NoteLink) -> String {
+    fn render_target(&self, from: u32, file: u32, link: &NoteLink) -> String {
         let author = link.target.as_str();
-        let path = self.path(file);
-        let ending = author.len() > 3 && fold(author).ends_with(".md");
+        let path = self.path_after(file);
+        let ending = author.len() > 3 && fold_name(author).ends_with(".md");
         let path = match path.strip_suffix(".md") {
             Some(stem) if !ending => stem,
             _ => path,
         };
-        let here = self.path(from);
+        let here = self.path_after(from);
         let old = self.vault.file(from).path.as_str();
-        let by_path = self.by_path(&self.vault.names, old, link, file);
+        let by_path = self.leads_by_path(&self.vault.names, old, link, file);
         if let Some(_root) = author.strip_prefix('/') {
             return format!("/{path}");
         }
         if author.starts_with("./") || author.starts_with("../") || by_path {
-            let relative = relative_path(folder_of(here), path);
-            let dotted = author.starts_with("./") || link.is_wiki();
+            let relative = relative_path(parent_folder(here), path);
+            let dotted = author.starts_with("./") || link.is_wikilink();
             return if relative.starts_with("..") || !dotted {
                 relative
             } else {
                 format!("./{relative}")
             };
         }
-        self.shortest(path, author.matches('/').count() + 1, file, here)
+        self.shortest_name(path, author.matches('/').count() + 1, file, here)
     }
 
     /// Returns the shortest end of a path, with at least `parts` parts, that
     /// means `file` alone.
-    fn shortest(&self, path: &str, parts: usize, file: u32, here: &str) -> String {
+    fn shortest_name(&self, path: &str, parts: usize, file: u32, here: &str) -> String {
         let all: Vec<&str> = path.split('/').collect();
         (parts.min(all.len())..=all.len())
             .map(|count| all[all.len() - count..].join("/"))
-            .find(|name| self.names.resolve(name, here) == Resolution::File(file))
+            .find(|name| self.names.resolve(name, here) == LinkResolution::File(file))
             .unwrap_or_else(|| format!("/{path}"))
     }
 
     /// Adds the edits that one link needs; none where it is not found.
-    fn edit(
+    fn add_link_edits(
         &self,
         text: &str,
         link: &NoteLink,
         new: &str,
         definitions: &HashMap<String, Vec<Range<usize>>>,
-        edits: &mut Vec<Edit>,
+        edits: &mut Vec<TextEdit>,
     ) {
         if link.kind == LinkKind::Reference {
             for span in definitions.get(&link.target).into_iter().flatten() {
-                let text = encoded(text, span, new);
+                let text = encode_path(text, span, new);
                 let span = span.clone();
-                edits.push(Edit { span, text });
+                edits.push(TextEdit { span, text });
             }
             return;
         }
@@ -417,31 +427,40 @@ impl<'a> After<'a> {
         let Some(old) = text.get(span.clone()) else {
             return;
         };
-        if link.is_wiki() && old == link.target {
+        if link.is_wikilink() && old == link.target {
             let text = new.to_owned();
-            edits.push(Edit { span, text });
-        } else if !link.is_wiki() && percent_decoded(old) == link.target {
+            edits.push(TextEdit { span, text });
+        } else if !link.is_wikilink() && percent_decode(old) == link.target {
             let new = match link.kind {
                 LinkKind::Import => new.replace(' ', "\\ "),
-                _ => encoded(text, &span, new),
+                _ => encode_path(text, &span, new),
             };
-            edits.push(Edit { span, text: new });
+            edits.push(TextEdit { span, text: new });
         }
     }
 
     /// Returns the names without brackets in front matter that must change:
     /// key, old and new name.
-    fn plain_rewrites<'n>(&self, from: u32, note: &'n Note) -> Vec<(&'n str, String, String)> {
+    fn find_plain_rewrites<'n>(
+        &self,
+        from: u32,
+        note: &'n VaultNote,
+    ) -> Vec<(&'n str, String, String)> {
         let old = self.vault.file(from).path.as_str();
         let mut found = Vec::new();
         let keys = note.front_matter.iter().flatten().map(|(key, _)| key);
-        for key in keys.filter(|key| naming_key(key).is_some()) {
+        for key in keys.filter(|key| find_naming_key(key).is_some()) {
             for text in note.plain_names(key) {
-                let name = name_in(text);
-                let Some(file) = self.vault.names.resolve(name, old).file() else {
+                let name = reference_target(text);
+                let Some(file) = self.vault.names.resolve(name, old).opened_file() else {
                     continue;
                 };
-                if self.names.resolve(name, self.path(from)).file() == Some(file) {
+                if self
+                    .names
+                    .resolve(name, self.path_after(from))
+                    .opened_file()
+                    == Some(file)
+                {
                     continue;
                 }
                 let link = NoteLink {
@@ -457,7 +476,7 @@ impl<'a> After<'a> {
                 found.push((
                     key.as_str(),
                     name.to_owned(),
-                    self.written(from, file, &link),
+                    self.render_target(from, file, &link),
                 ));
             }
         }
@@ -466,7 +485,7 @@ impl<'a> After<'a> {
 }
 
 /// Returns the edits that replace whole names in the lines of their keys.
-fn plain_edits(document: &Document, mut names: Vec<(&str, String, String)>) -> Vec<Edit> {
+fn edit_plain_names(document: &Document, mut names: Vec<(&str, String, String)>) -> Vec<TextEdit> {
     names.sort();
     names.dedup();
     let text = document.text.as_str();
@@ -474,7 +493,7 @@ fn plain_edits(document: &Document, mut names: Vec<(&str, String, String)>) -> V
         return Vec::new();
     };
     let mut lines_of: HashMap<String, Range<usize>> = HashMap::new();
-    for (key, lines) in front_matter.spans(text) {
+    for (key, lines) in front_matter.entry_spans(text) {
         lines_of.entry(key).or_insert(lines);
     }
     let edge = |char: Option<char>| {
@@ -489,7 +508,7 @@ fn plain_edits(document: &Document, mut names: Vec<(&str, String, String)>) -> V
             edge(text[..start].chars().next_back())
                 && edge(text[start + old.len()..].chars().next())
         })? + value;
-        Some(Edit {
+        Some(TextEdit {
             span: start..start + old.len(),
             text: new,
         })
@@ -499,7 +518,7 @@ fn plain_edits(document: &Document, mut names: Vec<(&str, String, String)>) -> V
 
 /// Returns the spans of the targets of definitions `[label]: target`, by
 /// target.
-fn definitions(text: &str) -> HashMap<String, Vec<Range<usize>>> {
+fn find_definitions(text: &str) -> HashMap<String, Vec<Range<usize>>> {
     let mut found: HashMap<String, Vec<Range<usize>>> = HashMap::new();
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -517,7 +536,7 @@ fn definitions(text: &str) -> HashMap<String, Vec<Range<usize>>> {
         let end = line[begin..].find(|c: char| c.is_whitespace() || matches!(c, '#' | '>'));
         let end = begin + end.unwrap_or(line.len() - begin);
         found
-            .entry(percent_decoded(&line[begin..end]).into())
+            .entry(percent_decode(&line[begin..end]).into())
             .or_default()
             .push(start + begin..start + end);
     }
@@ -526,7 +545,7 @@ fn definitions(text: &str) -> HashMap<String, Vec<Range<usize>>> {
 
 /// Encodes a path for one of Markdown's own links, as the author encoded the
 /// old one.
-fn encoded(text: &str, span: &Range<usize>, path: &str) -> String {
+fn encode_path(text: &str, span: &Range<usize>, path: &str) -> String {
     let pointed = text[..span.start].ends_with('<');
     let old = &text[span.clone()];
     let was_encoded = old.contains('%');
@@ -551,7 +570,7 @@ fn encoded(text: &str, span: &Range<usize>, path: &str) -> String {
 }
 
 /// Returns the folder of a path; empty at the root.
-fn folder_of(path: &str) -> &str {
+fn parent_folder(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 

@@ -12,9 +12,9 @@ fn opened(fixture: &str) -> (TestWorkspace, Workspace) {
 
 fn broken(fixture: &str) -> Vec<String> {
     let (_ws, workspace) = opened(fixture);
-    let report = check(&Vault::read(&workspace));
+    let report = check_links(&NoteVault::read(&workspace));
     let shown = report
-        .missing()
+        .missing_targets()
         .map(|it| format!("{}:{} {}", it.path, it.line, it.link));
     shown.collect()
 }
@@ -68,7 +68,7 @@ fn w10_mentions_have_the_line_of_the_file() {
         //- glossary.md
         ",
     );
-    let found = suggest(&workspace, &Vault::read(&workspace), &[]);
+    let found = suggest_mentions(&workspace, &NoteVault::read(&workspace), &[]);
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].line, 9);
 }
@@ -85,8 +85,8 @@ fn w12_any_locale_reads_the_same_and_other_encodings_are_told() {
     ws.write("größe.md", "[[größe]] [[Größe]] [[GRÖßE]]".as_bytes());
     ws.write("latin1.md", b"[[gr\xf6\xdfe]]");
     let workspace = Workspace::open(ws.root()).expect("it is a folder");
-    let vault = Vault::read(&workspace);
-    assert_eq!(check(&vault).troubles, []);
+    let vault = NoteVault::read(&workspace);
+    assert_eq!(check_links(&vault).troubles, []);
     let told: Vec<String> = vault.problems.iter().map(ToString::to_string).collect();
     assert_eq!(
         told,
@@ -114,9 +114,9 @@ fn w19_many_notes_take_the_time_of_one_reading() {
         .collect();
     ws.write("long.md", text);
     let workspace = Workspace::open(ws.root()).expect("it is a folder");
-    let vault = Vault::read(&workspace);
+    let vault = NoteVault::read(&workspace);
     let start = std::time::Instant::now();
-    let found = suggest(&workspace, &vault, &[]);
+    let found = suggest_mentions(&workspace, &vault, &[]);
     assert_eq!(found.len(), 60);
     assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
 }
@@ -137,22 +137,26 @@ fn w20_suggestions_keep_the_notes_own_case_and_leave_heads_of_tables() {
         //- Glossary.md
         ",
     );
-    let found = suggest(&workspace, &Vault::read(&workspace), &[]);
+    let found = suggest_mentions(&workspace, &NoteVault::read(&workspace), &[]);
     let shown: Vec<String> = found
         .iter()
-        .map(|it| format!("{} {}", it.line, it.link()))
+        .map(|it| format!("{} {}", it.line, it.render_link()))
         .collect();
     assert_eq!(shown, ["3 [[Glossary\\|glossary]]"]);
 }
 
 #[test]
 fn names_fold_case_and_accents() {
-    let names = Names::new(["Caf\u{e9}.md", "ÀB.md"]);
+    let names = LinkNames::new(["Caf\u{e9}.md", "ÀB.md"]);
     for name in ["cafe\u{301}", "CAFÉ", "café.md", "Cafe\u{301}.MD"] {
-        assert_eq!(names.resolve(name, "x.md"), Resolution::File(0), "{name}");
+        assert_eq!(
+            names.resolve(name, "x.md"),
+            LinkResolution::File(0),
+            "{name}"
+        );
     }
-    assert_eq!(names.resolve("àb", "x.md"), Resolution::File(1));
-    assert_eq!(names.resolve("", "x.md"), Resolution::Missing);
+    assert_eq!(names.resolve("àb", "x.md"), LinkResolution::File(1));
+    assert_eq!(names.resolve("", "x.md"), LinkResolution::Missing);
 }
 
 #[test]
@@ -163,7 +167,7 @@ fn a_name_in_front_matter_is_read_in_every_form() {
         ("[[dir/note#part|label]]", "dir/note"),
         ("./note.md", "./note.md"),
     ] {
-        assert_eq!(name_in(text), name);
+        assert_eq!(reference_target(text), name);
     }
 }
 
@@ -176,11 +180,12 @@ fn crlf_and_a_bom_stay() {
     );
     ws.write("old.md", "");
     let workspace = Workspace::open(ws.root()).expect("it is a folder");
-    let vault = Vault::read(&workspace);
+    let vault = NoteVault::read(&workspace);
     let path = |text| RelPath::new(text).expect("a path");
-    let renaming = rename(&workspace, &vault, &path("old.md"), &path("new.md")).expect("it can");
+    let renaming =
+        rename_file(&workspace, &vault, &path("old.md"), &path("new.md")).expect("it can");
     assert_eq!(
-        renaming.proposal.after(&path("a.md")),
+        renaming.proposal.text_after(&path("a.md")),
         Some(
             "\u{feff}---\r\nrelated: \"[[new]]\"\r\n---\r\n[[new]] x\r\n[r]\r\n\r\n[r]: new.md\r\n"
         )
@@ -197,11 +202,12 @@ fn a_link_that_would_become_a_list_is_left_to_its_author() {
     );
     ws.write("old.md", "");
     let workspace = Workspace::open(ws.root()).expect("it is a folder");
-    let vault = Vault::read(&workspace);
+    let vault = NoteVault::read(&workspace);
     let path = |text| RelPath::new(text).expect("a path");
-    let renaming = rename(&workspace, &vault, &path("old.md"), &path("x, y.md")).expect("it can");
+    let renaming =
+        rename_file(&workspace, &vault, &path("old.md"), &path("x, y.md")).expect("it can");
     assert_eq!(
-        renaming.proposal.after(&path("a.md")),
+        renaming.proposal.text_after(&path("a.md")),
         Some("---\nrelated: [[old]]\nalso: \"[[x, y]]\"\n---\n[[x, y]]\n")
     );
     assert_eq!(renaming.left_alone, [(path("a.md"), 2)]);
@@ -216,7 +222,7 @@ fn quoted_front_matter_escapes_a_link_by_two_backslashes() {
         (r"title: \[[a]]", vec![]),
         (r"title: '\[[a]] [[b]]'", vec!["b"]),
     ] {
-        let document = crate::document::parse(format!("---\n{yaml}\n---\n"));
+        let document = crate::document::parse_document(format!("---\n{yaml}\n---\n"));
         let found: Vec<&str> = document.links.iter().map(|it| it.target.as_str()).collect();
         assert_eq!(found, targets, "{yaml}");
     }
@@ -225,10 +231,10 @@ fn quoted_front_matter_escapes_a_link_by_two_backslashes() {
 #[test]
 fn what_cannot_be_renamed_is_refused() {
     let (_ws, workspace) = opened("//- a.md\n//- b.md\n");
-    let vault = Vault::read(&workspace);
+    let vault = NoteVault::read(&workspace);
     let path = |text| RelPath::new(text).expect("a path");
     let refused = |from, to| {
-        rename(&workspace, &vault, &path(from), &path(to))
+        rename_file(&workspace, &vault, &path(from), &path(to))
             .unwrap_err()
             .to_string()
     };
@@ -243,7 +249,7 @@ fn what_cannot_be_renamed_is_refused() {
     for hidden in [".a.md", "x/.a.md", ".x/a.md"] {
         assert!(refused("a.md", hidden).contains("would be hidden"));
     }
-    assert!(destination(&vault, &path("a.md"), "../out.md").is_err());
+    assert!(resolve_destination(&vault, &path("a.md"), "../out.md").is_err());
 }
 
 /// Pieces of text that are links, look like links, or get in their way.
@@ -315,11 +321,11 @@ fn vault_of(texts: &[String]) -> (TestWorkspace, Workspace) {
 }
 
 /// What every link of the vault leads to, by the texts of the files.
-fn leads(vault: &Vault, renamed: (&str, &str)) -> Vec<(String, Option<String>)> {
+fn leads(vault: &NoteVault, renamed: (&str, &str)) -> Vec<(String, Option<String>)> {
     let mut found = Vec::new();
     for (index, file, note) in vault.notes() {
         for link in &note.links {
-            let to = vault.resolve(index, link).file();
+            let to = vault.resolve(index, link).opened_file();
             let path = |path: &str| if path == renamed.0 { renamed.1 } else { path }.to_owned();
             let to = to.map(|to| path(vault.file(to).path.as_str()));
             found.push((path(file.path.as_str()), to));
@@ -335,22 +341,22 @@ proptest! {
     #[test]
     fn any_vault_can_be_checked(texts in texts()) {
         let (_ws, workspace) = vault_of(&texts);
-        let vault = Vault::read(&workspace);
-        let report = check(&vault);
+        let vault = NoteVault::read(&workspace);
+        let report = check_links(&vault);
         for one in &report.troubles {
             let lines = texts[PATHS.iter().position(|it| *it == one.path.as_str()).unwrap()].lines().count();
             prop_assert!(one.line >= 1 && one.line <= lines.max(1));
         }
-        suggest(&workspace, &vault, &[]);
+        suggest_mentions(&workspace, &vault, &[]);
     }
 
     #[test]
     fn applying_twice_is_applying_once(texts in texts(), all: bool) {
         let (ws, workspace) = vault_of(&texts);
-        let applied = apply(&workspace, &Vault::read(&workspace), &[], all);
+        let applied = link_mentions(&workspace, &NoteVault::read(&workspace), &[], all);
         applied.proposal.apply(&workspace, "Test", now()).unwrap();
         let once = ws.tree_of_sources();
-        let again = apply(&workspace, &Vault::read(&workspace), &[], all);
+        let again = link_mentions(&workspace, &NoteVault::read(&workspace), &[], all);
         again.proposal.apply(&workspace, "Test", now()).unwrap();
         prop_assert_eq!(ws.tree_of_sources(), once);
     }
@@ -358,14 +364,14 @@ proptest! {
     #[test]
     fn a_rename_keeps_every_link_and_its_way_back_every_byte(texts in texts(), which in 0usize..5) {
         let (ws, workspace) = vault_of(&texts);
-        let before = Vault::read(&workspace);
+        let before = NoteVault::read(&workspace);
         let from = RelPath::new(PATHS[which]).unwrap();
         let folder = from.parent().map_or(String::new(), |it| format!("{it}/"));
         let to = RelPath::new(&format!("{folder}fresh name.md")).unwrap();
-        let there = rename(&workspace, &before, &from, &to).unwrap();
+        let there = rename_file(&workspace, &before, &from, &to).unwrap();
         prop_assert!(there.left_alone.is_empty(), "{:?}", there.left_alone);
         let id = there.proposal.apply(&workspace, "Test", now()).unwrap().id;
-        let after = Vault::read(&workspace);
+        let after = NoteVault::read(&workspace);
         prop_assert_eq!(
             leads(&before, (from.as_str(), to.as_str())),
             leads(&after, ("", ""))
@@ -403,14 +409,14 @@ fn there_and_back_is_the_same_bytes() {
         ("sub/plan.md", "other/road map.md"),
         ("other/road map.md", "sub/plan.md"),
     ] {
-        let vault = Vault::read(&workspace);
-        let renaming = rename(&workspace, &vault, &path(from), &path(to)).expect("it can");
+        let vault = NoteVault::read(&workspace);
+        let renaming = rename_file(&workspace, &vault, &path(from), &path(to)).expect("it can");
         renaming
             .proposal
             .apply(&workspace, "Test", now())
             .expect("nothing is in the way");
         assert_eq!(
-            check(&Vault::read(&workspace)).troubles.len(),
+            check_links(&NoteVault::read(&workspace)).troubles.len(),
             1,
             "the block alone"
         );

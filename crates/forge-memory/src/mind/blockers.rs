@@ -4,7 +4,7 @@
 use jiff::civil::Date;
 
 use super::values::days_since;
-use super::{Session, State, content_words, first_date};
+use super::{SessionEntry, WorkState, content_words, first_date};
 use crate::thresholds::{BLOCKER_STALE_DAYS, BLOCKER_STALE_ENTRIES};
 
 /// A blocker that has been open for too long.
@@ -18,7 +18,11 @@ pub struct StaleBlocker {
 }
 
 /// Returns the blockers of a state that are stale.
-pub fn stale_blockers(state: &State, sessions: &[Session], today: Date) -> Vec<StaleBlocker> {
+pub fn find_stale_blockers(
+    state: &WorkState,
+    sessions: &[SessionEntry],
+    today: Date,
+) -> Vec<StaleBlocker> {
     let words: Vec<_> = sessions.iter().map(|it| content_words(&it.text)).collect();
     let mut found = Vec::new();
     for blocker in &state.blocked {

@@ -7,8 +7,8 @@ use std::fs;
 
 use jiff::Timestamp;
 
-use super::progress::Bucket;
-use super::{Error, FOLDER, File, Mind, values};
+use super::progress::TaskBucket;
+use super::{FOLDER, MindError, MindFile, MindStore, values};
 use crate::admit;
 use crate::document;
 use crate::workspace::RelPath;
@@ -29,37 +29,38 @@ pub struct Checkpoint {
 /// Age in seconds up to which the newest copy makes another one unnecessary.
 const DEBOUNCE_SECONDS: i64 = 5;
 
-const STATE: &str = "## State at Compaction";
-const WORK: &str = "## In-Progress Work";
-const RECOVERY: &str = "## Recovery Instructions";
-const COPY: &str = "compact-";
-const LATEST: &str = "latest.md";
+const STATE_HEADING: &str = "## State at Compaction";
+const WORK_HEADING: &str = "## In-Progress Work";
+const RECOVERY_HEADING: &str = "## Recovery Instructions";
+const COPY_NAME_PREFIX: &str = "compact-";
+const LATEST_CHECKPOINT_FILE: &str = "latest.md";
 
-impl Mind<'_> {
+impl MindStore<'_> {
     /// Writes the checkpoint. `trigger` names what caused it: `auto`, `manual`
     /// or `stop`.
-    pub fn checkpoint(&self, trigger: &str, now: Timestamp) -> Result<Checkpoint, Error> {
-        let mut checkpoint = self.draft(trigger, now)?;
+    pub fn write_checkpoint(&self, trigger: &str, now: Timestamp) -> Result<Checkpoint, MindError> {
+        let mut checkpoint = self.draft_checkpoint(trigger, now)?;
         let text = &checkpoint.text;
         self.workspace
             .write_machine(&checkpoint.path, text.as_bytes())?;
-        let folder = folder()?;
-        let copies = self.copies(&folder);
+        let folder = checkpoints_folder()?;
+        let copies = self.list_copies_in(&folder);
         let enough = copies.last().is_some_and(|newest| {
-            let fresh = super::modified(&self.workspace.absolute(newest)).is_some_and(|at| {
-                (0..DEBOUNCE_SECONDS).contains(&(now.as_second() - at.as_second()))
-            });
+            let fresh =
+                super::file_modified_at(&self.workspace.absolute_path(newest)).is_some_and(|at| {
+                    (0..DEBOUNCE_SECONDS).contains(&(now.as_second() - at.as_second()))
+                });
             // Gemini CLI announces a compaction at every turn; without this
             // check, equal copies would push out the different ones.
             fresh
                 || self
                     .workspace
                     .read_text(newest)
-                    .is_ok_and(|kept| body(&kept) == body(text))
+                    .is_ok_and(|kept| checkpoint_body(&kept) == checkpoint_body(text))
         });
         if !enough {
-            let stamp = values::milliseconds(now).replace([':', '.'], "-");
-            let path = folder.join(&format!("{COPY}{stamp}.md"))?;
+            let stamp = values::format_milliseconds(now).replace([':', '.'], "-");
+            let path = folder.join(&format!("{COPY_NAME_PREFIX}{stamp}.md"))?;
             self.workspace.write_machine(&path, text.as_bytes())?;
             checkpoint.copy = Some(path);
         }
@@ -70,51 +71,61 @@ impl Mind<'_> {
     /// Writes a checkpoint if the state or the work in progress differs from
     /// the latest one. Cheap enough for the end of every turn: files that are
     /// older than the checkpoint are not read.
-    pub fn checkpoint_if_changed(
+    pub fn write_checkpoint_if_changed(
         &self,
         trigger: &str,
         now: Timestamp,
-    ) -> Result<Option<Checkpoint>, Error> {
-        let latest = super::modified(&self.workspace.absolute(&folder()?.join(LATEST)?));
-        let files = [File::State, File::Progress];
-        let written = files.into_iter().filter_map(|it| self.modified(it)).max();
+    ) -> Result<Option<Checkpoint>, MindError> {
+        let latest = super::file_modified_at(
+            &self
+                .workspace
+                .absolute_path(&checkpoints_folder()?.join(LATEST_CHECKPOINT_FILE)?),
+        );
+        let files = [MindFile::State, MindFile::Progress];
+        let written = files
+            .into_iter()
+            .filter_map(|it| self.modified_at(it))
+            .max();
         // With equal times either may be newer, so the texts are compared.
         if latest.is_some() && written < latest {
             return Ok(None);
         }
-        let kept = self.last_checkpoint()?.unwrap_or_default();
-        if body(&kept) == body(&self.draft(trigger, now)?.text) {
+        let kept = self.read_last_checkpoint()?.unwrap_or_default();
+        if checkpoint_body(&kept) == checkpoint_body(&self.draft_checkpoint(trigger, now)?.text) {
             return Ok(None);
         }
-        self.checkpoint(trigger, now).map(Some)
+        self.write_checkpoint(trigger, now).map(Some)
     }
 
     /// Builds the checkpoint without writing it.
-    fn draft(&self, trigger: &str, now: Timestamp) -> Result<Checkpoint, Error> {
+    fn draft_checkpoint(&self, trigger: &str, now: Timestamp) -> Result<Checkpoint, MindError> {
         // An unreadable file must not prevent the others from being saved.
-        let told = |error: Error| Some(format!("({error})"));
+        let told = |error: MindError| Some(format!("({error})"));
         // A copy never contains secrets, even if the file does.
-        let safe = |text: String| admit::redact(&text).to_string();
-        let trigger = &admit::redact(trigger);
-        let state = self.text(File::State).unwrap_or_else(told).map(safe);
-        let work = match self.document(File::Progress) {
-            Ok(Some(document)) => work(&document).map(safe),
+        let safe = |text: String| admit::redact_text(&text).to_string();
+        let trigger = &admit::redact_text(trigger);
+        let state = self
+            .read_text(MindFile::State)
+            .unwrap_or_else(told)
+            .map(safe);
+        let work = match self.parse_document(MindFile::Progress) {
+            Ok(Some(document)) => work_sections(&document).map(safe),
             Ok(None) => None,
             Err(error) => told(error),
         };
         let text = format!(
-            "# Pre-Compaction Checkpoint\n\n## Timestamp: {}\n\n## Trigger: {}\n\n{STATE}\n\n{}\n\n{WORK}\n\n{}\n\n{RECOVERY}\n\n\
+            "# Pre-Compaction Checkpoint\n\n## Timestamp: {}\n\n## Trigger: {}\n\n{STATE_HEADING}\n\n{}\n\n{WORK_HEADING}\n\n{}\n\n{RECOVERY_HEADING}\n\n\
              1. Read `{}` for where the work stands.\n\
              2. Compare it with the state above: what differs was changed since.\n\
              3. Go on with the next action; ask before starting over.\n",
-            values::milliseconds(now),
-            values::inert_or(trigger, "unknown"),
+            values::format_milliseconds(now),
+            values::inert_line_or(trigger, "unknown"),
             state.as_deref().unwrap_or("(no state)").trim_end(),
             work.as_deref().unwrap_or("(no progress data)").trim_end(),
-            self.files.path(File::State),
+            self.files.path(MindFile::State),
         );
         Ok(Checkpoint {
-            path: folder()?.join(LATEST)?,
+            path: checkpoints_folder()?.join(LATEST_CHECKPOINT_FILE)?,
             copy: None,
             text,
             state,
@@ -126,7 +137,7 @@ impl Mind<'_> {
     /// was just made, whatever its name sorts as, and continues if a removal
     /// fails.
     fn remove_surplus_copies(&self, folder: &RelPath, made: Option<&RelPath>) {
-        let copies = self.copies(folder);
+        let copies = self.list_copies_in(folder);
         let keep = self.workspace.config().mind.checkpoints;
         let surplus = copies.len().saturating_sub(keep);
         let old = copies.iter().filter(|copy| Some(*copy) != made);
@@ -136,13 +147,17 @@ impl Mind<'_> {
     }
 
     /// Records how a session ended, for the next session.
-    pub fn session_end_checkpoint(&self, reason: &str, now: Timestamp) -> Result<(), Error> {
+    pub fn write_session_end_checkpoint(
+        &self,
+        reason: &str,
+        now: Timestamp,
+    ) -> Result<(), MindError> {
         let text = format!(
             "# Session End Checkpoint\n\n## Timestamp: {}\n\n## Reason: {}\n\n\
              ## Note: State may not have been saved. Check {} freshness.\n",
-            values::seconds(now),
-            values::inert_or(&admit::redact(reason), "unknown"),
-            self.files.path(File::State),
+            values::format_seconds(now),
+            values::inert_line_or(&admit::redact_text(reason), "unknown"),
+            self.files.path(MindFile::State),
         );
         let path = RelPath::new(FOLDER)?.join("checkpoints/session-end-latest.md")?;
         self.workspace.write_machine(&path, text.as_bytes())?;
@@ -150,24 +165,26 @@ impl Mind<'_> {
     }
 
     /// Reads the latest checkpoint; returns none if there is none.
-    pub fn last_checkpoint(&self) -> Result<Option<String>, Error> {
-        Ok(self.workspace.text_if_there(&folder()?.join(LATEST)?)?)
+    pub fn read_last_checkpoint(&self) -> Result<Option<String>, MindError> {
+        Ok(self
+            .workspace
+            .read_text_if_present(&checkpoints_folder()?.join(LATEST_CHECKPOINT_FILE)?)?)
     }
 
     /// Lists the kept copies, oldest first, by the time in their names.
-    pub fn checkpoints(&self) -> Vec<RelPath> {
-        folder().map_or_else(|_| Vec::new(), |folder| self.copies(&folder))
+    pub fn list_checkpoint_copies(&self) -> Vec<RelPath> {
+        checkpoints_folder().map_or_else(|_| Vec::new(), |folder| self.list_copies_in(&folder))
     }
 
-    fn copies(&self, folder: &RelPath) -> Vec<RelPath> {
-        let entries = fs::read_dir(self.workspace.absolute(folder));
+    fn list_copies_in(&self, folder: &RelPath) -> Vec<RelPath> {
+        let entries = fs::read_dir(self.workspace.absolute_path(folder));
         let mut copies: Vec<RelPath> = entries
             .into_iter()
             .flatten()
             .flatten()
             .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()))
             .filter_map(|entry| entry.file_name().into_string().ok())
-            .filter(|name| name.starts_with(COPY) && name.ends_with(".md"))
+            .filter(|name| name.starts_with(COPY_NAME_PREFIX) && name.ends_with(".md"))
             .filter_map(|name| folder.join(&name).ok())
             .collect();
         copies.sort();
@@ -175,31 +192,36 @@ impl Mind<'_> {
     }
 }
 
-fn folder() -> Result<RelPath, Error> {
+fn checkpoints_folder() -> Result<RelPath, MindError> {
     Ok(RelPath::new(FOLDER)?.join("checkpoints")?)
 }
 
-/// Returns `true` if a checkpoint has the form that [`differences`] parses. A
+/// Returns `true` if a checkpoint has the form that [`lost_since_checkpoint`] parses. A
 /// checkpoint that another tool wrote is shown unparsed.
 pub(crate) fn has_known_form(checkpoint: &str) -> bool {
-    checkpoint.lines().any(|line| line.trim_end() == STATE)
+    checkpoint
+        .lines()
+        .any(|line| line.trim_end() == STATE_HEADING)
 }
 
 /// Returns a checkpoint without its time and trigger, for comparison.
-fn body(checkpoint: &str) -> &str {
-    let start = checkpoint.find(STATE).unwrap_or(checkpoint.len());
+fn checkpoint_body(checkpoint: &str) -> &str {
+    let start = checkpoint.find(STATE_HEADING).unwrap_or(checkpoint.len());
     &checkpoint[start..]
 }
 
 /// Collects the sections about current work, verbatim.
-pub(super) fn work(document: &document::Document) -> Option<String> {
+pub(super) fn work_sections(document: &document::Document) -> Option<String> {
     let mut text = String::new();
     let mut end = 0;
     for section in &document.sections {
-        let bucket = Bucket::of(&section.title);
-        let wanted = matches!(bucket, Bucket::InProgress | Bucket::Blocked | Bucket::Next);
+        let bucket = TaskBucket::from_title(&section.title);
+        let wanted = matches!(
+            bucket,
+            TaskBucket::InProgress | TaskBucket::Blocked | TaskBucket::Next
+        );
         if section.level > 1 && wanted && section.span.start >= end {
-            text.push_str(document.str(&section.span).trim_end());
+            text.push_str(document.span_text(&section.span).trim_end());
             text.push_str("\n\n");
             end = section.span.end;
         }
@@ -209,7 +231,11 @@ pub(super) fn work(document: &document::Document) -> Option<String> {
 
 /// Returns when a checkpoint was made, and its lines that the live files no
 /// longer have, each after the heading that it was below.
-pub(crate) fn differences(checkpoint: &str, state: &str, progress: &str) -> (String, Vec<String>) {
+pub(crate) fn lost_since_checkpoint(
+    checkpoint: &str,
+    state: &str,
+    progress: &str,
+) -> (String, Vec<String>) {
     let value = |label: &str| {
         checkpoint
             .lines()
@@ -223,10 +249,10 @@ pub(crate) fn differences(checkpoint: &str, state: &str, progress: &str) -> (Str
         .map(str::trim)
         .collect();
     let start = checkpoint
-        .find(STATE)
-        .map_or(checkpoint.len(), |at| at + STATE.len());
+        .find(STATE_HEADING)
+        .map_or(checkpoint.len(), |at| at + STATE_HEADING.len());
     let end = checkpoint
-        .rfind(RECOVERY)
+        .rfind(RECOVERY_HEADING)
         .unwrap_or(checkpoint.len())
         .max(start);
     let body = &checkpoint[start..end];
@@ -235,7 +261,7 @@ pub(crate) fn differences(checkpoint: &str, state: &str, progress: &str) -> (Str
     for line in body.lines().map(str::trim_end) {
         let bare = line.trim();
         if bare.starts_with('#') {
-            heading = (bare != WORK).then_some(bare);
+            heading = (bare != WORK_HEADING).then_some(bare);
             continue;
         }
         let filler = bare.is_empty() || matches!(bare, "(no state)" | "(no progress data)");

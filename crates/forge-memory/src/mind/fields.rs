@@ -1,11 +1,11 @@
 //! Parses the inline fields of a task: `[blocked-by:: Lexer]`, `(estimate:: 3)`
 //! and `^id` at its end, in Obsidian's notation.
 
-use crate::links::naming_key;
+use crate::links::find_naming_key;
 
 /// Field keys that do not name anything; any other word before `::` is plain
 /// text.
-const KNOWN: [&str; 8] = [
+const KNOWN_FIELD_KEYS: [&str; 8] = [
     "completed",
     "estimate",
     "phase",
@@ -18,7 +18,7 @@ const KNOWN: [&str; 8] = [
 
 /// The text of a task without its fields, and the fields.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Fields {
+pub(crate) struct TaskFields {
     pub(crate) text: String,
     /// The id of `^id` at the end of the line.
     pub(crate) id: Option<String>,
@@ -26,15 +26,15 @@ pub(crate) struct Fields {
     pub(crate) values: Vec<(String, String)>,
 }
 
-impl Fields {
-    pub(crate) fn read(line: &str) -> Fields {
-        let mut fields = Fields::default();
+impl TaskFields {
+    pub(crate) fn read(line: &str) -> TaskFields {
+        let mut fields = TaskFields::default();
         let mut text = String::with_capacity(line.len());
         let mut rest = line;
         while let Some(open) = rest.find(['[', '(']) {
             text.push_str(&rest[..open]);
             rest = &rest[open..];
-            match field(rest) {
+            match parse_field(rest) {
                 Some((key, value, length)) => {
                     fields.values.push((key, value.to_owned()));
                     rest = &rest[length..];
@@ -67,14 +67,14 @@ impl Fields {
 }
 
 /// Parses a field at the start of the text into key, value and length.
-fn field(text: &str) -> Option<(String, &str, usize)> {
+fn parse_field(text: &str) -> Option<(String, &str, usize)> {
     let close = match text.as_bytes()[0] {
         b'[' => ']',
         _ => ')',
     };
     let (key, _) = text[1..].split_once("::")?;
     let name = key.trim().to_lowercase().replace([' ', '_'], "-");
-    if !KNOWN.contains(&name.as_str()) && naming_key(&name).is_none() {
+    if !KNOWN_FIELD_KEYS.contains(&name.as_str()) && find_naming_key(&name).is_none() {
         return None;
     }
     let start = 1 + key.len() + 2;
@@ -94,7 +94,7 @@ fn field(text: &str) -> Option<(String, &str, usize)> {
 }
 
 /// Splits a value into names: links, or words between commas.
-pub(crate) fn names(value: &str) -> Vec<&str> {
+pub(crate) fn split_names(value: &str) -> Vec<&str> {
     let mut names = Vec::new();
     let mut depth = 0usize;
     let mut start = 0;
@@ -120,13 +120,14 @@ mod tests {
 
     #[test]
     fn fields_are_taken_out_of_a_line_and_links_stay() {
-        let fields =
-            Fields::read("Write [[parser]] [Blocked by:: [[a, b]], Lexer] (estimate:: 3) soon ^p1");
+        let fields = TaskFields::read(
+            "Write [[parser]] [Blocked by:: [[a, b]], Lexer] (estimate:: 3) soon ^p1",
+        );
         assert_eq!(fields.text, "Write [[parser]] soon");
         assert_eq!(fields.id.as_deref(), Some("p1"));
         assert_eq!(fields.get("blocked-by"), Some("[[a, b]], Lexer"));
         assert_eq!(fields.get("estimate"), Some("3"));
-        assert_eq!(names("[[a, b]], Lexer,"), ["[[a, b]]", "Lexer"]);
+        assert_eq!(split_names("[[a, b]], Lexer,"), ["[[a, b]]", "Lexer"]);
     }
 
     #[test]
@@ -138,7 +139,7 @@ mod tests {
             "2^8",
             "é[ü:",
         ] {
-            let fields = Fields::read(line);
+            let fields = TaskFields::read(line);
             assert_eq!(fields.text, line);
             assert_eq!(fields.id, None);
         }

@@ -5,14 +5,14 @@ use std::fs;
 
 use jiff::Timestamp;
 
-use super::{FOLDER, File, Layout, Log, Mind};
+use super::{EventLog, FOLDER, MindFile, MindStore, StateLayoutKind};
 use crate::thresholds::{MAX_ERROR_LOG_BYTES, MAX_STATE_BYTES, STATE_UNTOUCHED_SECONDS};
 use crate::workspace::RelPath;
 
 /// The health of a workspace's state files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Health {
-    pub layout: Layout,
+pub struct StateHealth {
+    pub layout: StateLayoutKind,
     pub folder_exists: bool,
     /// State files by name.
     pub state_files: Vec<(String, FileInfo)>,
@@ -62,14 +62,18 @@ pub enum HealthProblem {
 }
 
 /// The command that creates the first state.
-const BEGIN: &str = "memory-forge mind set --next '<what to do next>'";
+const FIRST_STATE_COMMAND: &str = "memory-forge mind set --next '<what to do next>'";
 
 impl HealthProblem {
     /// Returns the problem as a sentence without a full stop.
     pub fn message(&self) -> String {
         match self {
-            HealthProblem::NoFolder => format!("There is no `{FOLDER}/`; `{BEGIN}` makes it"),
-            HealthProblem::NoState(path) => format!("There is no `{path}`; `{BEGIN}` makes it"),
+            HealthProblem::NoFolder => {
+                format!("There is no `{FOLDER}/`; `{FIRST_STATE_COMMAND}` makes it")
+            }
+            HealthProblem::NoState(path) => {
+                format!("There is no `{path}`; `{FIRST_STATE_COMMAND}` makes it")
+            }
             HealthProblem::Unreadable(_, why) => why.clone(),
             HealthProblem::Untouched(path) => {
                 format!("`{path}` was last written more than 24 hours ago")
@@ -92,24 +96,24 @@ impl HealthProblem {
     }
 }
 
-impl Mind<'_> {
+impl MindStore<'_> {
     /// Checks the state files and returns their sizes, ages and problems.
-    pub fn health(&self, now: Timestamp) -> Health {
+    pub fn check_health(&self, now: Timestamp) -> StateHealth {
         let root = self.workspace.root();
-        let info = |path: &str| info(root, path, now);
+        let info = |path: &str| read_file_info(root, path, now);
         let mut paths = vec![
-            self.file(File::State),
-            self.file(File::Progress),
-            self.file(File::Decisions),
-            self.file(File::SessionLog),
-            self.file(File::Archive),
+            self.file_path(MindFile::State),
+            self.file_path(MindFile::Progress),
+            self.file_path(MindFile::Decisions),
+            self.file_path(MindFile::SessionLog),
+            self.file_path(MindFile::Archive),
         ];
         paths.dedup();
         let state_files: Vec<(String, FileInfo)> = paths
             .iter()
             .map(|path| (path.file_name().to_owned(), info(path.as_str())))
             .collect();
-        let small = Log::ALL.map(Log::name);
+        let small = EventLog::ALL.map(EventLog::name);
         let tracking_files = small
             .iter()
             .chain(&[".last-activity", ".file-tracker"])
@@ -118,8 +122,8 @@ impl Mind<'_> {
         let config_exists = ["memory-forge.toml", ".memoryforge.config.json"]
             .iter()
             .any(|name| root.join(name).is_file());
-        let archive = self.file(File::Archive);
-        let mut health = Health {
+        let archive = self.file_path(MindFile::Archive);
+        let mut health = StateHealth {
             layout: self.files.layout,
             folder_exists: root.join(FOLDER).is_dir(),
             total_state_bytes: state_files
@@ -129,7 +133,7 @@ impl Mind<'_> {
                 .sum(),
             state_files,
             tracking_files,
-            error_log: info(&error_log()),
+            error_log: info(&error_log_path()),
             config_exists,
             config_problems: self
                 .workspace
@@ -139,28 +143,28 @@ impl Mind<'_> {
                 .collect(),
             problems: Vec::new(),
         };
-        health.problems = self.problems(&health, now);
+        health.problems = self.find_problems(&health, now);
         health
     }
 
-    fn problems(&self, health: &Health, now: Timestamp) -> Vec<HealthProblem> {
+    fn find_problems(&self, health: &StateHealth, now: Timestamp) -> Vec<HealthProblem> {
         let mut problems = Vec::new();
-        let state = self.file(File::State);
+        let state = self.file_path(MindFile::State);
         let (_, state_info) = &health.state_files[0];
-        if health.layout == Layout::Mind && !health.folder_exists {
+        if health.layout == StateLayoutKind::Mind && !health.folder_exists {
             problems.push(HealthProblem::NoFolder);
         } else if !state_info.exists {
             problems.push(HealthProblem::NoState(state.clone()));
         }
         for which in [
-            File::State,
-            File::Progress,
-            File::Decisions,
-            File::SessionLog,
+            MindFile::State,
+            MindFile::Progress,
+            MindFile::Decisions,
+            MindFile::SessionLog,
         ] {
-            if let Err(error) = self.text(which) {
+            if let Err(error) = self.read_text(which) {
                 problems.push(HealthProblem::Unreadable(
-                    self.file(which),
+                    self.file_path(which),
                     error.to_string(),
                 ));
             }
@@ -173,7 +177,7 @@ impl Mind<'_> {
         }
         if health.total_state_bytes > MAX_STATE_BYTES {
             // Compression cannot help if nothing is old, so the advice differs.
-            let has_old = self.compress(true, now).is_ok_and(|it| !it.is_nothing());
+            let has_old = self.compress_state(true, now).is_ok_and(|it| !it.is_noop());
             problems.push(HealthProblem::Large {
                 bytes: health.total_state_bytes,
                 has_old,
@@ -181,7 +185,7 @@ impl Mind<'_> {
         }
         if health.error_log.size > MAX_ERROR_LOG_BYTES {
             problems.push(HealthProblem::LargeErrorLog {
-                path: error_log(),
+                path: error_log_path(),
                 bytes: health.error_log.size,
             });
         }
@@ -203,16 +207,16 @@ impl Mind<'_> {
     }
 }
 
-fn error_log() -> String {
+fn error_log_path() -> String {
     format!("{FOLDER}/.mcp-errors.log")
 }
 
-fn info(root: &std::path::Path, path: &str, now: Timestamp) -> FileInfo {
+fn read_file_info(root: &std::path::Path, path: &str, now: Timestamp) -> FileInfo {
     let path = root.join(path);
     let Ok(meta) = fs::metadata(&path) else {
         return FileInfo::default();
     };
-    let modified = super::modified(&path);
+    let modified = super::file_modified_at(&path);
     FileInfo {
         exists: true,
         size: meta.len(),

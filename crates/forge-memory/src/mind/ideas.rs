@@ -4,12 +4,12 @@
 use jiff::Timestamp;
 use jiff::civil::Date;
 
-use super::values::{self, apply, plain};
-use super::{Error, Layout, Mind};
+use super::values::{self, apply_edits, plain_value};
+use super::{MindError, MindStore, StateLayoutKind};
 use crate::admit::SubmittedText;
-use crate::document::{self, Document, Edit, day_of, inert_line};
-use crate::state_files::IDEAS;
-use crate::workspace::{Receipt, RelPath};
+use crate::document::{self, Document, TextEdit, day_of_timestamp, escape_markdown_line};
+use crate::state_files::IDEAS_FILE;
+use crate::workspace::{ChangeReceipt, RelPath};
 
 /// An idea of the inbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub struct NewIdea {
 
 /// Where an idea was written, and whether it was new.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IdeaKept {
+pub struct IdeaOutcome {
     pub path: RelPath,
     pub title: String,
     /// `false` if the same idea of that day already exists.
@@ -42,61 +42,65 @@ pub struct IdeaKept {
     pub created: bool,
 }
 
-const ROUTE: &str = "-> Suggested route:";
-const TITLE: usize = 60;
+const ROUTE_PREFIX: &str = "-> Suggested route:";
+const MAX_TITLE_CHARS: usize = 60;
 
-impl Mind<'_> {
+impl MindStore<'_> {
     /// Returns the path of the inbox, whether or not it exists.
-    pub fn ideas_file(&self) -> RelPath {
-        self.files.ideas(self.workspace)
+    pub fn ideas_path(&self) -> RelPath {
+        self.files.ideas_path(self.workspace)
     }
 
     /// Reads every idea in the order of the file; returns an empty list without
     /// a file.
-    pub fn ideas(&self) -> Result<Vec<Idea>, Error> {
-        match self.workspace.read_text(&self.ideas_file()) {
-            Ok(text) => Ok(read(&document::parse(text))),
+    pub fn read_ideas(&self) -> Result<Vec<Idea>, MindError> {
+        match self.workspace.read_text(&self.ideas_path()) {
+            Ok(text) => Ok(parse_ideas(&document::parse_document(text))),
             Err(error) if error.is_not_found() => Ok(Vec::new()),
             Err(error) => Err(error.into()),
         }
     }
 
     /// Appends an idea to the inbox.
-    pub fn add_idea(&self, new: &NewIdea, now: Timestamp) -> Result<(IdeaKept, Receipt), Error> {
-        let text = inert_line(&new.text);
+    pub fn add_idea(
+        &self,
+        new: &NewIdea,
+        now: Timestamp,
+    ) -> Result<(IdeaOutcome, ChangeReceipt), MindError> {
+        let text = escape_markdown_line(&new.text);
         if text.is_empty() {
-            return Err(Error::Empty { what: "idea" });
+            return Err(MindError::Empty { what: "idea" });
         }
-        let title = match new.title.as_deref().map(inert_line) {
+        let title = match new.title.as_deref().map(escape_markdown_line) {
             Some(title) if !title.is_empty() => title,
-            _ => title_of(&text),
+            _ => derive_title(&text),
         };
         let title = title.trim_end_matches('#').trim().to_owned();
-        let new = self.admit(new)?;
-        let route = new.route.as_deref().map(inert_line);
+        let new = self.admit_text(new)?;
+        let route = new.route.as_deref().map(escape_markdown_line);
         let route = route.filter(|it| !it.is_empty());
         let route = route.unwrap_or_else(|| "unrouted".to_owned());
-        let path = self.ideas_file();
-        let date = day_of(now);
-        self.change("Keep an idea", now, |change| {
+        let path = self.ideas_path();
+        let date = day_of_timestamp(now);
+        self.change_workspace("Keep an idea", now, |change| {
             let before = change.read_text(&path)?;
             let created = before.is_none();
-            let document = document::parse(before.unwrap_or_else(blank));
-            let known = read(&document);
-            let mut kept = IdeaKept {
+            let document = document::parse_document(before.unwrap_or_else(blank_inbox));
+            let known = parse_ideas(&document);
+            let mut kept = IdeaOutcome {
                 path: path.clone(),
-                title: plain(&title),
+                title: plain_value(&title),
                 added: false,
                 created,
             };
-            let edit = append(&document, &format!("{title} - {date}"), &text, &route);
-            let after = apply(&path, &document.text, vec![edit])?;
-            let mut all = read(&document::parse(after.clone()));
+            let edit = append_idea(&document, &format!("{title} - {date}"), &text, &route);
+            let after = apply_edits(&path, &document.text, vec![edit])?;
+            let mut all = parse_ideas(&document::parse_document(after.clone()));
             // The new idea must be parsed as the last one, and all others as
             // before.
             let idea = all.pop().filter(|_| all == known);
             let Some(idea) = idea else {
-                return Err(Error::Unsafe {
+                return Err(MindError::Unsafe {
                     path: path.to_string(),
                     why: "the new idea would not be read as one",
                 });
@@ -116,12 +120,12 @@ impl Mind<'_> {
 }
 
 impl SubmittedText for NewIdea {
-    fn statements(&self) -> Vec<&str> {
+    fn stated_texts(&self) -> Vec<&str> {
         let texts = self.title.iter().chain([&self.text]);
         texts.map(String::as_str).collect()
     }
 
-    fn names(&self) -> Vec<&str> {
+    fn label_texts(&self) -> Vec<&str> {
         self.route.iter().map(String::as_str).collect()
     }
 }
@@ -129,35 +133,38 @@ impl SubmittedText for NewIdea {
 impl super::layout::StateLayout {
     /// Returns the place that the manifest states, else an existing inbox, else
     /// the default of this layout.
-    fn ideas(&self, workspace: &crate::workspace::Workspace) -> RelPath {
+    fn ideas_path(&self, workspace: &crate::workspace::Workspace) -> RelPath {
         let known = |path| RelPath::new(path).expect("a constant that is a valid path");
-        let resolved = super::layout::ideas(workspace);
-        let there = workspace.absolute(&resolved).is_file();
+        let resolved = super::layout::resolve_ideas_path(workspace);
+        let there = workspace.absolute_path(&resolved).is_file();
         match self.layout {
-            Layout::Mind if !there => known(IDEAS.mind),
+            StateLayoutKind::Mind if !there => known(IDEAS_FILE.mind),
             _ => resolved,
         }
     }
 }
 
-fn blank() -> String {
+fn blank_inbox() -> String {
     "---\ntags: [inbox]\n---\n# Ideas\n".to_owned()
 }
 
 /// Returns the first sentence, truncated to the length of a title.
-fn title_of(text: &str) -> String {
+fn derive_title(text: &str) -> String {
     let end = text.find(". ").unwrap_or(text.len());
     let title = text[..end].trim_end_matches('.');
-    inert_line(&plain(&values::cut(title, TITLE)))
+    escape_markdown_line(&plain_value(&values::truncate_at_word(
+        title,
+        MAX_TITLE_CHARS,
+    )))
 }
 
-fn append(document: &Document, title: &str, text: &str, route: &str) -> Edit {
+fn append_idea(document: &Document, title: &str, text: &str, route: &str) -> TextEdit {
     let nl = document.newline();
-    document.append_section(3, title, &format!("{text}{nl}{nl}{ROUTE} {route}"))
+    document.append_section(3, title, &format!("{text}{nl}{nl}{ROUTE_PREFIX} {route}"))
 }
 
 /// Parses headings with a date at their end.
-pub(super) fn read(document: &Document) -> Vec<Idea> {
+pub(super) fn parse_ideas(document: &Document) -> Vec<Idea> {
     let mut found = Vec::new();
     for section in &document.sections {
         if !(2..=4).contains(&section.level) {
@@ -171,23 +178,23 @@ pub(super) fn read(document: &Document) -> Vec<Idea> {
             continue;
         };
         let title = title[..title.len() - 10].trim_end_matches([' ', '-', '–', '—']);
-        let own = document.str(&section.own);
+        let own = document.span_text(&section.own);
         let mut route = None;
         let mut text = Vec::new();
         for line in own.lines().map(str::trim) {
             let arrow = line.strip_prefix("->").or_else(|| line.strip_prefix('→'));
             match arrow.and_then(|it| it.trim().strip_prefix("Suggested route:")) {
-                Some(to) => route = Some(plain(to)),
+                Some(to) => route = Some(plain_value(to)),
                 None if line == "---" => {}
                 None => text.push(line),
             }
         }
         found.push(Idea {
-            title: plain(title),
+            title: plain_value(title),
             date: Some(date),
-            text: plain(&text.join("\n")),
+            text: plain_value(&text.join("\n")),
             route: route.filter(|it| !it.is_empty() && it != "unrouted"),
-            line: document.line_of(section.heading.start),
+            line: document.line_number_at(section.heading.start),
         });
     }
     found

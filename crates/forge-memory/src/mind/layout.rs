@@ -8,7 +8,7 @@ use crate::workspace::{PathError, RelPath, Workspace};
 
 /// A state file by its purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum File {
+pub enum MindFile {
     State,
     Progress,
     Decisions,
@@ -19,7 +19,7 @@ pub enum File {
 
 /// The layout that determines paths and formats of the state files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Layout {
+pub enum StateLayoutKind {
     /// `.mind/STATE.md` and its siblings.
     Mind,
     /// `memory/status.md` and its siblings, with or without `_MANIFEST.md`.
@@ -45,7 +45,7 @@ pub enum LayoutReason {
 /// that all of them agree.
 #[derive(Debug, Clone)]
 pub struct StateLayout {
-    pub(super) layout: Layout,
+    pub(super) layout: StateLayoutKind,
     reason: LayoutReason,
     /// Whether the manifest itself states where the state is.
     configured: bool,
@@ -60,22 +60,25 @@ impl StateLayout {
     /// Decides between the two layouts; nothing else does. The main file
     /// decides, so that a stray `.mind/PROGRESS.md` next to `memory/status.md`
     /// does not hide the state; if both main files exist, a workspace with a
-    /// manifest uses its own, and [`StateLayout::shadowed`] lists the files of
+    /// manifest uses its own, and [`StateLayout::shadowed_files`] lists the files of
     /// the other layout.
     pub fn resolve(workspace: &Workspace) -> StateLayout {
-        let mind = StateLayout::mind();
-        let managed = workspace.root().join(manifest::FILE).is_file();
+        let mind = StateLayout::for_mind();
+        let managed = workspace.root().join(manifest::MANIFEST_FILE).is_file();
         // Without a manifest, a status file counts only if `.mind/STATE.md`
         // does not exist: the layout never switches silently.
         let alone = || {
-            let in_mind = workspace.absolute(&mind.state).is_file();
-            !in_mind && layout::is_workspace(workspace)
+            let in_mind = workspace.absolute_path(&mind.state).is_file();
+            !in_mind && layout::has_workspace_layout(workspace)
         };
         if !managed && !alone() {
             return mind;
         }
-        let of_manifest = StateLayout::manifest(workspace, managed);
-        let (theirs, ours) = (of_manifest.present(workspace), mind.present(workspace));
+        let of_manifest = StateLayout::for_manifest(workspace, managed);
+        let (theirs, ours) = (
+            of_manifest.existing_files(workspace),
+            mind.existing_files(workspace),
+        );
         let use_mind = !theirs.contains(&of_manifest.state)
             && (ours.contains(&mind.state) || theirs.is_empty() && !ours.is_empty());
         if use_mind {
@@ -89,7 +92,7 @@ impl StateLayout {
     }
 
     /// Returns the layout.
-    pub fn kind(&self) -> Layout {
+    pub fn kind(&self) -> StateLayoutKind {
         self.layout
     }
 
@@ -101,20 +104,20 @@ impl StateLayout {
     /// Lists existing state files of the layout that is not in use, which
     /// nothing reads or writes. Computed on request, so that a prompt does not
     /// wait for it.
-    pub fn shadowed(&self, workspace: &Workspace) -> Vec<RelPath> {
+    pub fn shadowed_files(&self, workspace: &Workspace) -> Vec<RelPath> {
         let other = match self.layout {
-            Layout::Manifest => StateLayout::mind(),
-            Layout::Mind if layout::is_workspace(workspace) => {
-                StateLayout::manifest(workspace, true)
+            StateLayoutKind::Manifest => StateLayout::for_mind(),
+            StateLayoutKind::Mind if layout::has_workspace_layout(workspace) => {
+                StateLayout::for_manifest(workspace, true)
             }
-            Layout::Mind => return Vec::new(),
+            StateLayoutKind::Mind => return Vec::new(),
         };
-        other.present(workspace)
+        other.existing_files(workspace)
     }
 
     /// Lists existing state files, without the archive. Files that were found
     /// by name alone do not count: any project may have a `docs/status.md`.
-    fn present(&self, workspace: &Workspace) -> Vec<RelPath> {
+    fn existing_files(&self, workspace: &Workspace) -> Vec<RelPath> {
         let mut paths = vec![
             &self.state,
             &self.progress,
@@ -128,36 +131,36 @@ impl StateLayout {
             folder == Some(MIND_FOLDER) || folder == Some(MEMORY_FOLDER)
         };
         let counts = |path: &RelPath| in_place(path) || self.configured && *path == self.state;
-        let there = |path: &RelPath| counts(path) && workspace.absolute(path).is_file();
+        let there = |path: &RelPath| counts(path) && workspace.absolute_path(path).is_file();
         let present = paths.into_iter().filter(|path| there(path));
         present.cloned().collect()
     }
 
     /// Returns the path of a file, whether or not it exists.
-    pub fn path(&self, which: File) -> &RelPath {
+    pub fn path(&self, which: MindFile) -> &RelPath {
         match which {
-            File::State => &self.state,
-            File::Progress => &self.progress,
-            File::Decisions => &self.decisions,
-            File::SessionLog => &self.session_log,
-            File::Archive => &self.archive,
+            MindFile::State => &self.state,
+            MindFile::Progress => &self.progress,
+            MindFile::Decisions => &self.decisions,
+            MindFile::SessionLog => &self.session_log,
+            MindFile::Archive => &self.archive,
         }
     }
 
-    fn mind() -> StateLayout {
+    fn for_mind() -> StateLayout {
         StateLayout {
-            layout: Layout::Mind,
+            layout: StateLayoutKind::Mind,
             reason: LayoutReason::Default,
             configured: false,
-            state: known(state_files::STATE.mind),
-            progress: known(state_files::PROGRESS.mind),
-            decisions: known(state_files::DECISIONS.mind),
-            session_log: known(state_files::SESSION_LOG.mind),
-            archive: known(state_files::ARCHIVE.mind),
+            state: constant_path(state_files::STATE_FILE.mind),
+            progress: constant_path(state_files::PROGRESS_FILE.mind),
+            decisions: constant_path(state_files::DECISIONS_FILE.mind),
+            session_log: constant_path(state_files::SESSION_LOG_FILE.mind),
+            archive: constant_path(state_files::ARCHIVE_FILE.mind),
         }
     }
 
-    fn manifest(workspace: &Workspace, managed: bool) -> StateLayout {
+    fn for_manifest(workspace: &Workspace, managed: bool) -> StateLayout {
         let manifest = Manifest::read(workspace);
         let files = [
             StateFile::Status,
@@ -165,16 +168,16 @@ impl StateLayout {
             StateFile::Decisions,
         ];
         let [state, session_log, decisions] =
-            layout::resolve_each(workspace, manifest.as_ref(), files);
+            layout::resolve_state_files(workspace, manifest.as_ref(), files);
         let archive = session_log
             .as_str()
             .strip_suffix(".md")
             .and_then(|stem| RelPath::new(&format!("{stem}-archive.md")).ok())
-            .unwrap_or_else(|| known(state_files::ARCHIVE.manifest));
-        let configured =
-            (manifest.as_ref()).is_some_and(|it| it.config(StateFile::Status.key()).is_some());
+            .unwrap_or_else(|| constant_path(state_files::ARCHIVE_FILE.manifest));
+        let configured = (manifest.as_ref())
+            .is_some_and(|it| it.config_value(StateFile::Status.config_key()).is_some());
         StateLayout {
-            layout: Layout::Manifest,
+            layout: StateLayoutKind::Manifest,
             reason: match (configured, managed) {
                 (true, _) => LayoutReason::Configured,
                 (false, true) => LayoutReason::Manifest,
@@ -195,14 +198,14 @@ impl StateLayout {
     /// the archive of the session log is searched for numbers and ids of its
     /// entries. A full file is followed by a new one, so that a change never
     /// rewrites years of lines.
-    pub(super) fn replaced_state(&self, workspace: &Workspace) -> Result<RelPath, PathError> {
-        const MAX_BYTES: u64 = 32 << 10;
+    pub(super) fn replaced_state_path(&self, workspace: &Workspace) -> Result<RelPath, PathError> {
+        const MAX_ARCHIVE_BYTES: u64 = 32 << 10;
         let path = self.state.as_str();
         let stem = path.strip_suffix(".md").unwrap_or(path);
         let mut archive = RelPath::new(&format!("{stem}-archive.md"))?;
         let is_full = |path: &RelPath| {
-            let about = workspace.absolute(path).symlink_metadata();
-            about.is_ok_and(|it| it.len() > MAX_BYTES)
+            let about = workspace.absolute_path(path).symlink_metadata();
+            about.is_ok_and(|it| it.len() > MAX_ARCHIVE_BYTES)
         };
         let mut number = 2;
         while is_full(&archive) {
@@ -214,12 +217,12 @@ impl StateLayout {
 }
 
 /// Resolves the inbox of ideas: by the manifest, by its usual place, by name.
-pub(super) fn ideas(workspace: &Workspace) -> RelPath {
+pub(super) fn resolve_ideas_path(workspace: &Workspace) -> RelPath {
     let manifest = Manifest::read(workspace);
-    layout::resolve(workspace, manifest.as_ref(), StateFile::Ideas)
+    layout::resolve_state_file(workspace, manifest.as_ref(), StateFile::Ideas)
 }
 
-fn known(path: &str) -> RelPath {
+fn constant_path(path: &str) -> RelPath {
     RelPath::new(path).expect("a relative path without anything odd in it")
 }
 
@@ -229,16 +232,16 @@ mod tests {
 
     use super::*;
 
-    fn check(files: &str, expect: (Layout, LayoutReason, &str, &[&str])) {
+    fn check(files: &str, expect: (StateLayoutKind, LayoutReason, &str, &[&str])) {
         let files = TestWorkspace::files(files);
         let workspace = Workspace::open(files.root()).expect("a workspace");
         let layout = StateLayout::resolve(&workspace);
-        let shadowed = layout.shadowed(&workspace);
+        let shadowed = layout.shadowed_files(&workspace);
         let shadowed: Vec<&str> = shadowed.iter().map(RelPath::as_str).collect();
         let found = (
             layout.kind(),
             layout.reason(),
-            layout.path(File::State).as_str(),
+            layout.path(MindFile::State).as_str(),
             &shadowed[..],
         );
         assert_eq!(found, expect);
@@ -246,7 +249,7 @@ mod tests {
 
     #[test]
     fn one_layout_is_used_and_the_other_is_named() {
-        use Layout::{Manifest, Mind};
+        use StateLayoutKind::{Manifest, Mind};
         let state = "//- .mind/STATE.md\n# S\n";
         let status = "//- memory/status.md\n# S\n";
         let manifest = "//- _MANIFEST.md\n# M\n";

@@ -12,25 +12,25 @@ use std::ops::Range;
 use crate::quote;
 
 /// Size in bytes up to which a text is read whole.
-const SHORT: usize = 24 << 10;
+const MAX_WHOLE_TEXT_BYTES: usize = 24 << 10;
 /// Maximum bytes kept of one section, and of all sections together.
-const OF_SECTION: usize = 6 << 10;
-const IN_ALL: usize = 24 << 10;
+const MAX_SECTION_BYTES: usize = 6 << 10;
+const MAX_OUTLINE_BYTES: usize = 24 << 10;
 /// Bytes kept of the two ends of a log, and of one long line.
-const HEAD: usize = 12 << 10;
-const TAIL: usize = 12 << 10;
-const OF_LINE: usize = 1 << 10;
+const LOG_HEAD_BYTES: usize = 12 << 10;
+const LOG_TAIL_BYTES: usize = 12 << 10;
+const MAX_LINE_BYTES: usize = 1 << 10;
 
 /// Returns `true` if only parts of a text are read.
 pub(crate) fn is_long(text: &str) -> bool {
-    text.len() > SHORT
+    text.len() > MAX_WHOLE_TEXT_BYTES
 }
 
-/// Redacts what [`sections`] and [`ends`] keep.
-fn told(kept: Cow<'_, str>) -> String {
+/// Redacts what [`outline_sections`] and [`outline_ends`] keep.
+fn redact_outline(kept: Cow<'_, str>) -> String {
     match kept {
-        Cow::Borrowed(whole) => quote::unasked(whole).into_owned(),
-        Cow::Owned(part) => match quote::unasked_part(&part) {
+        Cow::Borrowed(whole) => quote::sanitize_unrequested(whole).into_owned(),
+        Cow::Owned(part) => match quote::sanitize_unrequested_part(&part) {
             Cow::Borrowed(_) => part,
             Cow::Owned(told) => told,
         },
@@ -39,13 +39,13 @@ fn told(kept: Cow<'_, str>) -> String {
 
 /// Returns the sections whose level and lower-case title are `wanted`, each cut
 /// to a fair share, so that a long one does not displace those after it.
-pub(super) fn sections(text: &str, wanted: impl FnMut(usize, &str) -> bool) -> String {
-    told(cut_to_sections(text, wanted))
+pub(super) fn outline_sections(text: &str, wanted: impl FnMut(usize, &str) -> bool) -> String {
+    redact_outline(cut_to_sections(text, wanted))
 }
 
 /// Returns the beginning and the end of a log, cut between entries.
-pub(super) fn ends(text: &str) -> String {
-    told(cut_to_ends(text))
+pub(super) fn outline_ends(text: &str) -> String {
+    redact_outline(cut_to_ends(text))
 }
 
 fn cut_to_sections(text: &str, mut wanted: impl FnMut(usize, &str) -> bool) -> Cow<'_, str> {
@@ -54,7 +54,7 @@ fn cut_to_sections(text: &str, mut wanted: impl FnMut(usize, &str) -> bool) -> C
     }
     let mut found: Vec<Range<usize>> = Vec::new();
     let mut open = false;
-    for at in headings(text) {
+    for at in heading_offsets(text) {
         if let Some(range) = found.last_mut().filter(|_| open) {
             range.end = at;
         }
@@ -65,20 +65,20 @@ fn cut_to_sections(text: &str, mut wanted: impl FnMut(usize, &str) -> bool) -> C
             found.push(at..text.len());
         }
     }
-    let room = OF_SECTION.min(share(found.iter().map(Range::len).collect()));
-    let mut out = String::with_capacity(IN_ALL);
+    let room = MAX_SECTION_BYTES.min(fair_share(found.iter().map(Range::len).collect()));
+    let mut out = String::with_capacity(MAX_OUTLINE_BYTES);
     for range in found {
-        out.push_str(whole_lines(&text[range], room));
-        close_what_is_open(&mut out);
+        out.push_str(truncate_to_lines(&text[range], room));
+        close_open_block(&mut out);
     }
     Cow::Owned(out)
 }
 
 /// Computes the size limit per section so that all fit: room that short
 /// sections do not need goes to longer ones.
-fn share(mut sizes: Vec<usize>) -> usize {
+fn fair_share(mut sizes: Vec<usize>) -> usize {
     sizes.sort_unstable();
-    let (mut left, count) = (IN_ALL, sizes.len());
+    let (mut left, count) = (MAX_OUTLINE_BYTES, sizes.len());
     for (before, size) in sizes.into_iter().enumerate() {
         let fair = left / (count - before);
         if size > fair {
@@ -86,45 +86,45 @@ fn share(mut sizes: Vec<usize>) -> usize {
         }
         left -= size;
     }
-    IN_ALL
+    MAX_OUTLINE_BYTES
 }
 
 fn cut_to_ends(text: &str) -> Cow<'_, str> {
     if !is_long(text) {
         return Cow::Borrowed(text);
     }
-    let mut out = whole_lines(text, HEAD).to_owned();
+    let mut out = truncate_to_lines(text, LOG_HEAD_BYTES).to_owned();
     let head = out.len();
-    close_what_is_open(&mut out);
+    close_open_block(&mut out);
     // The entry with which the tail begins; the last entry may be longer than
     // the tail.
     let mut from = None;
-    for at in headings(text).filter(|at| *at >= head) {
+    for at in heading_offsets(text).filter(|at| *at >= head) {
         from = Some(at);
-        if at >= text.len() - TAIL {
+        if at >= text.len() - LOG_TAIL_BYTES {
             break;
         }
     }
     let from = from.unwrap_or_else(|| {
         // Everything after the head belongs to one entry. The beginning of a
         // very long line is kept, because it states the topic.
-        let from = line_after(text, text.len() - TAIL).max(head);
+        let from = next_line_start(text, text.len() - LOG_TAIL_BYTES).max(head);
         let line = text[head..from].lines().next().unwrap_or_default();
-        if line.len() > OF_LINE {
-            out.push_str(whole_lines(line, OF_LINE));
+        if line.len() > MAX_LINE_BYTES {
+            out.push_str(truncate_to_lines(line, MAX_LINE_BYTES));
             out.push_str(" […]\n");
         }
         from
     });
     out.push('\n');
-    out.push_str(whole_lines(&text[from..], TAIL));
+    out.push_str(truncate_to_lines(&text[from..], LOG_TAIL_BYTES));
     Cow::Owned(out)
 }
 
 /// Closes a fence or comment that a cut left open; it would swallow the text
 /// after it.
-fn close_what_is_open(text: &mut String) {
-    let fence = open_fence(text);
+fn close_open_block(text: &mut String) {
+    let fence = find_open_fence(text);
     let comment = text.rfind("<!--") > text.rfind("-->");
     if !text.ends_with('\n') {
         text.push('\n');
@@ -139,7 +139,7 @@ fn close_what_is_open(text: &mut String) {
 
 /// Finds the start offsets of headings at the left edge, outside fences and
 /// comments.
-fn headings(text: &str) -> impl Iterator<Item = usize> + '_ {
+fn heading_offsets(text: &str) -> impl Iterator<Item = usize> + '_ {
     let bytes = text.as_bytes();
     let mut fence: Option<(u8, usize)> = None;
     let mut comment = false;
@@ -163,7 +163,7 @@ fn headings(text: &str) -> impl Iterator<Item = usize> + '_ {
                     return false;
                 }
                 match first {
-                    b'#' => return is_heading(rest),
+                    b'#' => return is_heading_line(rest),
                     b'<' if rest.starts_with(b"<!--") => {
                         let line = &rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())];
                         comment = memchr::memmem::find(line, b"-->").is_none();
@@ -184,7 +184,7 @@ fn headings(text: &str) -> impl Iterator<Item = usize> + '_ {
     })
 }
 
-fn is_heading(line: &[u8]) -> bool {
+fn is_heading_line(line: &[u8]) -> bool {
     let level = line.iter().take_while(|b| **b == b'#').count();
     level <= 6 && matches!(line.get(level), None | Some(b' ' | b'\t' | b'\n' | b'\r'))
 }
@@ -199,7 +199,7 @@ fn fence_run(line: &[u8], mark: u8) -> usize {
 }
 
 /// Returns the mark and length of a fence that a text leaves open.
-fn open_fence(text: &str) -> Option<(u8, usize)> {
+fn find_open_fence(text: &str) -> Option<(u8, usize)> {
     let mut fence: Option<(u8, usize)> = None;
     for line in text.lines() {
         let line = line.as_bytes();
@@ -222,7 +222,7 @@ fn open_fence(text: &str) -> Option<(u8, usize)> {
 
 /// Returns the whole lines that fit into `most` bytes, or the beginning of a
 /// longer line, cut between words: a truncated key would escape redaction.
-fn whole_lines(text: &str, most: usize) -> &str {
+fn truncate_to_lines(text: &str, most: usize) -> &str {
     if text.len() <= most {
         return text;
     }
@@ -237,7 +237,7 @@ fn whole_lines(text: &str, most: usize) -> &str {
 }
 
 /// Returns the first line start at or after an offset.
-fn line_after(text: &str, at: usize) -> usize {
+fn next_line_start(text: &str, at: usize) -> usize {
     memchr::memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |end| at + end + 1)
 }
 
@@ -248,8 +248,8 @@ mod tests {
     #[test]
     fn short_texts_stay_whole() {
         let text = "# A\n\n## B\nx\n";
-        assert_eq!(sections(text, |_, _| false), text);
-        assert_eq!(ends(text), text);
+        assert_eq!(outline_sections(text, |_, _| false), text);
+        assert_eq!(outline_ends(text), text);
     }
 
     #[test]
@@ -258,7 +258,7 @@ mod tests {
         let text = format!(
             "# State\n\n## Noise\n{filler}\n## Next Action\nShip it\n```\n## Next Action\n```\n## More\n{filler}\n"
         );
-        let kept = sections(&text, |_, title| title == "next action");
+        let kept = outline_sections(&text, |_, title| title == "next action");
         assert_eq!(kept, "## Next Action\nShip it\n```\n## Next Action\n```\n");
     }
 
@@ -270,7 +270,7 @@ mod tests {
             .map(|title| format!("## {title}\n{filler}\n"))
             .collect();
         text.push_str("## next\nShip it\n");
-        let kept = sections(&text, |_, _| true);
+        let kept = outline_sections(&text, |_, _| true);
         assert!(kept.ends_with("## next\nShip it\n"), "{kept}");
         assert!(titles.iter().all(|title| kept.matches(title).count() == 2));
     }
@@ -279,7 +279,7 @@ mod tests {
     fn a_log_keeps_both_ends() {
         let entry = |n: usize| format!("## Session {n} — 2026-01-01\n- {}\n\n", "x".repeat(200));
         let text: String = (1..1000).map(entry).collect();
-        let kept = ends(&text);
+        let kept = outline_ends(&text);
         assert!(kept.len() < 64 << 10);
         assert!(kept.starts_with("## Session 1 ") && kept.contains("## Session 999 "));
         assert!(!kept.contains("## Session 500 "));
@@ -294,19 +294,19 @@ mod tests {
     fn the_newest_entry_may_be_longer_than_everything() {
         let long = "word ".repeat(30_000);
         let text = format!("# Log\n\n## One\n~~~~\n{long}\n~~~~\n\n## Two\n{long}\n");
-        let kept = ends(&text);
+        let kept = outline_ends(&text);
         assert!(kept.contains("\n## Two\nword") && kept.contains("\n## One\n"));
         assert_eq!(kept.matches("~~~~").count(), 2);
-        assert!(kept.len() <= HEAD + TAIL + 9);
+        assert!(kept.len() <= LOG_HEAD_BYTES + LOG_TAIL_BYTES + 9);
     }
 
     #[test]
     fn a_long_line_without_headings_is_no_trap() {
         let text = "é".repeat(100_000);
-        assert!(ends(&text).len() <= HEAD + TAIL + 2);
-        assert_eq!(sections(&text, |_, _| true), "");
+        assert!(outline_ends(&text).len() <= LOG_HEAD_BYTES + LOG_TAIL_BYTES + 2);
+        assert_eq!(outline_sections(&text, |_, _| true), "");
         let text = format!("# S\n\n## Next Action\nShip {text}\n");
-        let kept = sections(&text, |_, title| title == "next action");
+        let kept = outline_sections(&text, |_, title| title == "next action");
         assert!(kept.starts_with("## Next Action\nShip é") && kept.len() < 7 << 10);
     }
 
@@ -314,7 +314,7 @@ mod tests {
     fn a_long_line_of_the_newest_entry_shows_how_it_begins() {
         let long = "word ".repeat(10_000);
         let text = format!("# Log\n\n## One\n- **Summary:** Began {long}\n- **Next:** Ship\n");
-        let kept = ends(&text);
+        let kept = outline_ends(&text);
         assert!(kept.contains("## One\n- **Summary:** Began word"), "{kept}");
         assert!(
             kept.contains("[…]\n") && kept.contains("- **Next:** Ship"),

@@ -8,16 +8,18 @@ use std::ops::Range;
 use jiff::Timestamp;
 use jiff::civil::Date;
 
-use super::fields::Fields;
-use super::values::{self, apply, edited, is_unset, marker, plain};
-use super::{Error, File, Layout, Mind, outline};
+use super::fields::TaskFields;
+use super::values::{self, apply_edits, edit_text, is_unset, list_marker_length, plain_value};
+use super::{MindError, MindFile, MindStore, StateLayoutKind, outline};
 use crate::admit;
-use crate::document::{self, Document, Edit, day_of, inert_line, short_name};
-use crate::workspace::Receipt;
+use crate::document::{
+    self, Document, TextEdit, day_of_timestamp, escape_markdown_line, shorten_name,
+};
+use crate::workspace::ChangeReceipt;
 
 /// The tasks of a progress file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Progress {
+pub struct ProgressTasks {
     /// The tasks in text order.
     pub tasks: Vec<TaskEntry>,
     /// The file verbatim.
@@ -33,7 +35,7 @@ pub struct TaskEntry {
     pub completed: Option<Date>,
     /// The nearest heading.
     pub section: String,
-    pub bucket: Bucket,
+    pub bucket: TaskBucket,
     pub line: usize,
     /// The item's lines, without nested items.
     pub(super) span: Range<usize>,
@@ -44,7 +46,7 @@ pub struct TaskEntry {
 
 /// The purpose of a section, derived from its title or from one above it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Bucket {
+pub enum TaskBucket {
     InProgress,
     Blocked,
     Next,
@@ -53,9 +55,9 @@ pub enum Bucket {
     Other,
 }
 
-impl Bucket {
+impl TaskBucket {
     /// Classifies a section by its title.
-    pub fn of(title: &str) -> Bucket {
+    pub fn from_title(title: &str) -> TaskBucket {
         // No bucket title is longer than this, and a title is classified for
         // every task.
         let title = title.trim();
@@ -70,32 +72,32 @@ impl Bucket {
             "doing",
             "current work",
         ]) {
-            Bucket::InProgress
+            TaskBucket::InProgress
         } else if starts(&["blocked", "blockers", "waiting"]) {
-            Bucket::Blocked
+            TaskBucket::Blocked
         } else if starts(&["next", "up next"]) {
-            Bucket::Next
+            TaskBucket::Next
         } else if starts(&["not started", "todo", "to do", "backlog", "planned"]) {
-            Bucket::NotStarted
+            TaskBucket::NotStarted
         } else if starts(&["completed", "complete", "done", "finished"]) {
-            Bucket::Completed
+            TaskBucket::Completed
         } else {
-            Bucket::Other
+            TaskBucket::Other
         }
     }
 }
 
-impl Progress {
-    pub(super) fn read(document: &Document, layout: Layout) -> Progress {
+impl ProgressTasks {
+    pub(super) fn from_document(document: &Document, layout: StateLayoutKind) -> ProgressTasks {
         let mut tasks: Vec<TaskEntry> = document
             .tasks
             .iter()
             .map(|task| {
-                let whole = document.str(&task.span);
-                entry(
+                let whole = document.span_text(&task.span);
+                task_entry(
                     document,
                     task.span.clone(),
-                    box_text(whole),
+                    text_after_box(whole),
                     task.done,
                     Some(task.mark.clone()),
                 )
@@ -103,80 +105,84 @@ impl Progress {
             .filter(|task| !is_unset(&task.text))
             .collect();
         // A status file lists its work as plain bullets.
-        if layout == Layout::Manifest {
-            tasks.extend(plain_items(document));
+        if layout == StateLayoutKind::Manifest {
+            tasks.extend(find_plain_items(document));
             tasks.sort_by_key(|task| task.span.start);
         }
-        Progress {
+        ProgressTasks {
             tasks,
             text: document.text.clone(),
         }
     }
 
     /// Returns the open tasks in text order.
-    pub fn open(&self) -> impl Iterator<Item = &TaskEntry> {
+    pub fn open_tasks(&self) -> impl Iterator<Item = &TaskEntry> {
         self.tasks.iter().filter(|task| !task.done)
     }
 
     /// Returns the open tasks in sections of one kind.
-    pub fn open_in(&self, bucket: Bucket) -> impl Iterator<Item = &TaskEntry> {
-        self.open().filter(move |task| task.bucket == bucket)
+    pub fn open_tasks_in(&self, bucket: TaskBucket) -> impl Iterator<Item = &TaskEntry> {
+        self.open_tasks().filter(move |task| task.bucket == bucket)
     }
 }
 
-impl Mind<'_> {
+impl MindStore<'_> {
     /// Reads every task with its section; returns none if the file does not
     /// exist.
-    pub fn progress(&self) -> Result<Option<Progress>, Error> {
-        let document = self.document(File::Progress)?;
-        Ok(document.map(|document| Progress::read(&document, self.files.layout)))
+    pub fn read_progress(&self) -> Result<Option<ProgressTasks>, MindError> {
+        let document = self.parse_document(MindFile::Progress)?;
+        Ok(document.map(|document| ProgressTasks::from_document(&document, self.files.layout)))
     }
 
     /// Adds an open task below the first heading that begins with `section`, or
     /// below a new heading. Returns the section's title.
-    pub fn task_add(
+    pub fn add_task(
         &self,
         text: &str,
         section: &str,
         now: Timestamp,
-    ) -> Result<(String, Receipt), Error> {
-        let task = inert_line(text);
-        let section = inert_line(section);
+    ) -> Result<(String, ChangeReceipt), MindError> {
+        let task = escape_markdown_line(text);
+        let section = escape_markdown_line(section);
         if task.is_empty() {
-            return Err(Error::Empty { what: "task" });
+            return Err(MindError::Empty { what: "task" });
         }
         if section.is_empty() {
-            return Err(Error::Empty { what: "section" });
+            return Err(MindError::Empty { what: "section" });
         }
-        let task = self.admit(task)?;
+        let task = self.admit_text(task)?;
         admit::refuse_secrets([section.as_str()])?;
-        self.rewrite(File::Progress, "Add a task", now, |_, before| {
+        self.rewrite_file(MindFile::Progress, "Add a task", now, |_, before| {
             let layout = self.files.layout;
-            let path = self.files.path(File::Progress);
+            let path = self.files.path(MindFile::Progress);
             let text = before.unwrap_or_else(|| match layout {
-                Layout::Mind => "# Progress Tracker\n".to_owned(),
-                Layout::Manifest => "# Status\n".to_owned(),
+                StateLayoutKind::Mind => "# Progress Tracker\n".to_owned(),
+                StateLayoutKind::Manifest => "# Status\n".to_owned(),
             });
             let mut title = section.clone();
-            let after = edited(path, text, |document| {
+            let after = edit_text(path, text, |document| {
                 match find_section(document, &section) {
                     Some(index) => {
                         title = document.sections[index].title.clone();
-                        add_item(document, index, &task, layout)
+                        add_item_edit(document, index, &task, layout)
                     }
                     None => {
-                        let level = if layout == Layout::Mind { 3 } else { 2 };
-                        let item = item(&task, layout == Layout::Mind);
+                        let level = if layout == StateLayoutKind::Mind {
+                            3
+                        } else {
+                            2
+                        };
+                        let item = render_item(&task, layout == StateLayoutKind::Mind);
                         values::append_entry(document, level, &section, &item)
                     }
                 }
             })?;
-            let added = document::parse(after.clone());
-            if Progress::read(&added, layout)
-                .open()
-                .all(|it| it.text != plain(&task))
+            let added = document::parse_document(after.clone());
+            if ProgressTasks::from_document(&added, layout)
+                .open_tasks()
+                .all(|it| it.text != plain_value(&task))
             {
-                return Err(Error::Unsafe {
+                return Err(MindError::Unsafe {
                     path: path.to_string(),
                     why: "the new task would not be read as one",
                 });
@@ -187,46 +193,50 @@ impl Mind<'_> {
 
     /// Completes the one open task that equals `text`, or the only one that
     /// contains it. Returns the task's text.
-    pub fn task_done(&self, text: &str, now: Timestamp) -> Result<(String, Receipt), Error> {
-        let wanted = plain(&inert_line(text));
+    pub fn complete_task(
+        &self,
+        text: &str,
+        now: Timestamp,
+    ) -> Result<(String, ChangeReceipt), MindError> {
+        let wanted = plain_value(&escape_markdown_line(text));
         if wanted.is_empty() {
-            return Err(Error::Empty { what: "task" });
+            return Err(MindError::Empty { what: "task" });
         }
-        self.rewrite(File::Progress, "Complete a task", now, |_, before| {
-            let document = document::parse(before.unwrap_or_default());
-            let progress = Progress::read(&document, self.files.layout);
-            let task = pick(&progress, &wanted)?;
-            let path = self.files.path(File::Progress);
-            let mut edits = vec![Edit {
-                span: end_of_text(&document, &task.span),
-                text: format!(" (completed {})", day_of(now)),
+        self.rewrite_file(MindFile::Progress, "Complete a task", now, |_, before| {
+            let document = document::parse_document(before.unwrap_or_default());
+            let progress = ProgressTasks::from_document(&document, self.files.layout);
+            let task = pick_task(&progress, &wanted)?;
+            let path = self.files.path(MindFile::Progress);
+            let mut edits = vec![TextEdit {
+                span: item_text_end(&document, &task.span),
+                text: format!(" (completed {})", day_of_timestamp(now)),
             }];
             edits.push(match &task.mark {
-                Some(mark) => Edit {
+                Some(mark) => TextEdit {
                     span: mark.clone(),
                     text: "x".to_owned(),
                 },
                 None => {
-                    let line = document.str(&task.span);
+                    let line = document.span_text(&task.span);
                     let indent = line.len() - line.trim_start().len();
-                    let length = marker(line.trim_start()).unwrap_or(0);
+                    let length = list_marker_length(line.trim_start()).unwrap_or(0);
                     let at = task.span.start + indent + length;
-                    Edit {
+                    TextEdit {
                         span: at..at,
                         text: "[x] ".to_owned(),
                     }
                 }
             });
             let done = task.text.clone();
-            Ok((apply(path, &document.text, edits)?, done))
+            Ok((apply_edits(path, &document.text, edits)?, done))
         })
     }
 }
 
 /// Picks the task that equals `wanted`, else the only one that contains it.
 /// Fails if none or several match.
-fn pick<'a>(progress: &'a Progress, wanted: &str) -> Result<&'a TaskEntry, Error> {
-    let open: Vec<&TaskEntry> = progress.open().collect();
+fn pick_task<'a>(progress: &'a ProgressTasks, wanted: &str) -> Result<&'a TaskEntry, MindError> {
+    let open: Vec<&TaskEntry> = progress.open_tasks().collect();
     let names = |tasks: &[&TaskEntry]| -> Vec<String> {
         tasks
             .iter()
@@ -236,7 +246,7 @@ fn pick<'a>(progress: &'a Progress, wanted: &str) -> Result<&'a TaskEntry, Error
     let lower = wanted.to_lowercase();
     let filters: [&dyn Fn(&str) -> bool; 4] = [
         &|text| text == wanted,
-        &|text| Fields::read(text).text == wanted,
+        &|text| TaskFields::read(text).text == wanted,
         &|text| text.to_lowercase() == lower,
         &|text| text.to_lowercase().contains(&lower),
     ];
@@ -246,14 +256,14 @@ fn pick<'a>(progress: &'a Progress, wanted: &str) -> Result<&'a TaskEntry, Error
             [] => continue,
             [task] => return Ok(task),
             _ => {
-                return Err(Error::Ambiguous {
+                return Err(MindError::Ambiguous {
                     text: wanted.to_owned(),
                     matching: names(&found),
                 });
             }
         }
     }
-    Err(Error::NoMatch {
+    Err(MindError::NoMatch {
         text: wanted.to_owned(),
         open: names(&open),
     })
@@ -261,7 +271,7 @@ fn pick<'a>(progress: &'a Progress, wanted: &str) -> Result<&'a TaskEntry, Error
 
 /// Finds the heading with this title, else the first that begins with it.
 fn find_section(document: &Document, section: &str) -> Option<usize> {
-    let wanted = plain(section).to_lowercase();
+    let wanted = plain_value(section).to_lowercase();
     let find = |matches: &dyn Fn(&str) -> bool| {
         document.sections.iter().position(|it| {
             it.level > 1 && matches(&it.title.trim().to_lowercase().replace('’', "'"))
@@ -272,7 +282,7 @@ fn find_section(document: &Document, section: &str) -> Option<usize> {
         .or_else(|| find(&|title| title.starts_with(&wanted)))
 }
 
-fn item(task: &str, boxed: bool) -> String {
+fn render_item(task: &str, boxed: bool) -> String {
     if boxed {
         format!("- [ ] {task}")
     } else {
@@ -280,29 +290,36 @@ fn item(task: &str, boxed: bool) -> String {
     }
 }
 
-fn add_item(document: &Document, section: usize, task: &str, layout: Layout) -> Edit {
+fn add_item_edit(
+    document: &Document,
+    section: usize,
+    task: &str,
+    layout: StateLayoutKind,
+) -> TextEdit {
     let own = document.sections[section].own.clone();
     let has_boxes = document
         .tasks
         .iter()
         .any(|it| it.span.start >= own.start && it.span.end <= own.end);
-    let item = item(task, layout == Layout::Mind || has_boxes);
-    let text = values::without_comments(document, &own);
-    let only_unset =
-        !text.is_empty() && values::items(&text).iter().all(|it| values::is_filler(it));
-    if only_unset && text == document.str(&own).trim() {
+    let item = render_item(task, layout == StateLayoutKind::Mind || has_boxes);
+    let text = values::strip_comments(document, &own);
+    let only_unset = !text.is_empty()
+        && values::split_items(&text)
+            .iter()
+            .all(|it| values::is_filler(it));
+    if only_unset && text == document.span_text(&own).trim() {
         return document.replace_section(section, &item);
     }
     let mut edit = document.append_to_section(section, &item);
     // Below a heading without text, tasks follow without a blank line.
-    if text.is_empty() && document.str(&own).trim().is_empty() {
+    if text.is_empty() && document.span_text(&own).trim().is_empty() {
         let nl = document.newline();
         edit.text = edit.text.replacen(&format!("{nl}{item}"), &item, 1);
     }
     edit
 }
 
-fn entry(
+fn task_entry(
     document: &Document,
     span: Range<usize>,
     text: &str,
@@ -317,29 +334,29 @@ fn entry(
     let bucket = path
         .iter()
         .rev()
-        .map(|title| Bucket::of(title))
-        .find(|bucket| *bucket != Bucket::Other)
-        .unwrap_or(Bucket::Other);
-    let (text, completed) = without_completion(text);
+        .map(|title| TaskBucket::from_title(title))
+        .find(|bucket| *bucket != TaskBucket::Other)
+        .unwrap_or(TaskBucket::Other);
+    let (text, completed) = split_completion_date(text);
     TaskEntry {
-        text: plain(text),
+        text: plain_value(text),
         done,
         completed,
-        section: short_name(path.last().copied().unwrap_or_default()),
+        section: shorten_name(path.last().copied().unwrap_or_default()),
         bucket,
-        line: document.line_of(span.start),
+        line: document.line_number_at(span.start),
         span,
         mark,
     }
 }
 
 /// Returns the text after the box.
-fn box_text(item: &str) -> &str {
+fn text_after_box(item: &str) -> &str {
     item.find(']').map_or(item, |at| &item[at + 1..])
 }
 
 /// Splits `Ship it (completed 2026-03-01)` into text and date.
-fn without_completion(text: &str) -> (&str, Option<Date>) {
+fn split_completion_date(text: &str) -> (&str, Option<Date>) {
     let Some(at) = text.rfind("(completed ") else {
         return (text, None);
     };
@@ -355,25 +372,27 @@ fn without_completion(text: &str) -> (&str, Option<Date>) {
 }
 
 /// Parses bullets without a box in the sections that list work.
-fn plain_items(document: &Document) -> Vec<TaskEntry> {
+fn find_plain_items(document: &Document) -> Vec<TaskEntry> {
     let mut found = Vec::new();
     let boxes: HashSet<usize> = document.tasks.iter().map(|it| it.span.start).collect();
     for section in &document.sections {
-        let bucket = Bucket::of(&section.title);
-        if section.level < 2 || !matches!(bucket, Bucket::InProgress | Bucket::Blocked) {
+        let bucket = TaskBucket::from_title(&section.title);
+        if section.level < 2 || !matches!(bucket, TaskBucket::InProgress | TaskBucket::Blocked) {
             continue;
         }
         let mut at = section.own.start;
-        for line in document.str(&section.own).split_inclusive('\n') {
+        for line in document.span_text(&section.own).split_inclusive('\n') {
             let start = at;
             at += line.len();
             let text = line.trim_end();
-            let Some(length) = marker(text) else { continue };
+            let Some(length) = list_marker_length(text) else {
+                continue;
+            };
             let rest = text[length.min(text.len())..].trim_start();
-            if boxes.contains(&start) || is_unset(rest) || document.in_code(start) {
+            if boxes.contains(&start) || is_unset(rest) || document.is_in_code(start) {
                 continue;
             }
-            found.push(entry(document, start..at, rest, false, None));
+            found.push(task_entry(document, start..at, rest, false, None));
         }
     }
     found
@@ -381,15 +400,15 @@ fn plain_items(document: &Document) -> Vec<TaskEntry> {
 
 /// Returns where the text of an item ends: after its first paragraph, so that
 /// the completion date follows all of it and never lands in nested code.
-fn end_of_text(document: &Document, span: &Range<usize>) -> Range<usize> {
+fn item_text_end(document: &Document, span: &Range<usize>) -> Range<usize> {
     let mut end = span.start;
     let mut at = span.start;
-    for (index, line) in document.str(span).split_inclusive('\n').enumerate() {
+    for (index, line) in document.span_text(span).split_inclusive('\n').enumerate() {
         let text = line.trim();
         let opens = ["```", "~~~", ">", "|", "#", "<"]
             .iter()
             .any(|mark| text.starts_with(mark));
-        if index > 0 && (text.is_empty() || opens || document.in_code(at)) {
+        if index > 0 && (text.is_empty() || opens || document.is_in_code(at)) {
             break;
         }
         end = at + line.trim_end().len();
@@ -401,7 +420,7 @@ fn end_of_text(document: &Document, span: &Range<usize>) -> Range<usize> {
 /// A line of a section about current work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct WorkLine {
-    pub(crate) bucket: Bucket,
+    pub(crate) bucket: TaskBucket,
     /// The heading as it appears in the file.
     pub(crate) heading: String,
     pub(crate) line: String,
@@ -413,15 +432,15 @@ pub(crate) fn work_lines(document: &Document) -> Vec<WorkLine> {
     let mut found = Vec::new();
     for (index, section) in document.sections.iter().enumerate() {
         let path = document.heading_path(index);
-        let mut buckets = path.iter().rev().map(|title| Bucket::of(title));
+        let mut buckets = path.iter().rev().map(|title| TaskBucket::from_title(title));
         let bucket = buckets
-            .find(|it| *it != Bucket::Other)
-            .unwrap_or(Bucket::Other);
-        if section.level < 2 || matches!(bucket, Bucket::Completed | Bucket::Other) {
+            .find(|it| *it != TaskBucket::Other)
+            .unwrap_or(TaskBucket::Other);
+        if section.level < 2 || matches!(bucket, TaskBucket::Completed | TaskBucket::Other) {
             continue;
         }
         let mut at = section.own.start;
-        for line in document.str(&section.own).split_inclusive('\n') {
+        for line in document.span_text(&section.own).split_inclusive('\n') {
             let start = at;
             at += line.len();
             let done = document
@@ -435,7 +454,7 @@ pub(crate) fn work_lines(document: &Document) -> Vec<WorkLine> {
             }
             found.push(WorkLine {
                 bucket,
-                heading: short_name(document.str(&section.heading).trim_end()),
+                heading: shorten_name(document.span_text(&section.heading).trim_end()),
                 line: line.to_owned(),
             });
         }
@@ -446,8 +465,11 @@ pub(crate) fn work_lines(document: &Document) -> Vec<WorkLine> {
 /// Parses a long file without its completed sections.
 pub(crate) fn work_document(text: &str) -> Document {
     // Every section counts, since later phases may repeat a title.
-    let short = outline::sections(text, |_, title| {
-        !matches!(Bucket::of(title), Bucket::Completed | Bucket::Other)
+    let short = outline::outline_sections(text, |_, title| {
+        !matches!(
+            TaskBucket::from_title(title),
+            TaskBucket::Completed | TaskBucket::Other
+        )
     });
-    document::parse(short)
+    document::parse_document(short)
 }

@@ -5,18 +5,18 @@ use std::collections::HashMap;
 
 use jiff::Timestamp;
 
-use super::archive::Archive;
-use super::compress::DATED_SESSIONS;
+use super::archive::StateArchive;
+use super::compress::MAX_DATED_SESSIONS;
 use super::decisions::{self, NewDecision};
 use super::sessions::{self, NewSession};
-use super::state::{StateChange, without_date};
-use super::{Error, File, Layout, Mind};
-use crate::document::{self, day_of};
-use crate::workspace::Change;
+use super::state::{StateChange, strip_update_date};
+use super::{MindError, MindFile, MindStore, StateLayoutKind};
+use crate::document::{self, day_of_timestamp};
+use crate::workspace::WorkspaceChange;
 
 /// The outcome of a session, to record.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Record {
+pub struct SessionRecord {
     pub state: StateChange,
     pub decisions: Vec<NewDecision>,
     pub session: Option<NewSession>,
@@ -28,8 +28,8 @@ pub struct Record {
 
 /// What was recorded.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Recorded {
-    pub state: Written,
+pub struct RecordOutcome {
+    pub state: StateWriteOutcome,
     /// Ids of the added decisions, and the number of those that already
     /// existed.
     pub decided: Vec<String>,
@@ -37,12 +37,12 @@ pub struct Recorded {
     pub annotated: usize,
     /// Number of lines of the file of decisions afterwards.
     pub decision_lines: usize,
-    pub session: Option<Logged>,
+    pub session: Option<SessionLogOutcome>,
 }
 
 /// How the state file changed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Written {
+pub enum StateWriteOutcome {
     Created,
     Updated,
     #[default]
@@ -51,7 +51,7 @@ pub enum Written {
 
 /// The entry that a session got in the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Logged {
+pub struct SessionLogOutcome {
     /// The heading of the entry.
     pub title: String,
     /// `false` if the log already has the same entry of that day.
@@ -62,15 +62,20 @@ pub struct Logged {
 
 /// Number of decisions from which supersessions are marked automatically; the
 /// author can keep track of fewer.
-const WORTH_ANNOTATING: usize = 5;
+const MIN_DECISIONS_TO_ANNOTATE: usize = 5;
 
-impl Mind<'_> {
+impl MindStore<'_> {
     /// Records the outcome of a session in one change. Idempotent.
-    pub fn record(&self, what: &str, record: &Record, now: Timestamp) -> Result<Recorded, Error> {
-        let (recorded, _) = self.change(what, now, |change| {
-            let mut recorded = Recorded {
+    pub fn write_record(
+        &self,
+        what: &str,
+        record: &SessionRecord,
+        now: Timestamp,
+    ) -> Result<RecordOutcome, MindError> {
+        let (recorded, _) = self.change_workspace(what, now, |change| {
+            let mut recorded = RecordOutcome {
                 state: self.record_state(change, record, now)?,
-                ..Recorded::default()
+                ..RecordOutcome::default()
             };
             self.record_decisions(change, record, now, &mut recorded)?;
             if let Some(session) = &record.session {
@@ -83,71 +88,75 @@ impl Mind<'_> {
 
     fn record_state(
         &self,
-        change: &mut Change<'_>,
-        record: &Record,
+        change: &mut WorkspaceChange<'_>,
+        record: &SessionRecord,
         now: Timestamp,
-    ) -> Result<Written, Error> {
-        let path = self.files.path(File::State);
+    ) -> Result<StateWriteOutcome, MindError> {
+        let path = self.files.path(MindFile::State);
         let before = change.read_text(path)?;
         if before.is_none() && record.state.is_empty() && !record.refresh_date {
-            return Ok(Written::Unchanged);
+            return Ok(StateWriteOutcome::Unchanged);
         }
-        let new = self.with_state(before.clone(), &self.admit(&record.state)?, now)?;
+        let new = self.apply_state_change(before.clone(), &self.admit_text(&record.state)?, now)?;
         let after = new.text;
         let same = before.as_ref().is_some_and(|before| {
             if record.refresh_date {
                 *before == after
             } else {
-                without_date(before) == without_date(&after)
+                strip_update_date(before) == strip_update_date(&after)
             }
         });
         if same {
-            return Ok(Written::Unchanged);
+            return Ok(StateWriteOutcome::Unchanged);
         }
         // In the same change, so that no crash can lose the replaced lines.
-        self.keep_replaced(change, &new.replaced, now)?;
+        self.archive_replaced_lines(change, &new.replaced, now)?;
         change.write(path, after);
         Ok(if new.outcome.created {
-            Written::Created
+            StateWriteOutcome::Created
         } else {
-            Written::Updated
+            StateWriteOutcome::Updated
         })
     }
 
     fn record_decisions(
         &self,
-        change: &mut Change<'_>,
-        record: &Record,
+        change: &mut WorkspaceChange<'_>,
+        record: &SessionRecord,
         now: Timestamp,
-        recorded: &mut Recorded,
-    ) -> Result<(), Error> {
-        let path = self.files.path(File::Decisions);
+        recorded: &mut RecordOutcome,
+    ) -> Result<(), MindError> {
+        let path = self.files.path(MindFile::Decisions);
         let before = change.read_text(path)?;
         let mut text = before.clone();
         let archive = match self.files.layout {
-            Layout::Mind => change.read_text(self.files.path(File::Archive))?,
-            Layout::Manifest => None,
+            StateLayoutKind::Mind => change.read_text(self.files.path(MindFile::Archive))?,
+            StateLayoutKind::Manifest => None,
         };
         let archive = archive.unwrap_or_default();
-        let today = day_of(now);
+        let today = day_of_timestamp(now);
         for new in &record.decisions {
-            let existing = decisions::read(&document::parse(text.clone().unwrap_or_default()));
+            let existing = decisions::parse_decisions(&document::parse_document(
+                text.clone().unwrap_or_default(),
+            ));
             let mut known = false;
             for entry in &existing {
-                known |= new.is(entry, today)?;
+                known |= new.matches_entry(entry, today)?;
             }
             if known {
                 recorded.known_decisions += 1;
                 continue;
             }
-            let (after, id) = self.with_decision(text, archive.clone(), &self.admit(new)?, now)?;
+            let (after, id) =
+                self.text_with_decision(text, archive.clone(), &self.admit_text(new)?, now)?;
             recorded.decided.push(id);
             text = Some(after);
         }
         let Some(mut text) = text else { return Ok(()) };
-        let count = decisions::read(&document::parse(text.clone())).len();
-        if record.annotate && count >= WORTH_ANNOTATING {
-            (text, recorded.annotated) = decisions::supersede::annotated(path, text, today)?;
+        let count = decisions::parse_decisions(&document::parse_document(text.clone())).len();
+        if record.annotate && count >= MIN_DECISIONS_TO_ANNOTATE {
+            (text, recorded.annotated) =
+                decisions::supersede::mark_superseded_decisions(path, text, today)?;
         }
         recorded.decision_lines = text.lines().count();
         if before.as_ref() != Some(&text) {
@@ -158,21 +167,24 @@ impl Mind<'_> {
 
     fn record_session(
         &self,
-        change: &mut Change<'_>,
+        change: &mut WorkspaceChange<'_>,
         session: &NewSession,
         now: Timestamp,
-    ) -> Result<Logged, Error> {
+    ) -> Result<SessionLogOutcome, MindError> {
         let (log, archive) = (
-            self.files.path(File::SessionLog),
-            self.files.path(File::Archive),
+            self.files.path(MindFile::SessionLog),
+            self.files.path(MindFile::Archive),
         );
         let layout = self.files.layout;
         let archived = change.read_text(archive)?;
         let before = change.read_text(log)?;
-        let known = |text: &str| sessions::read(&document::parse(text.to_owned()), layout);
+        let known = |text: &str| {
+            sessions::parse_sessions(&document::parse_document(text.to_owned()), layout)
+        };
         let entries = before.as_deref().map(known).unwrap_or_default();
         let kept = archived.clone().unwrap_or_default();
-        let (mut text, _) = self.with_session(before, kept, &self.admit(session)?, now)?;
+        let (mut text, _) =
+            self.text_with_session(before, kept, &self.admit_text(session)?, now)?;
         // Finds the new entry as the one that was not there before, since a log
         // may be in any order.
         let mut before: HashMap<&str, usize> = HashMap::new();
@@ -184,31 +196,31 @@ impl Mind<'_> {
             left.map(|left| *left -= 1).is_none()
         });
         let Some(new) = new else {
-            return Err(Error::Unsafe {
+            return Err(MindError::Unsafe {
                 path: log.to_string(),
                 why: "the new entry would not be read as one",
             });
         };
         let body = |text: &str| text.lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
-        let same = |it: &&sessions::Session| {
+        let same = |it: &&sessions::SessionEntry| {
             it.date == new.date
                 && body(&it.text) == body(&new.text)
                 && (it.number.is_some() || it.title == new.title)
         };
         if let Some(same) = entries.iter().find(same) {
-            return Ok(Logged {
+            return Ok(SessionLogOutcome {
                 title: same.title.clone(),
                 added: false,
                 archived: 0,
             });
         }
         let mut moved = 0;
-        if layout == Layout::Manifest {
-            let mut archive_text = Archive::new(archive, archived);
+        if layout == StateLayoutKind::Manifest {
+            let mut archive_text = StateArchive::new(archive, archived);
             let (store, shorter) = self.compress_sessions(
                 text.clone(),
-                DATED_SESSIONS,
-                day_of(now),
+                MAX_DATED_SESSIONS,
+                day_of_timestamp(now),
                 &mut archive_text,
             )?;
             if let Some(shorter) = shorter {
@@ -220,7 +232,7 @@ impl Mind<'_> {
             }
         }
         change.write(log, text);
-        Ok(Logged {
+        Ok(SessionLogOutcome {
             title: new.title,
             added: true,
             archived: moved,

@@ -8,15 +8,19 @@ use std::ops::Range;
 use jiff::Timestamp;
 use jiff::civil::Date;
 
-use super::values::{self, edited, is_unset, items, labelled, plain, without_comments};
-use super::{Error, File, Layout, Mind, outline};
+use super::values::{
+    self, edit_text, is_unset, parse_labelled, plain_value, split_items, strip_comments,
+};
+use super::{MindError, MindFile, MindStore, StateLayoutKind, outline};
 use crate::admit::{AdmittedText, SubmittedText};
-use crate::document::{self, Document, Edit, day_of, inert_block, inert_line};
-use crate::workspace::{self, Receipt};
+use crate::document::{
+    self, Document, TextEdit, day_of_timestamp, escape_markdown_block, escape_markdown_line,
+};
+use crate::workspace::{self, ChangeReceipt};
 
 /// The status of the work. Unset values and placeholders are none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct State {
+pub struct WorkState {
     pub phase: Option<String>,
     pub status: Option<String>,
     pub active: Vec<String>,
@@ -44,7 +48,7 @@ pub struct StateChange {
 
 /// What setting the state did.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SetOutcome {
+pub struct StateSetOutcome {
     /// Whether the file was created.
     pub created: bool,
     /// The phase after the change.
@@ -54,7 +58,7 @@ pub struct SetOutcome {
 /// A part of the state, with the titles that files use for it. The first two
 /// titles are used for new sections, in `.mind/` and in `status.md`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum StatePart {
     Phase,
     Status,
     Active,
@@ -63,34 +67,34 @@ pub(crate) enum Part {
     Updated,
 }
 
-impl Part {
-    pub(crate) const ALL: [Part; 6] = [
-        Part::Phase,
-        Part::Status,
-        Part::Active,
-        Part::Blocked,
-        Part::Next,
-        Part::Updated,
+impl StatePart {
+    pub(crate) const ALL: [StatePart; 6] = [
+        StatePart::Phase,
+        StatePart::Status,
+        StatePart::Active,
+        StatePart::Blocked,
+        StatePart::Next,
+        StatePart::Updated,
     ];
 
     pub(crate) fn titles(self) -> &'static [&'static str] {
         match self {
-            Part::Phase => &["Current Phase", "Phase"],
-            Part::Status => &["Current Status", "Active Focus", "Status"],
-            Part::Active => &[
+            StatePart::Phase => &["Current Phase", "Phase"],
+            StatePart::Status => &["Current Status", "Active Focus", "Status"],
+            StatePart::Active => &[
                 "Active Work",
                 "In Progress",
                 "What's In Progress",
                 "What’s In Progress",
             ],
-            Part::Blocked => &[
+            StatePart::Blocked => &[
                 "Blocked Items",
                 "Blocked",
                 "What's Blocked",
                 "What’s Blocked",
                 "Blockers",
             ],
-            Part::Next => &[
+            StatePart::Next => &[
                 "Next Action",
                 "Next Priorities",
                 "Next Actions",
@@ -98,20 +102,20 @@ impl Part {
                 "What's Next",
                 "What’s Next",
             ],
-            Part::Updated => &["Last Updated"],
+            StatePart::Updated => &["Last Updated"],
         }
     }
 
-    fn title(self, layout: Layout) -> &'static str {
+    fn title(self, layout: StateLayoutKind) -> &'static str {
         match layout {
-            Layout::Mind => self.titles()[0],
-            Layout::Manifest => self.titles().get(1).unwrap_or(&self.titles()[0]),
+            StateLayoutKind::Mind => self.titles()[0],
+            StateLayoutKind::Manifest => self.titles().get(1).unwrap_or(&self.titles()[0]),
         }
     }
 
     /// Finds the first section of the part; a second one of the same title
     /// belongs to the user. The title of the whole file does not count.
-    pub(super) fn find(self, document: &Document) -> Option<usize> {
+    pub(super) fn find_section(self, document: &Document) -> Option<usize> {
         self.titles().iter().find_map(|title| {
             document.sections.iter().position(|section| {
                 section.level > 1 && section.title.trim().to_lowercase() == title.to_lowercase()
@@ -120,38 +124,38 @@ impl Part {
     }
 }
 
-impl State {
-    pub(super) fn read(document: &Document, modified: Option<Timestamp>) -> State {
-        let own = |part: Part| {
-            let section = part.find(document)?;
-            Some(without_comments(document, &document.sections[section].own))
+impl WorkState {
+    pub(super) fn from_document(document: &Document, modified: Option<Timestamp>) -> WorkState {
+        let own = |part: StatePart| {
+            let section = part.find_section(document)?;
+            Some(strip_comments(document, &document.sections[section].own))
         };
-        let value = |part: Part| own(part).filter(|text| !is_unset(text));
-        let list = |part: Part| -> Vec<String> {
-            items(&own(part).unwrap_or_default())
+        let value = |part: StatePart| own(part).filter(|text| !is_unset(text));
+        let list = |part: StatePart| -> Vec<String> {
+            split_items(&own(part).unwrap_or_default())
                 .into_iter()
                 .filter(|item| !item.starts_with("[x]") && !item.starts_with("[X]"))
-                .map(|item| plain(item.strip_prefix("[ ]").unwrap_or(&item)))
+                .map(|item| plain_value(item.strip_prefix("[ ]").unwrap_or(&item)))
                 .filter(|item| !is_unset(item))
                 .collect()
         };
-        let updated = match own(Part::Updated) {
+        let updated = match own(StatePart::Updated) {
             Some(text) => values::first_date(&text),
-            None => label_line(document, "last updated")
-                .and_then(|span| values::first_date(document.str(&span))),
+            None => find_label_line(document, "last updated")
+                .and_then(|span| values::first_date(document.span_text(&span))),
         };
-        State {
-            phase: value(Part::Phase)
-                .or_else(|| label_value(document, "phase"))
-                .map(|text| plain(first_line(&text)))
+        WorkState {
+            phase: value(StatePart::Phase)
+                .or_else(|| read_label_value(document, "phase"))
+                .map(|text| plain_value(first_nonblank_line(&text)))
                 .filter(|text| !is_unset(text)),
-            status: value(Part::Status).map(|text| plain(&text)),
-            active: list(Part::Active),
-            blocked: list(Part::Blocked),
-            next: Part::Next
-                .find(document)
+            status: value(StatePart::Status).map(|text| plain_value(&text)),
+            active: list(StatePart::Active),
+            blocked: list(StatePart::Blocked),
+            next: StatePart::Next
+                .find_section(document)
                 .and_then(|section| value_span(document, section))
-                .and_then(|span| next(document.str(&span))),
+                .and_then(|span| first_list_entry(document.span_text(&span))),
             updated,
             text: document.text.clone(),
             modified,
@@ -164,69 +168,71 @@ impl State {
     }
 }
 
-impl Mind<'_> {
+impl MindStore<'_> {
     /// Reads the state; returns none if the file does not exist.
-    pub fn state(&self) -> Result<Option<State>, Error> {
-        let modified = self.modified(File::State);
-        let document = self.document(File::State)?;
-        Ok(document.map(|document| State::read(&document, modified)))
+    pub fn read_state(&self) -> Result<Option<WorkState>, MindError> {
+        let modified = self.modified_at(MindFile::State);
+        let document = self.parse_document(MindFile::State)?;
+        Ok(document.map(|document| WorkState::from_document(&document, modified)))
     }
 
     /// Reads only the known parts of a long file, redacted for an agent that
     /// did not request them.
-    pub(crate) fn state_at_a_glance(&self) -> Result<Option<State>, Error> {
-        let text = self.text(File::State)?;
-        Ok(text.map(|text| glance(&text)))
+    pub(crate) fn state_at_a_glance(&self) -> Result<Option<WorkState>, MindError> {
+        let text = self.read_text(MindFile::State)?;
+        Ok(text.map(|text| state_at_a_glance(&text)))
     }
 
     /// Changes the given parts and the date; creates the file if it is missing.
-    pub fn set(
+    pub fn set_state(
         &self,
         change: &StateChange,
         now: Timestamp,
-    ) -> Result<(SetOutcome, Receipt), Error> {
-        self.rewrite(File::State, "Set the state", now, |files, before| {
-            let new = self.with_state(before, &self.admit(change)?, now)?;
+    ) -> Result<(StateSetOutcome, ChangeReceipt), MindError> {
+        self.rewrite_file(MindFile::State, "Set the state", now, |files, before| {
+            let new = self.apply_state_change(before, &self.admit_text(change)?, now)?;
             // In the same change, so that no crash can lose the replaced lines.
-            self.keep_replaced(files, &new.replaced, now)?;
+            self.archive_replaced_lines(files, &new.replaced, now)?;
             Ok((new.text, new.outcome))
         })
     }
 
     /// Computes the text of the state file after a change.
-    pub(super) fn with_state(
+    pub(super) fn apply_state_change(
         &self,
         before: Option<String>,
         change: &AdmittedText<&StateChange>,
         now: Timestamp,
-    ) -> Result<NewState, Error> {
+    ) -> Result<StateRewrite, MindError> {
         let created = before.is_none();
-        let path = self.files.path(File::State);
-        let mut text = before.unwrap_or_else(|| blank(self.files.layout));
+        let path = self.files.path(MindFile::State);
+        let mut text = before.unwrap_or_else(|| blank_state(self.files.layout));
         let original = text.clone();
-        for (part, body) in change.bodies(self.files.layout) {
-            text = edited(path, text, |document| {
-                put(document, part, &body, self.files.layout)
+        for (part, body) in change.section_bodies(self.files.layout) {
+            text = edit_text(path, text, |document| {
+                put_part(document, part, &body, self.files.layout)
             })?;
         }
-        if let Some(list) = change.list_of_next() {
-            text = edited(path, text, |document| match Part::Next.find(document) {
-                Some(section) => document.replace_section(section, &list),
-                None => {
-                    let title = Part::Next.title(self.files.layout);
-                    values::append_entry(document, 2, title, &list)
+        if let Some(list) = change.render_priorities() {
+            text = edit_text(path, text, |document| {
+                match StatePart::Next.find_section(document) {
+                    Some(section) => document.replace_section(section, &list),
+                    None => {
+                        let title = StatePart::Next.title(self.files.layout);
+                        values::append_entry(document, 2, title, &list)
+                    }
                 }
             })?;
         }
-        let replaced = replaced(&original, &text);
-        let today = day_of(now).to_string();
-        text = edited(path, text, |document| {
+        let replaced = find_replaced_lines(&original, &text);
+        let today = day_of_timestamp(now).to_string();
+        text = edit_text(path, text, |document| {
             put_date(document, &today, self.files.layout)
         })?;
-        let phase = State::read(&document::parse(text.clone()), None).phase;
-        Ok(NewState {
+        let phase = WorkState::from_document(&document::parse_document(text.clone()), None).phase;
+        Ok(StateRewrite {
             text,
-            outcome: SetOutcome { created, phase },
+            outcome: StateSetOutcome { created, phase },
             replaced,
         })
     }
@@ -234,23 +240,23 @@ impl Mind<'_> {
     /// Appends replaced lines to the archive of the state, word for word: a
     /// person may have written them, and no other copy exists. Lines that the
     /// archive already has are not repeated.
-    pub(super) fn keep_replaced(
+    pub(super) fn archive_replaced_lines(
         &self,
-        change: &mut workspace::Change<'_>,
-        replaced: &[Replaced],
+        change: &mut workspace::WorkspaceChange<'_>,
+        replaced: &[ReplacedLines],
         now: Timestamp,
-    ) -> Result<(), Error> {
+    ) -> Result<(), MindError> {
         if replaced.is_empty() {
             return Ok(());
         }
-        let path = self.files.replaced_state(self.workspace)?;
-        let state = self.files.path(File::State);
+        let path = self.files.replaced_state_path(self.workspace)?;
+        let state = self.files.path(MindFile::State);
         let mut text = change.read_text(&path)?.unwrap_or_else(|| {
             format!("# Replaced State\n\nLines that `{state}` no longer has, the newest last.\n")
         });
         let known: HashSet<String> = text.lines().map(str::to_owned).collect();
         let mut grown = false;
-        for Replaced { section, lines } in replaced {
+        for ReplacedLines { section, lines } in replaced {
             // A quote keeps any line as text, even a heading or an open fence.
             let lines = lines.iter().map(|line| format!("> {line}"));
             let new: Vec<String> = lines.filter(|line| !known.contains(line)).collect();
@@ -260,8 +266,8 @@ impl Mind<'_> {
             if !text.ends_with('\n') {
                 text.push('\n');
             }
-            let title = values::inert_or(section, "Top of the file");
-            let (date, body) = (day_of(now), new.join("\n"));
+            let title = values::inert_line_or(section, "Top of the file");
+            let (date, body) = (day_of_timestamp(now), new.join("\n"));
             text.push_str(&format!("\n## {date} - {title}\n\n{body}\n"));
             grown = true;
         }
@@ -273,7 +279,7 @@ impl Mind<'_> {
 }
 
 impl SubmittedText for StateChange {
-    fn statements(&self) -> Vec<&str> {
+    fn stated_texts(&self) -> Vec<&str> {
         let lists = [&self.active, &self.blocked, &self.priorities];
         let lists = lists.into_iter().flatten().flatten();
         let lines = [&self.phase, &self.status, &self.next];
@@ -283,15 +289,15 @@ impl SubmittedText for StateChange {
 }
 
 /// The state file after a change.
-pub(super) struct NewState {
+pub(super) struct StateRewrite {
     pub(super) text: String,
-    pub(super) outcome: SetOutcome,
+    pub(super) outcome: StateSetOutcome,
     /// Lines that the file no longer has.
-    pub(super) replaced: Vec<Replaced>,
+    pub(super) replaced: Vec<ReplacedLines>,
 }
 
 /// Lines that a change removed from a section.
-pub(super) struct Replaced {
+pub(super) struct ReplacedLines {
     section: String,
     lines: Vec<String>,
 }
@@ -299,38 +305,40 @@ pub(super) struct Replaced {
 /// Finds lines of `before` that `after` does not have, in text order. Compares
 /// the two texts instead of tracking each edit, so that no edit can lose a
 /// line.
-fn replaced(before: &str, after: &str) -> Vec<Replaced> {
+fn find_replaced_lines(before: &str, after: &str) -> Vec<ReplacedLines> {
     if before == after {
         return Vec::new();
     }
     let kept: HashSet<&str> = after.lines().map(str::trim).collect();
-    let document = document::parse(before.to_owned());
-    let mut all: Vec<Replaced> = Vec::new();
+    let document = document::parse_document(before.to_owned());
+    let mut all: Vec<ReplacedLines> = Vec::new();
     for section in &document.sections {
-        let lines = document.str(&section.own).lines().map(str::trim_end);
+        let lines = document.span_text(&section.own).lines().map(str::trim_end);
         let lines: Vec<String> = lines
             .filter(|line| {
                 let text = line.trim();
-                let value = &text[values::marker(text).unwrap_or(0).min(text.len())..];
+                let value = &text[values::list_marker_length(text)
+                    .unwrap_or(0)
+                    .min(text.len())..];
                 !values::is_filler(value) && !kept.contains(text)
             })
             .map(str::to_owned)
             .collect();
         if !lines.is_empty() {
             let section = section.title.clone();
-            all.push(Replaced { section, lines });
+            all.push(ReplacedLines { section, lines });
         }
     }
     all
 }
 
 /// Returns a file without its update date, for comparison.
-pub(super) fn without_date(text: &str) -> String {
-    let document = document::parse(text.to_owned());
+pub(super) fn strip_update_date(text: &str) -> String {
+    let document = document::parse_document(text.to_owned());
     let mut dated: Vec<Range<usize>> = Vec::new();
-    if let Some(section) = Part::Updated.find(&document) {
-        dated.extend(date_line(&document, section));
-    } else if let Some(span) = label_line(&document, "last updated") {
+    if let Some(section) = StatePart::Updated.find_section(&document) {
+        dated.extend(find_date_line(&document, section));
+    } else if let Some(span) = find_label_line(&document, "last updated") {
         dated.push(span);
     }
     let mut out = String::with_capacity(text.len());
@@ -349,7 +357,7 @@ impl StateChange {
         *self == StateChange::default()
     }
 
-    fn bodies(&self, layout: Layout) -> Vec<(Part, String)> {
+    fn section_bodies(&self, layout: StateLayoutKind) -> Vec<(StatePart, String)> {
         let or_unset = |text: String| {
             if text.is_empty() {
                 "Not set".to_owned()
@@ -359,30 +367,30 @@ impl StateChange {
         };
         let mut bodies = Vec::new();
         if let Some(phase) = &self.phase {
-            bodies.push((Part::Phase, or_unset(inert_line(phase))));
+            bodies.push((StatePart::Phase, or_unset(escape_markdown_line(phase))));
         }
         if let Some(status) = &self.status {
-            bodies.push((Part::Status, or_unset(inert_block(status))));
+            bodies.push((StatePart::Status, or_unset(escape_markdown_block(status))));
         }
         if let Some(active) = &self.active {
-            bodies.push((Part::Active, values::bullets(active)));
+            bodies.push((StatePart::Active, values::render_bullets(active)));
         }
         if let Some(blocked) = &self.blocked {
-            bodies.push((Part::Blocked, values::bullets(blocked)));
+            bodies.push((StatePart::Blocked, values::render_bullets(blocked)));
         }
         if let Some(next) = &self.next {
             let next = match layout {
-                Layout::Mind => inert_block(next),
-                Layout::Manifest => inert_line(next),
+                StateLayoutKind::Mind => escape_markdown_block(next),
+                StateLayoutKind::Manifest => escape_markdown_line(next),
             };
-            bodies.push((Part::Next, or_unset(next)));
+            bodies.push((StatePart::Next, or_unset(next)));
         }
         bodies
     }
 
-    fn list_of_next(&self) -> Option<String> {
+    fn render_priorities(&self) -> Option<String> {
         let lines: Vec<String> = (self.priorities.as_ref()?.iter())
-            .map(|it| inert_line(it))
+            .map(|it| escape_markdown_line(it))
             .filter(|it| !it.is_empty())
             .enumerate()
             .map(|(at, it)| format!("{}. {it}", at + 1))
@@ -397,27 +405,27 @@ impl StateChange {
 
 /// Reads the known parts of a file of any length; for a long file, the state's
 /// `text` contains only those.
-pub(crate) fn glance(text: &str) -> State {
+pub(crate) fn state_at_a_glance(text: &str) -> WorkState {
     // If a title appears twice, the first one counts.
     let mut seen = HashSet::new();
-    let short = outline::sections(text, |level, title| {
-        let mut titles = Part::ALL.iter().flat_map(|part| part.titles());
+    let short = outline::outline_sections(text, |level, title| {
+        let mut titles = StatePart::ALL.iter().flat_map(|part| part.titles());
         let known = titles.any(|it| it.to_lowercase() == title);
         level > 1 && known && seen.insert(title.to_owned())
     });
-    State::read(&document::parse(short), None)
+    WorkState::from_document(&document::parse_document(short), None)
 }
 
 /// Returns a new file with every part unset.
-fn blank(layout: Layout) -> String {
+fn blank_state(layout: StateLayoutKind) -> String {
     match layout {
-        Layout::Mind => {
+        StateLayoutKind::Mind => {
             "# Project State\n\n## Current Phase\nNot set\n\n## Current Status\nNot set\n\n\
              ## Active Work\nNone\n\n## Blocked Items\nNone\n\n## Next Action\nNot set\n\n\
              ## Last Updated\nNot set\n"
                 .to_owned()
         }
-        Layout::Manifest => {
+        StateLayoutKind::Manifest => {
             "# Status\n\nLast updated: Not set\n\n**Phase:** Not set\n\n## Active Focus\n\
              Not set\n\n## In Progress\nNone\n\n## Blocked\nNone\n\n## Next Priorities\nNone\n"
                 .to_owned()
@@ -425,45 +433,45 @@ fn blank(layout: Layout) -> String {
     }
 }
 
-fn put(document: &Document, part: Part, body: &str, layout: Layout) -> Edit {
-    if let Some(section) = part.find(document) {
-        if part == Part::Next && layout == Layout::Manifest {
+fn put_part(document: &Document, part: StatePart, body: &str, layout: StateLayoutKind) -> TextEdit {
+    if let Some(section) = part.find_section(document) {
+        if part == StatePart::Next && layout == StateLayoutKind::Manifest {
             return put_first_priority(document, section, body);
         }
         return match part {
-            Part::Active | Part::Blocked => document.replace_section(section, body),
-            Part::Phase | Part::Status | Part::Next | Part::Updated => {
+            StatePart::Active | StatePart::Blocked => document.replace_section(section, body),
+            StatePart::Phase | StatePart::Status | StatePart::Next | StatePart::Updated => {
                 put_value(document, section, body)
             }
         };
     }
-    if part == Part::Phase && layout == Layout::Manifest {
-        return match label_line(document, "phase") {
-            Some(span) => Edit {
+    if part == StatePart::Phase && layout == StateLayoutKind::Manifest {
+        return match find_label_line(document, "phase") {
+            Some(span) => TextEdit {
                 span,
                 text: format!("**Phase:** {body}"),
             },
-            None => values::below_title(document, &format!("**Phase:** {body}")),
+            None => values::insert_below_title(document, &format!("**Phase:** {body}")),
         };
     }
     let body = match (part, layout) {
-        (Part::Next, Layout::Manifest) => format!("1. {body}"),
+        (StatePart::Next, StateLayoutKind::Manifest) => format!("1. {body}"),
         _ => body.to_owned(),
     };
     values::append_entry(document, 2, part.title(layout), &body)
 }
 
 /// Returns the edit that replaces the first priority; the others stay.
-fn put_first_priority(document: &Document, section: usize, body: &str) -> Edit {
+fn put_first_priority(document: &Document, section: usize, body: &str) -> TextEdit {
     let own = document.sections[section].own.clone();
     let mut at = own.start;
-    for line in document.str(&own).split_inclusive('\n') {
+    for line in document.span_text(&own).split_inclusive('\n') {
         let text = line.trim_end();
-        if let Some(length) = values::marker(text)
+        if let Some(length) = values::list_marker_length(text)
             && !is_unset(&text[length.min(text.len())..])
         {
             let end = at + text.len();
-            return Edit {
+            return TextEdit {
                 span: at + length..end,
                 text: body.to_owned(),
             };
@@ -481,7 +489,7 @@ fn value_span(document: &Document, section: usize) -> Option<Range<usize>> {
     let mut found: Option<Range<usize>> = None;
     let mut has_list = false;
     let mut at = own.start;
-    for line in document.str(&own).split_inclusive('\n') {
+    for line in document.span_text(&own).split_inclusive('\n') {
         let start = at;
         at += line.len();
         let text = line.trim();
@@ -490,7 +498,7 @@ fn value_span(document: &Document, section: usize) -> Option<Range<usize>> {
         }
         let end = start + line.trim_end().len();
         let is_comment = document.comments.iter().any(|it| it.contains(&(end - 1)));
-        let is_item = values::marker(text).is_some();
+        let is_item = values::list_marker_length(text).is_some();
         let code = document.code.iter().find(|it| it.span.contains(&(end - 1)));
         let begins_block = is_item || code.is_some() || text.starts_with(['>', '|']);
         let Some(value) = found.as_mut() else {
@@ -501,7 +509,7 @@ fn value_span(document: &Document, section: usize) -> Option<Range<usize>> {
             found = Some(start..end).filter(|_| !is_comment);
             continue;
         };
-        has_list |= is_item && document.str(value).ends_with(':');
+        has_list |= is_item && document.span_text(value).ends_with(':');
         if is_comment || begins_block && !has_list {
             break;
         }
@@ -511,37 +519,37 @@ fn value_span(document: &Document, section: usize) -> Option<Range<usize>> {
 }
 
 /// Replaces the value of a section and keeps the text around it.
-fn put_value(document: &Document, section: usize, body: &str) -> Edit {
+fn put_value(document: &Document, section: usize, body: &str) -> TextEdit {
     let Some(span) = value_span(document, section) else {
-        return match document.str(&document.sections[section].own).trim() {
+        return match document.span_text(&document.sections[section].own).trim() {
             "" => document.replace_section(section, body),
             _ => document.append_to_section(section, body),
         };
     };
     // A value that is already present keeps its bytes, and the list below it.
-    let there = document.str(&span).lines().map(str::trim_end);
+    let there = document.span_text(&span).lines().map(str::trim_end);
     let wanted = body.lines().count();
     let is_all = body.ends_with(':') || there.clone().count() == wanted;
     let mut text = body.replace('\n', document.newline());
     if is_all && there.take(wanted).eq(body.lines()) {
-        text = document.str(&span).to_owned();
-    } else if document.str(&span).ends_with('\n') {
+        text = document.span_text(&span).to_owned();
+    } else if document.span_text(&span).ends_with('\n') {
         text.push_str(document.newline());
     }
-    Edit { span, text }
+    TextEdit { span, text }
 }
 
 /// Finds the line of a section that is a date or a placeholder for one.
-fn date_line(document: &Document, section: usize) -> Option<Range<usize>> {
+fn find_date_line(document: &Document, section: usize) -> Option<Range<usize>> {
     let own = document.sections[section].own.clone();
     let mut at = own.start;
-    for line in document.str(&own).split_inclusive('\n') {
+    for line in document.span_text(&own).split_inclusive('\n') {
         let start = at;
         at += line.len();
         let text = line.trim_end();
         let stands_for_one = values::is_filler(text) && !text.is_empty();
         let is_date = values::is_date_alone(text) || stands_for_one || text.contains("YYYY");
-        if is_date && !document.in_code(start) {
+        if is_date && !document.is_in_code(start) {
             return Some(start..start + text.len());
         }
     }
@@ -550,53 +558,55 @@ fn date_line(document: &Document, section: usize) -> Option<Range<usize>> {
 
 /// Returns the edit that changes only the date: `## Last Updated` is often the
 /// last section, and lines that a person appends to the file become part of it.
-fn put_date(document: &Document, today: &str, layout: Layout) -> Edit {
-    if let Some(section) = Part::Updated.find(document) {
+fn put_date(document: &Document, today: &str, layout: StateLayoutKind) -> TextEdit {
+    if let Some(section) = StatePart::Updated.find_section(document) {
         let own = document.sections[section].own.clone();
-        if let Some(span) = date_line(document, section) {
+        if let Some(span) = find_date_line(document, section) {
             let text = today.to_owned();
-            return Edit { span, text };
+            return TextEdit { span, text };
         }
-        let text = document.str(&own);
+        let text = document.span_text(&own);
         if text.trim().is_empty() {
             return document.replace_section(section, today);
         }
         let blank = text.len() - text.trim_start_matches(['\n', '\r']).len();
         let at = own.start + blank;
         let nl = document.newline();
-        return Edit {
+        return TextEdit {
             span: at..at,
             text: format!("{today}{nl}{nl}"),
         };
     }
-    if let Some(span) = label_line(document, "last updated") {
-        let line = document.str(&span);
+    if let Some(span) = find_label_line(document, "last updated") {
+        let line = document.span_text(&span);
         let kept = line.find(':').map_or(line.len(), |colon| colon + 1);
         // `**Last updated:** …` keeps its closing stars.
         let kept = kept + line[kept..].len() - line[kept..].trim_start_matches('*').len();
         let rest = &line[kept..];
         let start = span.start + kept;
         if let Some(date) = values::first_date_span(rest) {
-            return Edit {
+            return TextEdit {
                 span: start + date.start..start + date.end,
                 text: today.to_owned(),
             };
         }
         let end = if is_unset(rest) { span.end } else { start };
-        return Edit {
+        return TextEdit {
             span: start..end,
             text: format!(" {today}"),
         };
     }
     match layout {
-        Layout::Mind => values::append_entry(document, 2, "Last Updated", today),
-        Layout::Manifest => values::below_title(document, &format!("Last updated: {today}")),
+        StateLayoutKind::Mind => values::append_entry(document, 2, "Last Updated", today),
+        StateLayoutKind::Manifest => {
+            values::insert_below_title(document, &format!("Last updated: {today}"))
+        }
     }
 }
 
 /// Finds a line `**Key:** value` or `Key: value` above the second heading,
 /// without its line end.
-fn label_line(document: &Document, key: &str) -> Option<Range<usize>> {
+fn find_label_line(document: &Document, key: &str) -> Option<Range<usize>> {
     let end = document
         .sections
         .iter()
@@ -605,11 +615,11 @@ fn label_line(document: &Document, key: &str) -> Option<Range<usize>> {
     let mut at = document.body.start;
     for line in document.text[at..end].split_inclusive('\n') {
         let text = line.trim_end();
-        let labelled = labelled(text).map(|(key, _)| key).or_else(|| {
+        let labelled = parse_labelled(text).map(|(key, _)| key).or_else(|| {
             let (key, _) = text.split_once(':')?;
             Some(key.trim().to_lowercase())
         });
-        if labelled.as_deref() == Some(key) && !document.in_code(at) {
+        if labelled.as_deref() == Some(key) && !document.is_in_code(at) {
             return Some(at..at + text.len());
         }
         at += line.len();
@@ -617,17 +627,17 @@ fn label_line(document: &Document, key: &str) -> Option<Range<usize>> {
     None
 }
 
-fn label_value(document: &Document, key: &str) -> Option<String> {
-    let span = label_line(document, key)?;
-    let line = document.str(&span);
-    let value = match labelled(line) {
+fn read_label_value(document: &Document, key: &str) -> Option<String> {
+    let span = find_label_line(document, key)?;
+    let line = document.span_text(&span);
+    let value = match parse_labelled(line) {
         Some((_, value)) => value,
         None => line.split_once(':')?.1.trim(),
     };
     Some(value.to_owned()).filter(|value| !is_unset(value))
 }
 
-fn first_line(text: &str) -> &str {
+fn first_nonblank_line(text: &str) -> &str {
     text.lines()
         .map(str::trim)
         .find(|line| !line.is_empty())
@@ -635,15 +645,15 @@ fn first_line(text: &str) -> &str {
 }
 
 /// Returns the first entry of a list, or the whole text if it is not a list.
-fn next(text: &str) -> Option<String> {
-    let is_list = values::marker(text.trim_start()).is_some();
+fn first_list_entry(text: &str) -> Option<String> {
+    let is_list = values::list_marker_length(text.trim_start()).is_some();
     let next = if is_list {
-        items(text)
+        split_items(text)
             .into_iter()
-            .map(|item| plain(&item))
+            .map(|item| plain_value(&item))
             .find(|item| !is_unset(item))
     } else {
-        Some(plain(text))
+        Some(plain_value(text))
     };
     next.filter(|next| !next.is_empty() && !is_unset(next))
 }

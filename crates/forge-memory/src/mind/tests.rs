@@ -1,7 +1,7 @@
 use super::*;
 use crate::brief::{
-    BriefInput, Budget, MAX_BYTES, MAX_TOKENS, PointerIndex, SESSION_BUDGET, StartReason,
-    brief_helper, brief_prompt, brief_start,
+    BriefBudget, BriefInput, MAX_BRIEF_BYTES, MAX_BRIEF_TOKENS, PointerIndex, SESSION_BUDGET,
+    SessionStartReason, brief_helper, brief_prompt, brief_start,
 };
 use testkit::TestWorkspace;
 
@@ -28,8 +28,8 @@ impl Fixture {
         Fixture { files, workspace }
     }
 
-    fn mind(&self) -> Mind<'_> {
-        Mind::open(&self.workspace)
+    fn mind(&self) -> MindStore<'_> {
+        MindStore::open(&self.workspace)
     }
 
     #[track_caller]
@@ -42,7 +42,7 @@ fn now() -> Timestamp {
     "2026-03-01T09:00:00Z".parse().unwrap()
 }
 
-fn ask<'a>(reason: StartReason, events: &'a [String]) -> BriefInput<'a> {
+fn ask<'a>(reason: SessionStartReason, events: &'a [String]) -> BriefInput<'a> {
     BriefInput {
         reason,
         budget: SESSION_BUDGET,
@@ -54,11 +54,11 @@ fn ask<'a>(reason: StartReason, events: &'a [String]) -> BriefInput<'a> {
     }
 }
 
-fn helper_text(mind: &Mind<'_>, input: &BriefInput<'_>) -> Option<String> {
+fn helper_text(mind: &MindStore<'_>, input: &BriefInput<'_>) -> Option<String> {
     brief_helper(mind, input).map(|it| it.text)
 }
 
-fn prompt_line(mind: &Mind<'_>, now: Timestamp) -> Option<String> {
+fn prompt_line(mind: &MindStore<'_>, now: Timestamp) -> Option<String> {
     brief_prompt(mind, now).map(|it| it.text)
 }
 

@@ -7,15 +7,15 @@ use std::collections::HashSet;
 
 use jiff::Timestamp;
 
-use super::{Error, FOLDER, File, Mind, values};
+use super::{FOLDER, MindError, MindFile, MindStore, values};
 use crate::admit::{self, AdmittedText};
-use crate::document::inert_line;
+use crate::document::escape_markdown_line;
 use crate::quote;
 use crate::workspace::{RelPath, Workspace};
 
 /// An event log of the hooks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Log {
+pub enum EventLog {
     /// `.agent-activity`.
     Agents,
     /// `.task-completions`.
@@ -24,112 +24,112 @@ pub enum Log {
     Sessions,
 }
 
-impl Log {
+impl EventLog {
     /// Every event log.
-    pub const ALL: [Log; 3] = [Log::Agents, Log::Tasks, Log::Sessions];
+    pub const ALL: [EventLog; 3] = [EventLog::Agents, EventLog::Tasks, EventLog::Sessions];
 
     /// Returns the file name of the log.
     pub fn name(self) -> &'static str {
         match self {
-            Log::Agents => ".agent-activity",
-            Log::Tasks => ".task-completions",
-            Log::Sessions => ".session-tracking",
+            EventLog::Agents => ".agent-activity",
+            EventLog::Tasks => ".task-completions",
+            EventLog::Sessions => ".session-tracking",
         }
     }
 }
 
 /// The file in which hooks record failures, for `doctor` to show.
-pub const HOOK_FAILURES: &str = ".mind/.hook-failures";
+pub const HOOK_FAILURES_FILE: &str = ".mind/.hook-failures";
 
 /// Number of failures that are kept; the counter continues beyond it.
-const MOST_FAILURES: usize = 100;
+const MAX_KEPT_FAILURES: usize = 100;
 
 /// Failures that hooks recorded so far.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failures {
+pub struct HookFailures {
     /// Number of all failures; only the newest are kept.
     pub count: usize,
     pub latest: String,
 }
 
 /// Reads the failures that hooks recorded; returns none if there are none.
-pub fn failures(workspace: &Workspace) -> Option<Failures> {
-    let path = RelPath::new(HOOK_FAILURES).ok()?;
+pub fn read_hook_failures(workspace: &Workspace) -> Option<HookFailures> {
+    let path = RelPath::new(HOOK_FAILURES_FILE).ok()?;
     let bytes = workspace.read(&path).ok()?;
-    failures_in(&String::from_utf8_lossy(&bytes))
+    parse_hook_failures(&String::from_utf8_lossy(&bytes))
 }
 
 /// Parses failures. Each line carries its running number, because old lines are
 /// dropped and counting lines would be too low.
-fn failures_in(text: &str) -> Option<Failures> {
+fn parse_hook_failures(text: &str) -> Option<HookFailures> {
     let lines = || text.lines().filter(|line| !line.trim().is_empty());
     let latest = lines().next_back()?;
     let number = latest.split_once("] #").and_then(|(_, rest)| {
         let digits = rest.split_once(' ').map_or(rest, |(digits, _)| digits);
         digits.parse().ok()
     });
-    Some(Failures {
+    Some(HookFailures {
         count: number.unwrap_or_else(|| lines().count()),
         latest: latest.to_owned(),
     })
 }
 
-const LAST_ACTIVITY: &str = ".last-activity";
-const FILE_TRACKER: &str = ".file-tracker";
+const LAST_ACTIVITY_FILE: &str = ".last-activity";
+const TRACKED_FILES_FILE: &str = ".file-tracker";
 
 /// A log is rotated once it has this many times the lines that are kept, so
 /// that not every append rewrites it.
-const ROTATE_AT: usize = 2;
+const ROTATE_AT_FACTOR: usize = 2;
 /// Maximum characters of an agent's last message in the log.
-const MOST_SAID: usize = 160;
+const MAX_AGENT_MESSAGE_CHARS: usize = 160;
 /// Maximum characters of an event.
-const MOST_CHARACTERS: usize = 500;
+const MAX_EVENT_CHARS: usize = 500;
 
-impl Mind<'_> {
+impl MindStore<'_> {
     /// Logs that an agent started.
-    pub fn agent_started(&self, kind: &str, id: &str, now: Timestamp) -> Result<(), Error> {
-        self.agent("STARTED", kind, id, "", now)
+    pub fn log_agent_start(&self, kind: &str, id: &str, now: Timestamp) -> Result<(), MindError> {
+        self.log_agent_event("STARTED", kind, id, "", now)
     }
 
     /// Logs that an agent stopped.
-    pub fn agent_stopped(&self, kind: &str, id: &str, now: Timestamp) -> Result<(), Error> {
-        self.agent("STOPPED", kind, id, "", now)
+    pub fn log_agent_stop(&self, kind: &str, id: &str, now: Timestamp) -> Result<(), MindError> {
+        self.log_agent_event("STOPPED", kind, id, "", now)
     }
 
     /// Logs that an agent stopped, with its last message truncated to one line.
-    pub fn agent_reported(
+    pub fn log_agent_report(
         &self,
         kind: &str,
         id: &str,
         said: &str,
         now: Timestamp,
-    ) -> Result<(), Error> {
-        let said = event(said, MOST_SAID);
+    ) -> Result<(), MindError> {
+        let said = redact_event(said, MAX_AGENT_MESSAGE_CHARS);
         let said = if said.is_empty() {
             String::new()
         } else {
             format!(" — {}", *said)
         };
-        self.agent("STOPPED", kind, id, &said, now)
+        self.log_agent_event("STOPPED", kind, id, &said, now)
     }
 
     /// Renders the line that requests an update of the task list after an agent
     /// has stopped. Its kind and the path come from the repository, so they are
     /// quoted.
-    pub fn agent_stop_line(&self, kind: &str, id: &str) -> String {
-        let (kind, id) = (inert_line(kind), inert_line(id));
+    pub fn render_agent_stop(&self, kind: &str, id: &str) -> String {
+        let (kind, id) = (escape_markdown_line(kind), escape_markdown_line(id));
         format!(
             "[Memory] Agent completed: {} ({}). Check task status and update {} if work was completed.",
-            quote::value(&kind),
-            quote::value(&id),
-            quote::outside(self.file(File::Progress).as_str()),
+            quote::value_outside_fence(&kind),
+            quote::value_outside_fence(&id),
+            quote::path_outside_fence(self.file_path(MindFile::Progress).as_str()),
         )
     }
 
     /// Returns the last event of each agent, the newest last, and how many
     /// agents were left out.
-    pub fn last_of_each_agent(&self, most: usize) -> (Vec<String>, usize) {
-        let events = self.events(Log::Agents);
+    pub fn last_event_per_agent(&self, most: usize) -> (Vec<String>, usize) {
+        let events = self.read_events(EventLog::Agents);
         let mut seen = HashSet::new();
         let mut last: Vec<String> = Vec::new();
         let mut more = 0;
@@ -151,80 +151,89 @@ impl Mind<'_> {
     }
 
     /// Logs that a task was completed.
-    pub fn task_completed(
+    pub fn log_task_completion(
         &self,
         id: &str,
         subject: &str,
         by: &str,
         now: Timestamp,
-    ) -> Result<(), Error> {
-        let (id, subject, by) = (or_unknown(id), or_unknown(subject), or(by, "self"));
+    ) -> Result<(), MindError> {
+        let (id, subject, by) = (
+            truncate_or_unknown(id),
+            truncate_or_unknown(subject),
+            truncate_or(by, "self"),
+        );
         let line = format!(
             "[{}] COMPLETED: #{id} — {subject} (by: {by})",
-            values::seconds(now)
+            values::format_seconds(now)
         );
-        self.note(Log::Tasks, &line)
+        self.append_event(EventLog::Tasks, &line)
     }
 
     /// Records a failure of a hook and increments the counter.
-    pub fn hook_failed(&self, what: &str, now: Timestamp) -> Result<(), Error> {
+    pub fn log_hook_failure(&self, what: &str, now: Timestamp) -> Result<(), MindError> {
         let line = |there: &str| {
-            let before = failures_in(there).map_or(0, |it| it.count);
-            let what = event(what, MOST_CHARACTERS);
-            format!("[{}] #{} {}", values::seconds(now), before + 1, *what)
+            let before = parse_hook_failures(there).map_or(0, |it| it.count);
+            let what = redact_event(what, MAX_EVENT_CHARS);
+            format!(
+                "[{}] #{} {}",
+                values::format_seconds(now),
+                before + 1,
+                *what
+            )
         };
         self.workspace.append_machine_after(
-            &RelPath::new(HOOK_FAILURES)?,
+            &RelPath::new(HOOK_FAILURES_FILE)?,
             line,
-            MOST_FAILURES * ROTATE_AT,
-            MOST_FAILURES,
+            MAX_KEPT_FAILURES * ROTATE_AT_FACTOR,
+            MAX_KEPT_FAILURES,
         )?;
         Ok(())
     }
 
     /// Logs that a session ended, with the reason.
-    pub fn session_ended(&self, reason: &str, now: Timestamp) -> Result<(), Error> {
+    pub fn log_session_end(&self, reason: &str, now: Timestamp) -> Result<(), MindError> {
         let line = format!(
             "Session ended: {} (reason: {})",
-            values::seconds(now),
-            or_unknown(reason)
+            values::format_seconds(now),
+            truncate_or_unknown(reason)
         );
-        self.note(Log::Sessions, &line)
+        self.append_event(EventLog::Sessions, &line)
     }
 
-    fn agent(
+    fn log_agent_event(
         &self,
         what: &str,
         kind: &str,
         id: &str,
         said: &str,
         now: Timestamp,
-    ) -> Result<(), Error> {
+    ) -> Result<(), MindError> {
         let line = format!(
             "[{}] {what}: {} ({}){said}",
-            values::seconds(now),
-            or_unknown(kind),
-            or_unknown(id)
+            values::format_seconds(now),
+            truncate_or_unknown(kind),
+            truncate_or_unknown(id)
         );
-        self.note(Log::Agents, &line)
+        self.append_event(EventLog::Agents, &line)
     }
 
     /// Appends a line to a log, and drops the oldest lines of a log that has
     /// grown too long.
-    pub fn note(&self, log: Log, line: &str) -> Result<(), Error> {
+    pub fn append_event(&self, log: EventLog, line: &str) -> Result<(), MindError> {
         // Not journaled: an event at every turn would displace what can be
         // undone, and cost a sync each time.
         let keep = self.workspace.config().mind.tracking_max_lines;
-        let line = event(line, MOST_CHARACTERS);
-        let path = machine(log.name())?;
+        let line = redact_event(line, MAX_EVENT_CHARS);
+        let path = tracking_path(log.name())?;
         self.workspace
-            .append_machine(&path, &line, keep * ROTATE_AT, keep)?;
+            .append_machine(&path, &line, keep * ROTATE_AT_FACTOR, keep)?;
         Ok(())
     }
 
     /// Reads the lines of a log, the newest last.
-    pub fn events(&self, log: Log) -> Vec<String> {
-        let lines = self.lines(log.name());
+    pub fn read_events(&self, log: EventLog) -> Vec<String> {
+        let lines = self.read_lines(log.name());
         lines
             .into_iter()
             .filter(|line| !line.trim().is_empty())
@@ -232,22 +241,26 @@ impl Mind<'_> {
     }
 
     /// Records the current time as that of the last activity.
-    pub fn touch(&self, now: Timestamp) -> Result<(), Error> {
-        let text = format!("{}\n", values::seconds(now));
+    pub fn touch_activity(&self, now: Timestamp) -> Result<(), MindError> {
+        let text = format!("{}\n", values::format_seconds(now));
         self.workspace
-            .put_machine(&machine(LAST_ACTIVITY)?, text.as_bytes())?;
+            .write_machine_unsynced(&tracking_path(LAST_ACTIVITY_FILE)?, text.as_bytes())?;
         Ok(())
     }
 
     /// Returns the time of the last activity.
-    pub fn last_activity(&self) -> Option<Timestamp> {
-        self.lines(LAST_ACTIVITY).first()?.trim().parse().ok()
+    pub fn read_last_activity(&self) -> Option<Timestamp> {
+        self.read_lines(LAST_ACTIVITY_FILE)
+            .first()?
+            .trim()
+            .parse()
+            .ok()
     }
 
     /// Adds names that are not listed yet, compared as whole names. Returns how
     /// many are listed afterwards.
-    pub fn track_files(&self, names: &[String], now: Timestamp) -> Result<usize, Error> {
-        let known = self.tracked_files();
+    pub fn track_files(&self, names: &[String], now: Timestamp) -> Result<usize, MindError> {
+        let known = self.read_tracked_files();
         let seen: HashSet<&str> = known.iter().map(String::as_str).collect();
         let mut added = HashSet::new();
         let new: Vec<&str> = names
@@ -256,19 +269,19 @@ impl Mind<'_> {
             .filter(|name| !name.is_empty() && !seen.contains(name) && added.insert(*name))
             .collect();
         if !new.is_empty() {
-            let mut text = if self.lines(FILE_TRACKER).is_empty() {
+            let mut text = if self.read_lines(TRACKED_FILES_FILE).is_empty() {
                 format!(
                     "# Session file changes (tracked since {})\n",
-                    values::seconds(now)
+                    values::format_seconds(now)
                 )
             } else {
                 String::new()
             };
             for name in &new {
-                text.push_str(&quoted(name));
+                text.push_str(&quote_name(name));
                 text.push('\n');
             }
-            let path = machine(FILE_TRACKER)?;
+            let path = tracking_path(TRACKED_FILES_FILE)?;
             self.workspace
                 .append_machine(&path, text.trim_end(), usize::MAX, usize::MAX)?;
         }
@@ -276,25 +289,26 @@ impl Mind<'_> {
     }
 
     /// Reads the names of the files that the session touched.
-    pub fn tracked_files(&self) -> Vec<String> {
-        let lines = self.lines(FILE_TRACKER);
+    pub fn read_tracked_files(&self) -> Vec<String> {
+        let lines = self.read_lines(TRACKED_FILES_FILE);
         lines
             .iter()
             .filter(|line| !line.starts_with('#') && !line.trim().is_empty())
-            .map(|line| unquoted(line))
+            .map(|line| unquote_name(line))
             .collect()
     }
 
     /// Removes the list of touched files.
-    pub fn forget_tracked_files(&self) -> Result<(), Error> {
-        self.workspace.remove_machine(&machine(FILE_TRACKER)?)?;
+    pub fn forget_tracked_files(&self) -> Result<(), MindError> {
+        self.workspace
+            .remove_machine(&tracking_path(TRACKED_FILES_FILE)?)?;
         Ok(())
     }
 
     /// Reads the lines of one of the small files; an unreadable file counts as
     /// empty.
-    fn lines(&self, name: &str) -> Vec<String> {
-        let bytes = machine(name)
+    fn read_lines(&self, name: &str) -> Vec<String> {
+        let bytes = tracking_path(name)
             .ok()
             .and_then(|path| self.workspace.read(&path).ok());
         let text = String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned();
@@ -302,17 +316,17 @@ impl Mind<'_> {
     }
 }
 
-pub(super) fn machine(name: &str) -> Result<RelPath, Error> {
+pub(super) fn tracking_path(name: &str) -> Result<RelPath, MindError> {
     Ok(RelPath::new(FOLDER)?.join(name)?)
 }
 
 /// Redacts text from a client or an agent and reduces it to one line.
-fn event(text: &str, most: usize) -> AdmittedText<String> {
-    admit::redact(text).edited(|text| values::cut(&one_line(text), most))
+fn redact_event(text: &str, most: usize) -> AdmittedText<String> {
+    admit::redact_text(text).edit_with(|text| values::truncate_at_word(&to_one_line(text), most))
 }
 
 /// Replaces control characters, so that a line stays one line.
-fn one_line(text: &str) -> String {
+fn to_one_line(text: &str) -> String {
     let clean: String = text
         .chars()
         .map(|c| if c.is_control() { ' ' } else { c })
@@ -320,8 +334,8 @@ fn one_line(text: &str) -> String {
     clean.trim().to_owned()
 }
 
-fn or(text: &str, empty: &str) -> String {
-    let line = values::cut(&one_line(text), 200);
+fn truncate_or(text: &str, empty: &str) -> String {
+    let line = values::truncate_at_word(&to_one_line(text), 200);
     if line.is_empty() {
         empty.to_owned()
     } else {
@@ -329,23 +343,23 @@ fn or(text: &str, empty: &str) -> String {
     }
 }
 
-fn or_unknown(text: &str) -> String {
-    or(text, "unknown")
+fn truncate_or_unknown(text: &str) -> String {
+    truncate_or(text, "unknown")
 }
 
 /// Formats a name on a line of its own, as JSON if it could be mistaken for
 /// something else.
-fn quoted(name: &str) -> String {
+fn quote_name(name: &str) -> String {
     let odd =
         name.starts_with(['#', '"']) || name.trim() != name || name.chars().any(char::is_control);
     if odd {
-        serde_json::to_string(name).unwrap_or_else(|_| one_line(name))
+        serde_json::to_string(name).unwrap_or_else(|_| to_one_line(name))
     } else {
         name.to_owned()
     }
 }
 
-fn unquoted(line: &str) -> String {
+fn unquote_name(line: &str) -> String {
     if line.starts_with('"') {
         serde_json::from_str(line).unwrap_or_else(|_| line.to_owned())
     } else {

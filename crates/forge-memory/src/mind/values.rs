@@ -8,9 +8,9 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
-use crate::document::{self, Document, Edit, inert_block, inert_line};
+use crate::document::{self, Document, TextEdit, escape_markdown_block, escape_markdown_line};
 
-use super::Error;
+use super::MindError;
 
 /// Returns `true` for a placeholder: `None.`, `Not set`, `[Phase Name]`,
 /// `{{phase}}`.
@@ -49,7 +49,7 @@ pub(super) fn is_filler(text: &str) -> bool {
 
 /// Returns a value on one line, without escaping backslashes and without
 /// characters that a terminal or a prompt would act on.
-pub(crate) fn plain(text: &str) -> String {
+pub(crate) fn plain_value(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     let mut space = false;
@@ -75,7 +75,7 @@ pub(crate) fn plain(text: &str) -> String {
 }
 
 /// Returns the text of a span without standalone HTML comments, trimmed.
-pub(super) fn without_comments(document: &Document, span: &Range<usize>) -> String {
+pub(super) fn strip_comments(document: &Document, span: &Range<usize>) -> String {
     let mut out = String::new();
     let mut at = span.start;
     // Comments are sorted, and a binary search skips those before the span:
@@ -98,7 +98,7 @@ pub(super) fn without_comments(document: &Document, span: &Range<usize>) -> Stri
 
 /// Splits free text into list entries: an item with its continuation lines, or
 /// a paragraph if there is no list.
-pub(super) fn items(text: &str) -> Vec<String> {
+pub(super) fn split_items(text: &str) -> Vec<String> {
     let mut items: Vec<String> = Vec::new();
     let mut open = false;
     for line in text.lines() {
@@ -108,7 +108,7 @@ pub(super) fn items(text: &str) -> Vec<String> {
             continue;
         }
         let indent = line.len() - line.trim_start().len();
-        let item = marker(trimmed).map(|length| &trimmed[length..]);
+        let item = list_marker_length(trimmed).map(|length| &trimmed[length..]);
         match item {
             Some(item) if indent < 2 || items.is_empty() => {
                 items.push(item.trim().to_owned());
@@ -130,7 +130,7 @@ pub(super) fn items(text: &str) -> Vec<String> {
 
 /// Returns the length of a list marker at the start of a line, including the
 /// space.
-pub(crate) fn marker(line: &str) -> Option<usize> {
+pub(crate) fn list_marker_length(line: &str) -> Option<usize> {
     let bytes = line.as_bytes();
     let digits = bytes.iter().take_while(|b| b.is_ascii_digit()).count();
     let mark = match bytes.get(digits)? {
@@ -146,7 +146,7 @@ pub(crate) fn marker(line: &str) -> Option<usize> {
 }
 
 /// Parses `**Key:** value` or `**Key**: value`, with the key in lower case.
-pub(crate) fn labelled(line: &str) -> Option<(String, &str)> {
+pub(crate) fn parse_labelled(line: &str) -> Option<(String, &str)> {
     let line = line.trim();
     if let Some(rest) = line.strip_prefix("**") {
         let (key, value) = rest.split_once("**")?;
@@ -160,7 +160,7 @@ pub(crate) fn labelled(line: &str) -> Option<(String, &str)> {
 }
 
 /// Truncates to `most` characters, between words unless that loses much.
-pub(super) fn cut(text: &str, most: usize) -> String {
+pub(super) fn truncate_at_word(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
     }
@@ -185,19 +185,19 @@ pub fn days_since(then: Date, today: Date) -> i64 {
 }
 
 /// Formats `2026-03-01 09:00:00`, in UTC.
-pub(super) fn date_time(now: Timestamp) -> String {
+pub(super) fn format_date_time(now: Timestamp) -> String {
     let time = now.to_zoned(TimeZone::UTC).datetime();
     time.strftime("%Y-%m-%d %H:%M:%S").to_string()
 }
 
 /// Formats `2026-03-01T09:00:00Z`.
-pub(super) fn seconds(now: Timestamp) -> String {
+pub(super) fn format_seconds(now: Timestamp) -> String {
     let time = now.to_zoned(TimeZone::UTC).datetime();
     time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 /// Formats `2026-03-01T09:00:00.000Z`.
-pub(super) fn milliseconds(now: Timestamp) -> String {
+pub(super) fn format_milliseconds(now: Timestamp) -> String {
     format!("{:.3}", now)
 }
 
@@ -245,8 +245,8 @@ pub fn duration_in_words(seconds: i64) -> String {
 
 /// Formats external text after a label: further lines are indented so that they
 /// stay in the list item.
-pub(super) fn indented(text: &str) -> String {
-    let block = inert_block(text);
+pub(super) fn indent_continuation(text: &str) -> String {
+    let block = escape_markdown_block(text);
     let mut out = String::with_capacity(block.len());
     for (index, line) in block.lines().enumerate() {
         if index > 0 {
@@ -261,8 +261,8 @@ pub(super) fn indented(text: &str) -> String {
 }
 
 /// Returns external text as one inert line, or `empty` if nothing is left.
-pub(super) fn inert_or(text: &str, empty: &str) -> String {
-    let line = inert_line(text);
+pub(super) fn inert_line_or(text: &str, empty: &str) -> String {
+    let line = escape_markdown_line(text);
     if line.is_empty() {
         empty.to_owned()
     } else {
@@ -271,10 +271,10 @@ pub(super) fn inert_or(text: &str, empty: &str) -> String {
 }
 
 /// Renders external values as a bullet list; `None` for an empty one.
-pub(super) fn bullets(values: &[String]) -> String {
+pub(super) fn render_bullets(values: &[String]) -> String {
     let lines: Vec<String> = values
         .iter()
-        .map(|value| inert_line(value))
+        .map(|value| escape_markdown_line(value))
         .filter(|value| !value.is_empty())
         .map(|value| format!("- {value}"))
         .collect();
@@ -287,7 +287,7 @@ pub(super) fn bullets(values: &[String]) -> String {
 
 /// Returns the edit that adds an entry at the end: a heading with its text
 /// directly below, as state files have it.
-pub(super) fn append_entry(document: &Document, level: u8, title: &str, body: &str) -> Edit {
+pub(super) fn append_entry(document: &Document, level: u8, title: &str, body: &str) -> TextEdit {
     let bare = document.append_section(level, title, "").text;
     let mut edit = document.append_section(level, title, body);
     if edit.text.len() > bare.len() {
@@ -299,22 +299,27 @@ pub(super) fn append_entry(document: &Document, level: u8, title: &str, body: &s
 
 /// Returns the edit that adds an entry of level 2 before an offset, else at the
 /// end.
-pub(super) fn add_entry(document: &Document, at: Option<usize>, title: &str, body: &str) -> Edit {
+pub(super) fn add_entry(
+    document: &Document,
+    at: Option<usize>,
+    title: &str,
+    body: &str,
+) -> TextEdit {
     let entry = append_entry(document, 2, title, body);
     let Some(at) = at else { return entry };
     let nl = document.newline();
     // Appended to an empty text, the edit is the entry alone.
-    let empty = document::parse(nl);
+    let empty = document::parse_document(nl);
     let alone = append_entry(&empty, 2, title, body).text;
     let alone = alone.trim_matches(['\n', '\r']);
-    Edit {
+    TextEdit {
         span: at..at,
         text: format!("{alone}{nl}{nl}"),
     }
 }
 
 /// Returns the edit that inserts a paragraph directly below the title.
-pub(super) fn below_title(document: &Document, line: &str) -> Edit {
+pub(super) fn insert_below_title(document: &Document, line: &str) -> TextEdit {
     let nl = document.newline();
     let title = document.sections.iter().find(|section| section.level == 1);
     let at = title.map_or(document.body.start, |section| section.own.start);
@@ -328,7 +333,7 @@ pub(super) fn below_title(document: &Document, line: &str) -> Edit {
     } else {
         nl.repeat(2)
     };
-    Edit {
+    TextEdit {
         span: at..at,
         text: format!("{before}{line}{after}"),
     }
@@ -342,18 +347,22 @@ pub(crate) fn end_of_text(text: &str) -> usize {
 }
 
 /// Applies one edit to a text.
-pub(super) fn edited(
+pub(super) fn edit_text(
     path: &impl ToString,
     text: String,
-    edit: impl FnOnce(&Document) -> Edit,
-) -> Result<String, Error> {
-    let document = document::parse(text);
+    edit: impl FnOnce(&Document) -> TextEdit,
+) -> Result<String, MindError> {
+    let document = document::parse_document(text);
     let edit = edit(&document);
-    apply(path, &document.text, vec![edit])
+    apply_edits(path, &document.text, vec![edit])
 }
 
-pub(super) fn apply(path: &impl ToString, text: &str, edits: Vec<Edit>) -> Result<String, Error> {
-    document::apply(text, edits).map_err(|source| Error::Edit {
+pub(super) fn apply_edits(
+    path: &impl ToString,
+    text: &str,
+    edits: Vec<TextEdit>,
+) -> Result<String, MindError> {
+    document::apply_edits(text, edits).map_err(|source| MindError::Edit {
         path: path.to_string(),
         source,
     })
@@ -398,7 +407,7 @@ mod tests {
 
     #[test]
     fn items_are_bullets_with_their_continuation() {
-        let check = |text: &str, expect: &[&str]| assert_eq!(items(text), expect, "{text:?}");
+        let check = |text: &str, expect: &[&str]| assert_eq!(split_items(text), expect, "{text:?}");
         check("- a\n- b\n", &["a", "b"]);
         check("* a\n  more\n1. b\n2) c", &["a more", "b", "c"]);
         check("- a\n  - nested\n- b", &["a nested", "b"]);
@@ -410,16 +419,16 @@ mod tests {
     #[test]
     fn plain_takes_back_what_inert_added() {
         for text in ["# a", "a | b", "- x", "[[a]] b", "1. x", "<!-- c", "$& $1"] {
-            assert_eq!(plain(&inert_line(text)), text);
+            assert_eq!(plain_value(&escape_markdown_line(text)), text);
         }
-        assert_eq!(plain("a\n\tb\u{1b}[2J\u{202e}"), "a b[2J");
+        assert_eq!(plain_value("a\n\tb\u{1b}[2J\u{202e}"), "a b[2J");
     }
 
     #[test]
     fn cuts_fall_between_words_and_never_in_a_character() {
-        assert_eq!(cut("short", 10), "short");
-        assert_eq!(cut("some longer words", 12), "some longer…");
-        assert_eq!(cut("ééééé", 3), "éé…");
-        assert_eq!(cut("ab", 0), "");
+        assert_eq!(truncate_at_word("short", 10), "short");
+        assert_eq!(truncate_at_word("some longer words", 12), "some longer…");
+        assert_eq!(truncate_at_word("ééééé", 3), "éé…");
+        assert_eq!(truncate_at_word("ab", 0), "");
     }
 }

@@ -6,22 +6,22 @@ use std::collections::{BTreeMap, HashSet};
 
 use jiff::Timestamp;
 
-use crate::document::{content_hash, inert_line};
+use crate::document::{content_hash, escape_markdown_line};
 use crate::quote;
-use crate::workspace::{Error, RelPath, Workspace};
+use crate::workspace::{RelPath, Workspace, WorkspaceError};
 
 /// The folder for pulled documents.
 pub const FOLDER: &str = "org";
 /// The list of pulled documents, next to them.
-const LIST: &str = "_PULLED.md";
+const PULLED_LIST_FILE: &str = "_PULLED.md";
 /// A `.gitignore` that excludes the whole folder, this file included. One with
 /// other content belongs to the user and stays.
-const IGNORE: &str =
+const GITIGNORE_TEXT: &str =
     "# What `memory-forge engine pull` brings; `--tracked` takes this file away.\n*\n";
 
 /// What happened to the documents.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Landed {
+pub struct LandedDocuments {
     pub written: Vec<RelPath>,
     pub removed: Vec<RelPath>,
     pub unchanged: usize,
@@ -36,30 +36,30 @@ pub struct Landed {
 /// Writes the documents of `name` as one change; idempotent. Unless `tracked`,
 /// git ignores the folder: the text belongs to others, and a commit would
 /// publish it to every reader of this repository.
-pub fn land(
+pub fn land_documents(
     workspace: &Workspace,
     name: &str,
     commit: Option<&str>,
     documents: &[(String, String)],
     tracked: bool,
     now: Timestamp,
-) -> Result<Landed, Error> {
+) -> Result<LandedDocuments, WorkspaceError> {
     // A name is one folder: `a/b` would create two.
     let folder = RelPath::new(FOLDER)?.join(&name.replace(['/', '\\'], "-"))?;
-    let list = folder.join(LIST)?;
+    let list = folder.join(PULLED_LIST_FILE)?;
     let ignore = RelPath::new(FOLDER)?.join(".gitignore")?;
-    let mut landed = Landed::default();
+    let mut landed = LandedDocuments::default();
     let receipt = workspace.change(&format!("Pulled `{name}`"), now, |change| {
         let before = change.read_text(&list)?.unwrap_or_default();
-        let mut known = pulled(&before);
+        let mut known = parse_pulled_list(&before);
         let mut record: BTreeMap<String, String> = BTreeMap::new();
         let mut taken = HashSet::new();
         for (path, text) in documents {
-            let Some(to) = inside(&folder, path).filter(|it| taken.insert(it.clone())) else {
+            let Some(to) = landing_path(&folder, path).filter(|it| taken.insert(it.clone())) else {
                 landed.refused.push(path.clone());
                 continue;
             };
-            let text = quote::clean(text);
+            let text = quote::sanitize_text(text);
             let hash = content_hash(&text);
             let here = change.read_text(&to)?;
             let as_pulled = known.remove(path);
@@ -80,7 +80,7 @@ pub fn land(
             record.insert(path.clone(), hash);
         }
         for (path, hash) in known {
-            let Some(to) = inside(&folder, &path) else {
+            let Some(to) = landing_path(&folder, &path) else {
                 continue;
             };
             match change.read_text(&to)? {
@@ -93,12 +93,12 @@ pub fn land(
             }
         }
         let here = change.read_text(&ignore)?;
-        if tracked && here.as_deref() == Some(IGNORE) {
+        if tracked && here.as_deref() == Some(GITIGNORE_TEXT) {
             change.remove(&ignore);
         } else if !tracked && here.is_none() {
-            change.write(&ignore, IGNORE.as_bytes());
+            change.write(&ignore, GITIGNORE_TEXT.as_bytes());
         }
-        let after = written(name, commit, &record);
+        let after = render_pulled_list(name, commit, &record);
         if after != before {
             change.write(&list, after.as_bytes());
         }
@@ -109,14 +109,14 @@ pub fn land(
 }
 
 /// Returns the target path if it is a Markdown file inside the folder.
-fn inside(folder: &RelPath, path: &str) -> Option<RelPath> {
+fn landing_path(folder: &RelPath, path: &str) -> Option<RelPath> {
     let path = RelPath::new(path).ok()?;
     // Hidden folders hold settings of tools, except `.agents`, whose documents
     // are published on request.
     let hidden = path
         .components()
         .any(|it| it.starts_with('.') && it != ".agents");
-    let list = path.as_str() == LIST;
+    let list = path.as_str() == PULLED_LIST_FILE;
     if path.as_str().ends_with(".md") && !hidden && !list {
         folder.join(path.as_str()).ok()
     } else {
@@ -124,13 +124,17 @@ fn inside(folder: &RelPath, path: &str) -> Option<RelPath> {
     }
 }
 
-fn written(name: &str, commit: Option<&str>, record: &BTreeMap<String, String>) -> String {
+fn render_pulled_list(
+    name: &str,
+    commit: Option<&str>,
+    record: &BTreeMap<String, String>,
+) -> String {
     let mut text = format!(
         "# Pulled: {}\n\nA copy to read of another workspace{}. `memory-forge engine pull` brings it up to date;\nfiles that were edited here are kept, and nothing here is pushed.\n\n",
-        inert_line(name),
+        escape_markdown_line(name),
         commit.map_or_else(String::new, |it| format!(
             ", as of commit `{}`",
-            inert_line(it)
+            escape_markdown_line(it)
         ))
     );
     for (path, hash) in record {
@@ -139,7 +143,7 @@ fn written(name: &str, commit: Option<&str>, record: &BTreeMap<String, String>) 
     text
 }
 
-fn pulled(list: &str) -> BTreeMap<String, String> {
+fn parse_pulled_list(list: &str) -> BTreeMap<String, String> {
     let line = |line: &str| {
         let (hash, path) = line.strip_prefix("- `")?.split_once("` ")?;
         Some((path.to_owned(), hash.to_owned()))
@@ -153,14 +157,14 @@ mod tests {
 
     use super::*;
 
-    fn pull(ws: &TestWorkspace, documents: &[(&str, &str)]) -> Landed {
+    fn pull(ws: &TestWorkspace, documents: &[(&str, &str)]) -> LandedDocuments {
         let workspace = Workspace::open(ws.root()).expect("a folder");
         let documents: Vec<(String, String)> = documents
             .iter()
             .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()))
             .collect();
         let now = "2026-03-01T00:00:00Z".parse().expect("a time");
-        land(&workspace, "pay", Some("abc"), &documents, false, now).expect("it lands")
+        land_documents(&workspace, "pay", Some("abc"), &documents, false, now).expect("it lands")
     }
 
     #[test]
@@ -176,7 +180,7 @@ mod tests {
         let workspace = Workspace::open(ws.root()).expect("a folder");
         let now = "2026-03-01T00:00:00Z".parse().expect("a time");
         let documents = [("knowledge/a.md".to_owned(), "# A\n".to_owned())];
-        land(&workspace, "pay", Some("abc"), &documents, true, now).expect("it lands");
+        land_documents(&workspace, "pay", Some("abc"), &documents, true, now).expect("it lands");
         assert!(!ignored());
         // A rule of the user's own is not touched.
         ws.write("org/.gitignore", "drafts/\n");

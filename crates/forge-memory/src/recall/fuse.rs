@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Mode;
+use super::RecallMode;
 use crate::index::TextHits;
 
 /// Maximum that vectors add for a nearest passage with identical meaning,
@@ -16,18 +16,18 @@ use crate::index::TextHits;
 const VECTOR_WEIGHT: f32 = 1.6;
 /// Number of nearest passages that form the crowd from which the best one must
 /// stand out.
-const CROWD: usize = 200;
+const CROWD_SIZE: usize = 200;
 /// Minimum nearness of a passage that only vectors found, where 0 is unrelated
 /// and 1 identical. In a pure vector search the minimum is 0.
-const NEAR: f32 = 0.15;
+const MIN_NEARNESS: f32 = 0.15;
 /// Share that a file gains for words in passages other than its best one.
-const SPREAD: f32 = 0.25;
+const SPREAD_WEIGHT: f32 = 0.25;
 /// Bonus for a passage that contains the whole query verbatim.
-pub(super) const EXACT: f32 = 0.3;
+pub(super) const EXACT_MATCH_BOOST: f32 = 0.3;
 
 /// Evidence for the rank of a passage.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-pub struct Evidence {
+pub struct RankEvidence {
     pub score: f32,
     /// Contribution of each ranking to the score.
     pub(super) by_text: f32,
@@ -47,7 +47,7 @@ pub struct Evidence {
 }
 
 /// The candidates of each ranking, best first.
-pub(super) struct Sides<'a> {
+pub(super) struct RankingSides<'a> {
     pub(super) text: &'a [(u32, f32)],
     pub(super) vector: &'a [(u32, f32)],
     pub(super) literal: &'a [u32],
@@ -58,19 +58,24 @@ pub(super) struct Sides<'a> {
 
 /// Fuses the rankings, best first. `trust` scales the vectors, from 0 to 1,
 /// independently of their scores.
-pub(super) fn fuse(sides: Sides, mode: Mode, unrelated: f32, trust: f32) -> Vec<(u32, Evidence)> {
-    let Sides {
+pub(super) fn fuse_rankings(
+    sides: RankingSides,
+    mode: RecallMode,
+    unrelated: f32,
+    trust: f32,
+) -> Vec<(u32, RankEvidence)> {
+    let RankingSides {
         text,
         vector,
         literal,
         nearest,
     } = sides;
-    let mut all: HashMap<u32, Evidence> = HashMap::new();
-    for (rank, (chunk, score)) in ranks(text).zip(text) {
+    let mut all: HashMap<u32, RankEvidence> = HashMap::new();
+    for (rank, (chunk, score)) in shared_ranks(text).zip(text) {
         let e = all.entry(*chunk).or_default();
         (e.bm25, e.text_rank) = (*score, Some(rank));
     }
-    for (rank, (chunk, cosine)) in ranks(vector).zip(vector) {
+    for (rank, (chunk, cosine)) in shared_ranks(vector).zip(vector) {
         let e = all.entry(*chunk).or_default();
         (e.cosine, e.vector_rank) = (*cosine, Some(rank));
     }
@@ -80,7 +85,7 @@ pub(super) fn fuse(sides: Sides, mode: Mode, unrelated: f32, trust: f32) -> Vec<
     let best_text = text.first().map_or(0.0, |t| t.1);
     // With too few passages for a crowd, the unrelated level takes its place:
     // of two passages that are both near, neither stands out.
-    let (near, far) = match (vector.first(), vector.get(CROWD - 1)) {
+    let (near, far) = match (vector.first(), vector.get(CROWD_SIZE - 1)) {
         (Some(first), Some(last)) => (first.1, last.1),
         (Some(first), None) => (first.1, vector[vector.len() - 1].1.min(unrelated)),
         (None, _) => (0.0, 0.0),
@@ -88,15 +93,17 @@ pub(super) fn fuse(sides: Sides, mode: Mode, unrelated: f32, trust: f32) -> Vec<
     // Trust vectors only as far as the nearest passage is near at all.
     let confidence = match nearest {
         Some(weight) => weight / VECTOR_WEIGHT,
-        None => nearness(near, unrelated).clamp(0.0, 1.0),
+        None => scale_nearness(near, unrelated).clamp(0.0, 1.0),
     };
     // Every passage has some nearest neighbour: without a floor no search would
     // ever return "not found".
     let floor = match mode {
-        Mode::Vector => 0.0,
-        _ => NEAR,
+        RecallMode::Vector => 0.0,
+        _ => MIN_NEARNESS,
     };
-    all.retain(|_, e| e.text_rank.is_some() || e.literal || nearness(e.cosine, unrelated) >= floor);
+    all.retain(|_, e| {
+        e.text_rank.is_some() || e.literal || scale_nearness(e.cosine, unrelated) >= floor
+    });
     for e in all.values_mut() {
         let by_text = if best_text > 0.0 {
             e.bm25 / best_text
@@ -109,17 +116,17 @@ pub(super) fn fuse(sides: Sides, mode: Mode, unrelated: f32, trust: f32) -> Vec<
             0.0
         };
         (e.by_text, e.by_vector) = match mode {
-            Mode::Text => (by_text, 0.0),
-            Mode::Vector => (0.0, e.cosine.max(0.0)),
-            Mode::Hybrid if best_text == 0.0 => (0.0, confidence * by_vector),
-            Mode::Hybrid => (by_text, trust * VECTOR_WEIGHT * confidence * by_vector),
+            RecallMode::Text => (by_text, 0.0),
+            RecallMode::Vector => (0.0, e.cosine.max(0.0)),
+            RecallMode::Hybrid if best_text == 0.0 => (0.0, confidence * by_vector),
+            RecallMode::Hybrid => (by_text, trust * VECTOR_WEIGHT * confidence * by_vector),
         };
         e.score = e.by_text + e.by_vector;
         if e.literal {
-            e.score = e.score.max(0.5) + EXACT;
+            e.score = e.score.max(0.5) + EXACT_MATCH_BOOST;
         }
     }
-    let mut ranked: Vec<(u32, Evidence)> = all.into_iter().collect();
+    let mut ranked: Vec<(u32, RankEvidence)> = all.into_iter().collect();
     ranked.sort_by(|a, b| b.1.score.total_cmp(&a.1.score).then(a.0.cmp(&b.0)));
     ranked
 }
@@ -127,16 +134,16 @@ pub(super) fn fuse(sides: Sides, mode: Mode, unrelated: f32, trust: f32) -> Vec<
 /// Ranks each file by the evidence of all its passages, since words and meaning
 /// may match in different ones. The passage with the best score of its own
 /// represents the file.
-pub(super) fn pool(
-    ranked: &mut [(u32, Evidence)],
-    mode: Mode,
+pub(super) fn pool_by_file(
+    ranked: &mut [(u32, RankEvidence)],
+    mode: RecallMode,
     found: &TextHits,
     file: impl Fn(u32) -> Option<u32>,
 ) {
-    if mode == Mode::Vector {
+    if mode == RecallMode::Vector {
         return;
     }
-    let mut files: HashMap<u32, Pooled> = HashMap::new();
+    let mut files: HashMap<u32, PooledScore> = HashMap::new();
     for (chunk, evidence) in ranked.iter() {
         let Some(file) = file(*chunk) else { continue };
         let pooled = files.entry(file).or_default();
@@ -146,7 +153,7 @@ pub(super) fn pool(
     }
     for (file, pooled) in &mut files {
         let spread = found.files.get(file).copied().unwrap_or(0.0);
-        pooled.text += SPREAD * (spread - pooled.text).max(0.0);
+        pooled.text += SPREAD_WEIGHT * (spread - pooled.text).max(0.0);
     }
     let best_text = files.values().map(|it| it.text).fold(0.0, f32::max);
     for pooled in files.values_mut().filter(|_| best_text > 0.0) {
@@ -165,7 +172,7 @@ pub(super) fn pool(
 }
 
 #[derive(Default)]
-struct Pooled {
+struct PooledScore {
     best: f32,
     text: f32,
     vector: f32,
@@ -173,13 +180,13 @@ struct Pooled {
 
 /// Scales a cosine so that 0 is unrelated and 1 identical. Unrelated texts have
 /// a cosine far above 0, at a level that depends on the model.
-pub(super) fn nearness(cosine: f32, unrelated: f32) -> f32 {
+pub(super) fn scale_nearness(cosine: f32, unrelated: f32) -> f32 {
     (cosine - unrelated) / (1.0 - unrelated)
 }
 
 /// Returns ranks from 1, best first. Equal scores share a rank, which would
 /// otherwise depend on the order of indexing.
-fn ranks(scores: &[(u32, f32)]) -> impl Iterator<Item = usize> {
+fn shared_ranks(scores: &[(u32, f32)]) -> impl Iterator<Item = usize> {
     let mut rank = 0;
     scores.iter().enumerate().map(move |(i, (_, score))| {
         if i == 0 || scores[i - 1].1 != *score {

@@ -2,11 +2,11 @@
 //! exceeds it by the caller's own measure, and passages that did not fit are
 //! named.
 
-use super::{Hit, snippet};
+use super::{RecallHit, snippet};
 
 /// A passage, or the part of it that fits.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Piece {
+pub struct PackedPiece {
     /// Index in the list of hits.
     pub hit: usize,
     pub text: String,
@@ -16,8 +16,8 @@ pub struct Piece {
 
 /// The pieces that fit into a budget.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Packing {
-    pub pieces: Vec<Piece>,
+pub struct ContextPacking {
+    pub pieces: Vec<PackedPiece>,
     /// Indices of hits that did not fit at all.
     pub left_out: Vec<usize>,
     /// The cost of the result.
@@ -25,26 +25,30 @@ pub struct Packing {
 }
 
 /// Sizes in bytes that are tried if a passage does not fit whole.
-const PARTS: [usize; 3] = [1200, 600, 240];
+const PART_WIDTHS_BYTES: [usize; 3] = [1200, 600, 240];
 
 /// Packs hits in order while they fit. `cost` measures the whole output for the
 /// given pieces, including what the caller adds around them.
-pub fn fit(hits: &[Hit], budget: usize, cost: &dyn Fn(&[Piece], &[usize]) -> usize) -> Packing {
-    let mut pieces: Vec<Piece> = Vec::new();
+pub fn pack_hits(
+    hits: &[RecallHit],
+    budget: usize,
+    cost: &dyn Fn(&[PackedPiece], &[usize]) -> usize,
+) -> ContextPacking {
+    let mut pieces: Vec<PackedPiece> = Vec::new();
     let mut left_out: Vec<usize> = Vec::new();
     for (i, hit) in hits.iter().enumerate() {
         let text = &hit.passage.text;
-        let whole = Piece {
+        let whole = PackedPiece {
             hit: i,
             text: text.clone(),
             cut: false,
         };
-        let parts = PARTS
+        let parts = PART_WIDTHS_BYTES
             .iter()
             .filter(|width| **width < text.len())
-            .map(|width| Piece {
+            .map(|width| PackedPiece {
                 hit: i,
-                text: text[snippet::window(text, &hit.matches, *width)].to_owned(),
+                text: text[snippet::best_window(text, &hit.matches, *width)].to_owned(),
                 cut: true,
             });
         // Hits after this one are not placed yet, and naming them in the output
@@ -64,7 +68,7 @@ pub fn fit(hits: &[Hit], budget: usize, cost: &dyn Fn(&[Piece], &[usize]) -> usi
         }
     }
     let used = cost(&pieces, &left_out);
-    Packing {
+    ContextPacking {
         pieces,
         left_out,
         used,

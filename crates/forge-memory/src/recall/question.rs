@@ -5,12 +5,12 @@
 use std::collections::HashMap;
 
 use super::common;
-use crate::index::terms::{Terms, fold};
-use crate::index::{PrefixTerm, Words};
+use crate::index::terms::{TermSplitter, fold_text};
+use crate::index::{PrefixTerm, TextQuery};
 
 /// A parsed query.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Question {
+pub struct ParsedQuestion {
     /// The words without quotation marks and asterisks, trimmed.
     pub plain: String,
     pub terms: Vec<String>,
@@ -23,37 +23,37 @@ pub struct Question {
     pub prefixes: Vec<PrefixTerm>,
 }
 
-impl Question {
+impl ParsedQuestion {
     /// Parses a query; never fails.
-    pub fn read(text: &str) -> Question {
+    pub fn read(text: &str) -> ParsedQuestion {
         let mut phrases = Vec::new();
         let mut prefixes = Vec::new();
         let mut plain = String::new();
         let mut rest = text;
-        while let Some((before, phrase, after)) = quoted(rest) {
-            words(before, &mut plain, &mut prefixes);
-            words(phrase, &mut plain, &mut Vec::new());
-            let phrase = squeeze(&fold(phrase));
+        while let Some((before, phrase, after)) = split_quoted(rest) {
+            collect_words(before, &mut plain, &mut prefixes);
+            collect_words(phrase, &mut plain, &mut Vec::new());
+            let phrase = collapse_whitespace(&fold_text(phrase));
             if !phrase.is_empty() {
                 phrases.push(phrase);
             }
             rest = after;
         }
-        words(rest, &mut plain, &mut prefixes);
-        let mut terms = Terms::default().of(&plain);
+        collect_words(rest, &mut plain, &mut prefixes);
+        let mut terms = TermSplitter::default().distinct_terms(&plain);
         // The stem of a prefix is not a search term of its own.
-        let mut of_prefixes = Terms::default();
+        let mut of_prefixes = TermSplitter::default();
         for prefix in &prefixes {
-            for term in of_prefixes.of(&prefix.0) {
-                if !plain_has(&plain, &prefix.0) {
+            for term in of_prefixes.distinct_terms(&prefix.0) {
+                if !contains_word(&plain, &prefix.0) {
                     terms.retain(|t| *t != term);
                 }
             }
         }
-        let pairs = neighbours(&plain, &terms);
-        Question {
+        let pairs = neighbour_pairs(&plain, &terms);
+        ParsedQuestion {
             plain: plain.trim().to_owned(),
-            weights: common::weights(&terms),
+            weights: common::weigh_terms(&terms),
             pairs,
             terms,
             phrases,
@@ -62,8 +62,8 @@ impl Question {
     }
 
     /// Returns the part of the query that full text ranks by.
-    pub fn words(&self) -> Words<'_> {
-        Words {
+    pub fn query_words(&self) -> TextQuery<'_> {
+        TextQuery {
             terms: &self.terms,
             weights: &self.weights,
             pairs: &self.pairs,
@@ -72,28 +72,28 @@ impl Question {
     }
 
     /// Estimates how far an English model can be trusted with this query.
-    pub(super) fn english(&self) -> f32 {
-        common::english(&self.plain, &self.terms)
+    pub(super) fn english_share(&self) -> f32 {
+        common::english_share(&self.plain, &self.terms)
     }
 
     /// Returns `true` if a passage contains the phrases that the query
     /// requires.
-    pub fn allows(&self, text: &str) -> bool {
+    pub fn allows_passage(&self, text: &str) -> bool {
         if self.phrases.is_empty() && (self.prefixes.is_empty() || !self.terms.is_empty()) {
             return true;
         }
-        let text = squeeze(&fold(text));
+        let text = collapse_whitespace(&fold_text(text));
         if !self.phrases.is_empty() {
             return self.phrases.iter().all(|p| text.contains(p.as_str()));
         }
         self.prefixes
             .iter()
-            .any(|p| begins_word(&text, &fold(&p.0)))
+            .any(|p| has_word_prefix(&text, &fold_text(&p.0)))
     }
 
     /// Returns `true` if a folded text contains the whole query as one string.
-    pub fn stands_in(&self, folded: &str) -> bool {
-        let wanted = fold(&self.plain);
+    pub fn occurs_in(&self, folded: &str) -> bool {
+        let wanted = fold_text(&self.plain);
         wanted.chars().count() >= 3
             && self.terms.len() >= 2
             && memchr::memmem::find(folded.as_bytes(), wanted.as_bytes()).is_some()
@@ -102,17 +102,17 @@ impl Question {
 
 /// Maximum number of adjacent pairs; a long text has more than ranking is
 /// worth.
-const MOST_PAIRS: usize = 100;
+const MAX_TERM_PAIRS: usize = 100;
 
-fn neighbours(plain: &str, terms: &[String]) -> Vec<(usize, usize)> {
+fn neighbour_pairs(plain: &str, terms: &[String]) -> Vec<(usize, usize)> {
     let places: HashMap<&str, usize> = terms.iter().map(String::as_str).zip(0..).collect();
     let mut pairs = Vec::new();
     let mut before: Option<usize> = None;
-    Terms::default().each(plain, |term| {
+    TermSplitter::default().for_each_term(plain, |term| {
         let here = places.get(term).copied();
         if let (Some(a), Some(b)) = (before, here)
             && a != b
-            && pairs.len() < MOST_PAIRS
+            && pairs.len() < MAX_TERM_PAIRS
         {
             pairs.push((a, b));
         }
@@ -121,7 +121,7 @@ fn neighbours(plain: &str, terms: &[String]) -> Vec<(usize, usize)> {
     pairs
 }
 
-fn quoted(text: &str) -> Option<(&str, &str, &str)> {
+fn split_quoted(text: &str) -> Option<(&str, &str, &str)> {
     let open = text.find(['"', '“'])?;
     let inside = open + text[open..].chars().next()?.len_utf8();
     let close = inside + text[inside..].find(['"', '”'])?;
@@ -129,7 +129,7 @@ fn quoted(text: &str) -> Option<(&str, &str, &str)> {
     Some((&text[..open], &text[inside..close], &text[after..]))
 }
 
-fn words(text: &str, plain: &mut String, prefixes: &mut Vec<PrefixTerm>) {
+fn collect_words(text: &str, plain: &mut String, prefixes: &mut Vec<PrefixTerm>) {
     for word in text.split_whitespace() {
         if let Some(stem) = word.strip_suffix('*')
             && stem.chars().filter(|c| c.is_alphanumeric()).count() >= 2
@@ -145,15 +145,15 @@ fn words(text: &str, plain: &mut String, prefixes: &mut Vec<PrefixTerm>) {
     }
 }
 
-fn plain_has(plain: &str, word: &str) -> bool {
+fn contains_word(plain: &str, word: &str) -> bool {
     plain.split_whitespace().any(|w| w == word)
 }
 
-fn squeeze(text: &str) -> String {
+fn collapse_whitespace(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn begins_word(text: &str, prefix: &str) -> bool {
+fn has_word_prefix(text: &str, prefix: &str) -> bool {
     memchr::memmem::find_iter(text.as_bytes(), prefix.as_bytes()).any(|at| {
         text[..at]
             .chars()
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn a_question_is_words_phrases_and_prefixes() {
-        let q = Question::read(r#"how "Retry  Policy" authent* --dry-run"#);
+        let q = ParsedQuestion::read(r#"how "Retry  Policy" authent* --dry-run"#);
         assert_eq!(q.plain, "how Retry Policy --dry-run");
         assert_eq!(q.phrases, ["retry policy"]);
         assert_eq!(q.prefixes, [PrefixTerm("authent".into())]);
@@ -178,22 +178,22 @@ mod tests {
 
     #[test]
     fn an_open_quotation_mark_is_text() {
-        let q = Question::read(r#"5" screen"#);
+        let q = ParsedQuestion::read(r#"5" screen"#);
         assert!(q.phrases.is_empty());
         assert_eq!(q.plain, r#"5" screen"#);
     }
 
     #[test]
     fn phrases_are_required_and_folded() {
-        let q = Question::read("\"Café au lait\"");
-        assert!(q.allows("a CAFE\n au lait, please"));
-        assert!(!q.allows("lait au cafe"));
+        let q = ParsedQuestion::read("\"Café au lait\"");
+        assert!(q.allows_passage("a CAFE\n au lait, please"));
+        assert!(!q.allows_passage("lait au cafe"));
     }
 
     #[test]
     fn a_lone_prefix_must_begin_a_word() {
-        let q = Question::read("authentica*");
-        assert!(q.allows("Authentication is hard"));
-        assert!(!q.allows("an authentic text, unauthenticated"));
+        let q = ParsedQuestion::read("authentica*");
+        assert!(q.allows_passage("Authentication is hard"));
+        assert!(!q.allows_passage("an authentic text, unauthenticated"));
     }
 }

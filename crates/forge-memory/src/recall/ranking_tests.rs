@@ -1,29 +1,31 @@
 //! How the index ranks the words of a question, neighbours included.
 
-use super::Question;
-use crate::document::{content_hash, parse};
-use crate::index::chunk::chunks;
-use crate::index::{Change, Index, Kind, Put, Sizes, Stamp, Standing};
+use super::ParsedQuestion;
+use crate::document::{content_hash, parse_document};
+use crate::index::chunk::split_into_passages;
+use crate::index::{
+    DocumentKind, DocumentRecord, DocumentStanding, FileStamp, Index, IndexChange, PassageSizes,
+};
 
-fn put(path: &str, text: &str) -> Change {
-    let document = parse(text.to_owned());
-    Change::Put(Box::new(Put {
+fn put(path: &str, text: &str) -> IndexChange {
+    let document = parse_document(text.to_owned());
+    IndexChange::Put(Box::new(DocumentRecord {
         path: path.to_owned(),
-        stamp: Stamp {
+        stamp: FileStamp {
             size: text.len() as u64,
             mtime_ns: 1,
             recorded_ns: i64::MAX,
         },
         hash: content_hash(text),
         scope: "knowledge".to_owned(),
-        kind: Kind::Knowledge,
+        kind: DocumentKind::Knowledge,
         title: document.title().unwrap_or("").to_owned(),
         names: String::new(),
         date: None,
         importance: 5,
-        standing: Standing::Current,
+        standing: DocumentStanding::Current,
         supersedes: Vec::new(),
-        chunks: chunks(&document, Sizes::up_to(60)),
+        chunks: split_into_passages(&document, PassageSizes::with_limit(60)),
         traits: 0,
         problem: None,
     }))
@@ -31,14 +33,16 @@ fn put(path: &str, text: &str) -> Change {
 
 /// Paths by full text, best first, as a question would ask: with neighbours.
 fn best_for(index: &Index, question: &str) -> Vec<(String, f32)> {
-    let slots = index.slots().unwrap();
-    let question = Question::read(question);
+    let slots = index.load_slots().unwrap();
+    let question = ParsedQuestion::read(question);
     let found = index
-        .text_hits(&slots, &question.words(), &|_| true, 10)
+        .find_text_hits(&slots, &question.query_words(), &|_| true, 10)
         .unwrap();
     let named = |(chunk, score): &(u32, f32)| {
         let passage = index.passages(&[*chunk]).unwrap().remove(0);
-        let why = index.explain(&slots, &question.words(), *chunk).unwrap();
+        let why = index
+            .explain_score(&slots, &question.query_words(), *chunk)
+            .unwrap();
         let explained: f32 = why.iter().map(|it| it.score).sum();
         assert!((explained - score).abs() < 1e-4, "{why:?} is not {score}");
         (passage.path, *score)
@@ -50,7 +54,7 @@ fn best_for(index: &Index, question: &str) -> Vec<(String, f32)> {
 fn words_side_by_side_as_in_the_question_count_more() {
     let mut index = Index::in_memory().unwrap();
     index
-        .apply(vec![
+        .apply_changes(vec![
             put("a.md", "A blue car stood before the red door."),
             put("b.md", "A red car stood before the blue door."),
         ])
@@ -69,7 +73,7 @@ fn words_side_by_side_as_in_the_question_count_more() {
 fn what_the_user_says_counts_more_than_what_the_assistant_says() {
     let mut index = Index::in_memory().unwrap();
     index
-        .apply(vec![
+        .apply_changes(vec![
             put(
                 "a.md",
                 "**User:** I like old towns.\n\n**Assistant:** Then move to Lisbon.\n",
@@ -88,7 +92,7 @@ fn what_the_user_says_counts_more_than_what_the_assistant_says() {
         "b.md",
         "## User\n\nThen move to Lisbon. I like old towns.\n",
     )];
-    index.apply(headed.into()).unwrap();
+    index.apply_changes(headed.into()).unwrap();
     assert_eq!(best_for(&index, "Lisbon")[0].0, "b.md");
 }
 
@@ -132,7 +136,7 @@ fn words_of_every_script_are_found_within_running_text() {
     ];
     let mut index = Index::in_memory().unwrap();
     index
-        .apply(texts.iter().map(|it| put(it.0, it.1)).collect())
+        .apply_changes(texts.iter().map(|it| put(it.0, it.1)).collect())
         .unwrap();
     for (path, _, question) in texts {
         let found = best_for(&index, question);

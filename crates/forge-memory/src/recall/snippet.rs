@@ -4,12 +4,12 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::Question;
-use crate::index::terms::{Terms, fold};
+use super::ParsedQuestion;
+use crate::index::terms::{TermSplitter, fold_text};
 
 /// Finds the ranges that match terms, prefixes or phrases of the query, in
 /// order and without overlap.
-pub fn matches(text: &str, question: &Question) -> Vec<Range<usize>> {
+pub fn find_matches(text: &str, question: &ParsedQuestion) -> Vec<Range<usize>> {
     // "a", "is", "of" match everywhere and show nothing, unless the query has
     // nothing else.
     let telling = |term: &&str| term.len() > 2 || !term.is_ascii();
@@ -18,16 +18,16 @@ pub fn matches(text: &str, question: &Question) -> Vec<Range<usize>> {
     if wanted.is_empty() {
         wanted.extend(all);
     }
-    let prefixes: Vec<String> = question.prefixes.iter().map(|p| fold(&p.0)).collect();
+    let prefixes: Vec<String> = question.prefixes.iter().map(|p| fold_text(&p.0)).collect();
     let mut found: Vec<Range<usize>> = Vec::new();
-    Terms::default().each_with_place(text, |place, term| {
+    TermSplitter::default().for_each_with_place(text, |place, term| {
         let hit = wanted.contains(term)
             || (!prefixes.is_empty() && {
-                let word = fold(&text[place.clone()]);
+                let word = fold_text(&text[place.clone()]);
                 prefixes.iter().any(|p| word.starts_with(p.as_str()))
             });
         if hit {
-            found.push(word_alone(text, place));
+            found.push(trim_word(text, place));
         }
     });
     found.sort_by_key(|r| (r.start, r.end));
@@ -42,7 +42,7 @@ pub fn matches(text: &str, question: &Question) -> Vec<Range<usize>> {
 }
 
 /// Trims punctuation around a word; a flag keeps its dashes.
-fn word_alone(text: &str, place: Range<usize>) -> Range<usize> {
+fn trim_word(text: &str, place: Range<usize>) -> Range<usize> {
     let word = text[place.clone()].trim_end_matches(|c: char| !c.is_alphanumeric());
     let inner = word.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '-');
     let end = place.start + word.len();
@@ -51,7 +51,7 @@ fn word_alone(text: &str, place: Range<usize>) -> Range<usize> {
 
 /// Returns the part of at most `width` bytes with most matches, cut at line
 /// ends or between words.
-pub fn window(text: &str, matches: &[Range<usize>], width: usize) -> Range<usize> {
+pub fn best_window(text: &str, matches: &[Range<usize>], width: usize) -> Range<usize> {
     let body = front_matter_end(text);
     if text.len() - body <= width {
         return body..text.len();
@@ -75,12 +75,12 @@ pub fn window(text: &str, matches: &[Range<usize>], width: usize) -> Range<usize
         })
         .map_or(body, |first| matches[first].start);
     // Include some text before the first match for context.
-    let start = before(text, best.saturating_sub(width / 4));
+    let start = floor_boundary(text, best.saturating_sub(width / 4));
     let start = match text[start..best.max(start)].rfind('\n') {
         Some(line) if best - (start + line) < width / 2 => start + line + 1,
         _ => word_start(text, start),
     };
-    let end = before(text, (start + width).min(text.len()));
+    let end = floor_boundary(text, (start + width).min(text.len()));
     let end = if end == text.len() {
         end
     } else {
@@ -100,7 +100,7 @@ fn front_matter_end(text: &str) -> usize {
     }
 }
 
-fn before(text: &str, mut at: usize) -> usize {
+fn floor_boundary(text: &str, mut at: usize) -> usize {
     while !text.is_char_boundary(at) {
         at -= 1;
     }
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn matched_words_are_marked_whatever_their_form() {
         let text = "We retry payments. Retries use `retry_policy`.";
-        let found: Vec<&str> = matches(text, &Question::read("retrying"))
+        let found: Vec<&str> = find_matches(text, &ParsedQuestion::read("retrying"))
             .into_iter()
             .map(|r| &text[r])
             .collect();
@@ -148,8 +148,8 @@ mod tests {
             "hay ".repeat(200),
             "straw ".repeat(200)
         );
-        let m = matches(&text, &Question::read("needle"));
-        let w = window(&text, &m, 120);
+        let m = find_matches(&text, &ParsedQuestion::read("needle"));
+        let w = best_window(&text, &m, 120);
         assert!(text[w.clone()].contains("needle"), "{:?}", &text[w]);
         assert!(w.len() <= 120);
     }
@@ -157,16 +157,19 @@ mod tests {
     #[test]
     fn front_matter_is_not_what_is_shown() {
         let text = "---\ntitle: Needle\n---\n\n# Needle\n\nIt is here.\n";
-        let m = matches(text, &Question::read("needle"));
-        assert_eq!(&text[window(text, &m, 200)], "# Needle\n\nIt is here.\n");
-        assert_eq!(&text[window(text, &m, 12)], "# Needle\n");
+        let m = find_matches(text, &ParsedQuestion::read("needle"));
+        assert_eq!(
+            &text[best_window(text, &m, 200)],
+            "# Needle\n\nIt is here.\n"
+        );
+        assert_eq!(&text[best_window(text, &m, 12)], "# Needle\n");
     }
 
     #[test]
     fn a_window_never_cuts_a_character() {
         let text = "é".repeat(500);
         for width in 1..60 {
-            let w = window(&text, &[], width);
+            let w = best_window(&text, &[], width);
             assert!(text.get(w).is_some());
         }
     }

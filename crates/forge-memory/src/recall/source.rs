@@ -4,53 +4,65 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::question::Question;
-use super::{ARCHIVE, Ask, Mode, standing};
+use super::question::ParsedQuestion;
+use super::{ARCHIVE_SCOPE, RecallMode, RecallQuery, standing};
 use crate::index::{
-    Entry, Error, Index, Packed, Passage, Passages, Slots, TermMatch, TextHits, Words,
+    CatalogueEntry, Index, IndexError, PackedVector, PassageCounts, PassageSlots, StoredPassage,
+    TermMatch, TextHits, TextQuery,
 };
 
 /// A source of ranked candidates and their passages. Numbers of passages and
 /// files belong to the source, and are valid as long as it exists.
-pub trait Source {
+pub trait PassageSource {
     /// Counts the passages, and those with a vector.
-    fn counts(&self) -> Result<Passages, Error>;
+    fn count_passages(&self) -> Result<PassageCounts, IndexError>;
 
     /// Returns `true` if its vectors are those of this model.
-    fn has_model(&self, id: &str, dimensions: usize) -> Result<bool, Error>;
+    fn has_model(&self, id: &str, dimensions: usize) -> Result<bool, IndexError>;
 
     /// Finds the candidates of each ranking, within the filters of `ask`.
-    fn candidates(&self, ask: &Ask, wanted: &Wanted) -> Result<Candidates, Error>;
+    fn find_candidates(
+        &self,
+        ask: &RecallQuery,
+        wanted: &CandidateRequest,
+    ) -> Result<CandidateSet, IndexError>;
 
     /// Returns the file of a candidate.
-    fn file(&self, chunk: u32) -> Option<u32>;
+    fn file_of(&self, chunk: u32) -> Option<u32>;
 
     /// Reads passages in the given order; missing ones are left out.
-    fn passages(&self, chunks: &[u32]) -> Result<Vec<Passage>, Error>;
+    fn read_passages(&self, chunks: &[u32]) -> Result<Vec<StoredPassage>, IndexError>;
 
     /// Finds which of these documents were replaced: path → path of the last
     /// document in the chain of replacements.
-    fn replaced(&self, paths: &HashSet<&str>) -> Result<HashMap<String, String>, Error>;
+    fn find_replacements(
+        &self,
+        paths: &HashSet<&str>,
+    ) -> Result<HashMap<String, String>, IndexError>;
 
     /// Reads the first passage of a document, if the filters allow it.
-    fn opening(&self, ask: &Ask, path: &str) -> Result<Option<Passage>, Error>;
+    fn opening_passage(
+        &self,
+        ask: &RecallQuery,
+        path: &str,
+    ) -> Result<Option<StoredPassage>, IndexError>;
 
     /// Returns a fixed maximum that vectors add, relative to 1 for the best
     /// text match. With none, the nearness of the nearest passage decides.
-    fn nearest(&self) -> Option<f32> {
+    fn nearest_weight(&self) -> Option<f32> {
         None
     }
 
     /// Explains what each term adds to the score of one passage.
-    fn explain(&self, words: &Words, chunk: u32) -> Result<Vec<TermMatch>, Error>;
+    fn explain_passage(&self, words: &TextQuery, chunk: u32) -> Result<Vec<TermMatch>, IndexError>;
 }
 
 /// The candidates to find, and how many of them.
-pub struct Wanted<'a> {
-    pub question: &'a Question,
-    pub mode: Mode,
+pub struct CandidateRequest<'a> {
+    pub question: &'a ParsedQuestion,
+    pub mode: RecallMode,
     /// The query as a vector, if vectors are searched.
-    pub query: Option<&'a Packed>,
+    pub query: Option<&'a PackedVector>,
     /// Maximum number of candidates per ranking.
     pub text_pool: usize,
     pub vector_pool: usize,
@@ -58,7 +70,7 @@ pub struct Wanted<'a> {
 
 /// The candidates that a source found.
 #[derive(Debug, Default)]
-pub struct Candidates {
+pub struct CandidateSet {
     pub text: TextHits,
     /// Passages with their cosines, nearest first.
     pub vector: Vec<(u32, f32)>,
@@ -70,8 +82,12 @@ pub struct Candidates {
 
 /// Returns strings to search in the text itself, since no term leads to them:
 /// an exact string that exists is never missed.
-pub fn literals(question: &Question, found: &TextHits, mode: Mode) -> Vec<String> {
-    if mode == Mode::Vector {
+pub fn literal_strings(
+    question: &ParsedQuestion,
+    found: &TextHits,
+    mode: RecallMode,
+) -> Vec<String> {
+    if mode == RecallMode::Vector {
         return Vec::new();
     }
     let mut strings = question.phrases.clone();
@@ -89,31 +105,36 @@ pub fn literals(question: &Question, found: &TextHits, mode: Mode) -> Vec<String
 }
 
 /// Maximum number of passages per literal string.
-pub const MOST_LITERAL: usize = 200;
+pub const MAX_LITERAL_PASSAGES: usize = 200;
 
 /// The index of one workspace, with the current catalogue of its files.
-pub(super) struct Embedded<'a> {
+pub(super) struct IndexSource<'a> {
     index: &'a Index,
-    catalogue: &'a [Entry],
-    slots: Slots,
+    catalogue: &'a [CatalogueEntry],
+    slots: PassageSlots,
     /// Files that were archived after they were indexed.
     archived: HashSet<u32>,
 }
 
-impl<'a> Embedded<'a> {
-    pub(super) fn new(index: &'a Index, catalogue: &'a [Entry]) -> Result<Embedded<'a>, Error> {
-        let archived = catalogue.iter().filter(|entry| entry.scope == ARCHIVE);
-        Ok(Embedded {
+impl<'a> IndexSource<'a> {
+    pub(super) fn new(
+        index: &'a Index,
+        catalogue: &'a [CatalogueEntry],
+    ) -> Result<IndexSource<'a>, IndexError> {
+        let archived = catalogue
+            .iter()
+            .filter(|entry| entry.scope == ARCHIVE_SCOPE);
+        Ok(IndexSource {
             index,
             catalogue,
-            slots: index.slots()?,
+            slots: index.load_slots()?,
             archived: archived.map(|entry| entry.id).collect(),
         })
     }
 
     /// Returns which file ids pass the filters, and how many were excluded
     /// because they have no date.
-    fn allowed_files(&self, ask: &Ask) -> (Vec<bool>, usize) {
+    fn allowed_files(&self, ask: &RecallQuery) -> (Vec<bool>, usize) {
         let ids = self.catalogue.iter().map(|e| e.id as usize + 1);
         let mut allowed = vec![false; ids.max().unwrap_or(0)];
         let mut undated = 0;
@@ -139,66 +160,76 @@ impl<'a> Embedded<'a> {
     }
 }
 
-impl Source for Embedded<'_> {
-    fn counts(&self) -> Result<Passages, Error> {
+impl PassageSource for IndexSource<'_> {
+    fn count_passages(&self) -> Result<PassageCounts, IndexError> {
         self.index.passage_counts()
     }
 
-    fn has_model(&self, id: &str, dimensions: usize) -> Result<bool, Error> {
-        self.index.has_model(id, dimensions)
+    fn has_model(&self, id: &str, dimensions: usize) -> Result<bool, IndexError> {
+        self.index.has_vectors_of_model(id, dimensions)
     }
 
-    fn candidates(&self, ask: &Ask, wanted: &Wanted) -> Result<Candidates, Error> {
+    fn find_candidates(
+        &self,
+        ask: &RecallQuery,
+        wanted: &CandidateRequest,
+    ) -> Result<CandidateSet, IndexError> {
         let (index, slots) = (self.index, &self.slots);
         let (allowed, undated) = self.allowed_files(ask);
         let allow = |file: u32| allowed.get(file as usize).copied().unwrap_or(false);
-        let mut found = Candidates {
+        let mut found = CandidateSet {
             undated,
-            ..Candidates::default()
+            ..CandidateSet::default()
         };
         if let Some(query) = wanted.query {
-            found.vector = index.vector_hits(slots, query, &allow, wanted.vector_pool)?;
+            found.vector = index.find_vector_hits(slots, query, &allow, wanted.vector_pool)?;
         }
         let question = wanted.question;
-        if wanted.mode != Mode::Vector {
-            found.text = index.text_hits(slots, &question.words(), &allow, wanted.text_pool)?;
+        if wanted.mode != RecallMode::Vector {
+            found.text =
+                index.find_text_hits(slots, &question.query_words(), &allow, wanted.text_pool)?;
         }
-        for string in literals(question, &found.text, wanted.mode) {
-            let hits = index.literal_hits(slots, &string, &allow, MOST_LITERAL)?;
+        for string in literal_strings(question, &found.text, wanted.mode) {
+            let hits = index.find_literal_hits(slots, &string, &allow, MAX_LITERAL_PASSAGES)?;
             found.literal.extend(hits);
         }
         Ok(found)
     }
 
-    fn file(&self, chunk: u32) -> Option<u32> {
+    fn file_of(&self, chunk: u32) -> Option<u32> {
         self.slots.file(chunk)
     }
 
-    fn passages(&self, chunks: &[u32]) -> Result<Vec<Passage>, Error> {
+    fn read_passages(&self, chunks: &[u32]) -> Result<Vec<StoredPassage>, IndexError> {
         let mut passages = self.index.passages(chunks)?;
         for passage in &mut passages {
             if self.archived.contains(&passage.file) {
-                passage.scope = ARCHIVE.to_owned();
+                passage.scope = ARCHIVE_SCOPE.to_owned();
             }
         }
         Ok(passages)
     }
 
-    fn replaced(&self, _: &HashSet<&str>) -> Result<HashMap<String, String>, Error> {
-        standing::replacements(self.index, self.catalogue)
+    fn find_replacements(&self, _: &HashSet<&str>) -> Result<HashMap<String, String>, IndexError> {
+        standing::resolve_replacements(self.index, self.catalogue)
     }
 
-    fn opening(&self, ask: &Ask, path: &str) -> Result<Option<Passage>, Error> {
+    fn opening_passage(
+        &self,
+        ask: &RecallQuery,
+        path: &str,
+    ) -> Result<Option<StoredPassage>, IndexError> {
         let (allowed, _) = self.allowed_files(ask);
-        let allow = |entry: &Entry| allowed.get(entry.id as usize).copied().unwrap_or(false);
+        let allow =
+            |entry: &CatalogueEntry| allowed.get(entry.id as usize).copied().unwrap_or(false);
         if self.catalogue.iter().any(|e| e.path == path && allow(e)) {
-            Ok(self.index.passages_of(path)?.into_iter().next())
+            Ok(self.index.passages_of_file(path)?.into_iter().next())
         } else {
             Ok(None)
         }
     }
 
-    fn explain(&self, words: &Words, chunk: u32) -> Result<Vec<TermMatch>, Error> {
-        self.index.explain(&self.slots, words, chunk)
+    fn explain_passage(&self, words: &TextQuery, chunk: u32) -> Result<Vec<TermMatch>, IndexError> {
+        self.index.explain_score(&self.slots, words, chunk)
     }
 }

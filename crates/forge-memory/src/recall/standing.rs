@@ -3,24 +3,24 @@
 
 use std::collections::HashMap;
 
-use super::{Ask, Hit, Source};
-use crate::index::{Entry, Error, Index, Standing};
-use crate::links::{Names, name_in};
+use super::{PassageSource, RecallHit, RecallQuery};
+use crate::index::{CatalogueEntry, DocumentStanding, Index, IndexError};
+use crate::links::{LinkNames, reference_target};
 
 /// Lowers outdated hits, and raises their successors to at least the score that
 /// the outdated ones had.
-pub(super) fn apply(
-    source: &dyn Source,
-    ask: &Ask,
-    hits: &mut Vec<Hit>,
+pub(super) fn apply_standing(
+    source: &dyn PassageSource,
+    ask: &RecallQuery,
+    hits: &mut Vec<RecallHit>,
     outdated: f32,
-) -> Result<(), Error> {
+) -> Result<(), IndexError> {
     let paths = hits.iter().map(|hit| hit.passage.path.as_str()).collect();
-    let replaced = source.replaced(&paths)?;
+    let replaced = source.find_replacements(&paths)?;
     let mut earned: HashMap<&str, f32> = HashMap::new();
     for hit in hits.iter_mut() {
         let successor = replaced.get(&hit.passage.path);
-        if successor.is_none() && hit.passage.standing == Standing::Current {
+        if successor.is_none() && hit.passage.standing == DocumentStanding::Current {
             continue;
         }
         if let Some(path) = successor {
@@ -39,8 +39,8 @@ pub(super) fn apply(
             hit.score = hit.score.max(score);
             continue;
         }
-        if let Some(passage) = source.opening(ask, path)? {
-            hits.push(Hit {
+        if let Some(passage) = source.opening_passage(ask, path)? {
+            hits.push(RecallHit {
                 passage,
                 score,
                 relevance: 0.5,
@@ -58,17 +58,20 @@ pub(super) fn apply(
 
 /// Maps the path of each outdated document to the last one in its chain of
 /// replacements.
-pub fn replacements(index: &Index, catalogue: &[Entry]) -> Result<HashMap<String, String>, Error> {
+pub fn resolve_replacements(
+    index: &Index,
+    catalogue: &[CatalogueEntry],
+) -> Result<HashMap<String, String>, IndexError> {
     let mut direct: HashMap<String, String> = HashMap::new();
-    let mut names: Option<Names> = None;
+    let mut names: Option<LinkNames> = None;
     let mut resolve = |name: &str, near: &str| -> Option<String> {
         let paths = || catalogue.iter().map(|entry| entry.path.as_str());
-        let names = names.get_or_insert_with(|| Names::new(paths()));
-        let file = names.resolve(name_in(name), near).file()?;
+        let names = names.get_or_insert_with(|| LinkNames::new(paths()));
+        let file = names.resolve(reference_target(name), near).opened_file()?;
         Some(catalogue[file as usize].path.clone())
     };
     for entry in catalogue {
-        if let Standing::SupersededBy(name) = &entry.standing
+        if let DocumentStanding::SupersededBy(name) = &entry.standing
             && let Some(path) = resolve(name, &entry.path)
         {
             direct.insert(entry.path.clone(), path);

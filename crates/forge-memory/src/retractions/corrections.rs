@@ -8,7 +8,7 @@ use aho_corasick::AhoCorasick;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
-use super::normal::{comparable, phrase};
+use super::normal::{normalize_phrase, normalize_text};
 use crate::workspace::{self, Workspace};
 
 /// Maximum length of a fact. A fact is a statement, not a document; longer
@@ -33,18 +33,18 @@ impl Correction {
     pub fn to_json(&self) -> serde_json::Value {
         serde_json::json!({
             "fact": self.fact, "instead": self.instead, "reason": self.reason,
-            "date": self.date.map(|date| date.to_string()), "told": self.told(),
+            "date": self.date.map(|date| date.to_string()), "told": self.describe(),
         })
     }
 
     /// Returns the command that removes the correction, quoted for a shell.
-    pub fn lifted_by(&self) -> String {
+    pub fn restore_command(&self) -> String {
         let fact = self.fact.replace('\'', "'\\''");
         format!("memory-forge restore --fact '{fact}'")
     }
 
     /// Describes the correction on one line.
-    pub fn told(&self) -> String {
+    pub fn describe(&self) -> String {
         let mut text = "Corrected".to_owned();
         if let Some(date) = self.date {
             text.push_str(&format!(" {date}"));
@@ -64,12 +64,12 @@ impl Correction {
 #[derive(Debug, Clone, Default)]
 pub struct Corrections {
     all: Vec<Correction>,
-    finder: Option<Finder>,
+    finder: Option<FactFinder>,
 }
 
 /// One automaton for all facts, and for replacements that contain their fact.
 #[derive(Debug, Clone)]
-struct Finder {
+struct FactFinder {
     automaton: AhoCorasick,
     /// For each pattern, the index of its correction and whether it is the
     /// replacement.
@@ -78,7 +78,7 @@ struct Finder {
 
 /// Occurrences of one correction, up to the current offset of a text.
 #[derive(Default)]
-struct Seen {
+struct FactSighting {
     /// Whether its replacement contains the fact.
     is_repeated: bool,
     is_said: bool,
@@ -89,12 +89,12 @@ struct Seen {
     right: Range<usize>,
 }
 
-impl Seen {
-    fn fact(&mut self, place: Range<usize>) {
+impl FactSighting {
+    fn note_fact(&mut self, place: Range<usize>) {
         if self.right.start <= place.start && place.end <= self.right.end {
             return;
         }
-        if !self.is_repeated || self.waiting.len() == MAX_WAITING {
+        if !self.is_repeated || self.waiting.len() == MAX_WAITING_FACTS {
             self.is_said = true;
             self.waiting = VecDeque::new();
             return;
@@ -104,7 +104,7 @@ impl Seen {
 
     /// Notes an occurrence of the replacement. Matches arrive by their ends, so
     /// every waiting fact ends before this replacement does.
-    fn replacement(&mut self, place: Range<usize>) {
+    fn note_replacement(&mut self, place: Range<usize>) {
         let is_outside = |it: &Range<usize>| it.start < place.start;
         if self.waiting.front().is_some_and(is_outside) {
             self.is_said = true;
@@ -116,30 +116,30 @@ impl Seen {
 
 /// Maximum number of waiting occurrences: a replacement has at most this many
 /// bytes, and so this many facts.
-const MAX_WAITING: usize = 4 * MAX_FACT_CHARS;
+const MAX_WAITING_FACTS: usize = 4 * MAX_FACT_CHARS;
 
 /// An empty list, for callers without corrections.
-pub static NONE: Corrections = Corrections {
+pub static NO_CORRECTIONS: Corrections = Corrections {
     all: Vec::new(),
     finder: None,
 };
 
 impl Corrections {
     /// Reads the corrections of a workspace; empty if there is no list.
-    pub fn read(workspace: &Workspace) -> Result<Corrections, workspace::Error> {
-        Ok(Corrections::of(super::read_facts(workspace)?))
+    pub fn read(workspace: &Workspace) -> Result<Corrections, workspace::WorkspaceError> {
+        Ok(Corrections::from_list(super::read_facts(workspace)?))
     }
 
     /// Compiles a list of corrections.
-    pub fn of(all: Vec<Correction>) -> Corrections {
+    pub fn from_list(all: Vec<Correction>) -> Corrections {
         let mut patterns = Vec::new();
         let mut texts = Vec::new();
         for (index, one) in all.iter().enumerate() {
-            let fact = phrase(&one.fact);
+            let fact = normalize_phrase(&one.fact);
             if fact.trim().is_empty() {
                 continue;
             }
-            if let Some(instead) = one.instead.as_deref().map(phrase)
+            if let Some(instead) = one.instead.as_deref().map(normalize_phrase)
                 && instead.contains(&fact)
             {
                 patterns.push((index, true));
@@ -155,7 +155,7 @@ impl Corrections {
             // hand-written list reaches.
             AhoCorasick::new(&texts).ok()
         };
-        let finder = finder.map(|automaton| Finder {
+        let finder = finder.map(|automaton| FactFinder {
             automaton,
             patterns,
         });
@@ -174,12 +174,13 @@ impl Corrections {
 
     /// Finds the corrections of facts that a text repeats as a whole phrase, in
     /// the order of the list. A fact inside its own replacement does not count.
-    pub fn check(&self, text: &str) -> Vec<&Correction> {
+    pub fn check_text(&self, text: &str) -> Vec<&Correction> {
         let Some(finder) = &self.finder else {
             return Vec::new();
         };
-        let text = comparable(text);
-        let mut told: Vec<Seen> = self.all.iter().map(|_| Seen::default()).collect();
+        let text = normalize_text(text);
+        let mut told: Vec<FactSighting> =
+            self.all.iter().map(|_| FactSighting::default()).collect();
         for (index, replaces) in &finder.patterns {
             told[*index].is_repeated |= replaces;
         }
@@ -192,9 +193,9 @@ impl Corrections {
                 continue;
             }
             if replaces {
-                seen.replacement(found.range())
+                seen.note_replacement(found.range())
             } else {
-                seen.fact(found.range())
+                seen.note_fact(found.range())
             }
             open -= usize::from(seen.is_said);
             if open == 0 {
@@ -208,13 +209,19 @@ impl Corrections {
     }
 
     /// Describes the corrections of facts that a text repeats, one line each.
-    pub fn told_of(&self, text: &str) -> Vec<String> {
-        self.check(text).into_iter().map(Correction::told).collect()
+    pub fn describe_found(&self, text: &str) -> Vec<String> {
+        self.check_text(text)
+            .into_iter()
+            .map(Correction::describe)
+            .collect()
     }
 }
 
 /// Finds the facts in a text that a workspace's list corrects.
-pub fn check(workspace: &Workspace, text: &str) -> Result<Vec<Correction>, workspace::Error> {
+pub fn check_corrections(
+    workspace: &Workspace,
+    text: &str,
+) -> Result<Vec<Correction>, workspace::WorkspaceError> {
     let corrections = Corrections::read(workspace)?;
-    Ok(corrections.check(text).into_iter().cloned().collect())
+    Ok(corrections.check_text(text).into_iter().cloned().collect())
 }

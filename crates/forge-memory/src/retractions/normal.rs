@@ -12,33 +12,33 @@ use unicode_normalization::UnicodeNormalization;
 const END_OF_BLOCK: char = '\u{1}';
 
 /// Normalizes a text to ` word word `. An empty text becomes a single space.
-pub(super) fn comparable(text: &str) -> String {
-    let mut out = Words::new(text.len());
+pub(super) fn normalize_text(text: &str) -> String {
+    let mut out = NormalWords::new(text.len());
     for line in text.split(['\n', '\r']) {
-        block_marks(line, &mut out);
+        push_line(line, &mut out);
     }
     out.finish()
 }
 
 /// Normalizes a part of a line, which begins no block.
-pub(super) fn phrase(text: &str) -> String {
-    let mut out = Words::new(text.len());
-    inline(text, false, &mut out);
+pub(super) fn normalize_phrase(text: &str) -> String {
+    let mut out = NormalWords::new(text.len());
+    push_inline(text, false, &mut out);
     out.finish()
 }
 
 /// The normalized words so far.
-struct Words {
+struct NormalWords {
     text: String,
     /// Number of the last numbered list item in this block.
     number: Option<u64>,
 }
 
-impl Words {
-    fn new(length: usize) -> Words {
+impl NormalWords {
+    fn new(length: usize) -> NormalWords {
         let mut text = String::with_capacity(length + 2);
         text.push(' ');
-        Words { text, number: None }
+        NormalWords { text, number: None }
     }
 
     /// Returns `true` if a number and a dot begin a list item: at the start of
@@ -61,8 +61,8 @@ impl Words {
         }
     }
 
-    fn word(&mut self, word: &str) {
-        if let Some(core) = core(word) {
+    fn push_word(&mut self, word: &str) {
+        if let Some(core) = word_core(word) {
             self.text.push_str(core);
             self.text.push(' ');
         }
@@ -82,19 +82,19 @@ impl Words {
 }
 
 /// Adds the words of a line, whose beginning may start a block.
-fn block_marks(line: &str, out: &mut Words) {
+fn push_line(line: &str, out: &mut NormalWords) {
     let line = line.trim();
     if line.is_empty() || line.starts_with("```") || line.starts_with("~~~") {
         out.end_block();
         out.number = None;
         return;
     }
-    let number = number(line.trim_start_matches(['>', ' ']));
+    let number = item_number(line.trim_start_matches(['>', ' ']));
     let wrapped = number.is_some_and(|number| !out.begins_item(number));
     let (rest, marked) = if wrapped {
         (line.trim_start_matches(['>', ' ']), false)
     } else {
-        unmarked(line)
+        strip_block_marks(line)
     };
     if marked {
         out.number = number;
@@ -103,7 +103,7 @@ fn block_marks(line: &str, out: &mut Words) {
     if marked || row {
         out.end_block();
     }
-    inline(rest, row, out);
+    push_inline(rest, row, out);
     if line.starts_with('#') && marked {
         out.end_block();
     }
@@ -111,7 +111,7 @@ fn block_marks(line: &str, out: &mut Words) {
 
 /// Strips the marks of quotes, headings and list items at the beginning of a
 /// line, and returns whether one of them begins a block.
-pub(super) fn unmarked(line: &str) -> (&str, bool) {
+pub(super) fn strip_block_marks(line: &str) -> (&str, bool) {
     let mut rest = line.trim();
     let mut marked = false;
     loop {
@@ -125,7 +125,7 @@ pub(super) fn unmarked(line: &str) -> (&str, bool) {
             rest[hashes..].trim()
         } else if let Some(quoted) = quoted {
             quoted.trim_start()
-        } else if let Some(item) = list_item(rest) {
+        } else if let Some(item) = strip_list_marker(rest) {
             marked = true;
             let task = ["[ ] ", "[x] ", "[X] "];
             let task = task.iter().find_map(|mark| item.strip_prefix(mark));
@@ -137,12 +137,12 @@ pub(super) fn unmarked(line: &str) -> (&str, bool) {
 }
 
 /// Parses the number of a numbered list item.
-fn number(line: &str) -> Option<u64> {
+fn item_number(line: &str) -> Option<u64> {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
-    list_item(line).and_then(|_| line[..digits].parse().ok())
+    strip_list_marker(line).and_then(|_| line[..digits].parse().ok())
 }
 
-fn list_item(line: &str) -> Option<&str> {
+fn strip_list_marker(line: &str) -> Option<&str> {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     let rest = match digits {
         0 => line.strip_prefix(['-', '*', '+'])?,
@@ -154,7 +154,7 @@ fn list_item(line: &str) -> Option<&str> {
 
 /// Adds the words of a line without inline marks; each cell of a table row ends
 /// a block.
-fn inline(line: &str, row: bool, out: &mut Words) {
+fn push_inline(line: &str, row: bool, out: &mut NormalWords) {
     let mut word = String::new();
     let mut at = 0;
     while let Some(c) = line[at..].chars().next() {
@@ -176,36 +176,38 @@ fn inline(line: &str, row: bool, out: &mut Words) {
                     word.push('*');
                 }
             }
-            '[' if rest.starts_with("[[") => length = wikilink(rest),
+            '[' if rest.starts_with("[[") => length = wikilink_length(rest),
             '[' if rest.starts_with("[^") => {
-                length = within(rest, 100).find(']').map_or(length, |end| end + 1);
+                length = limit_bytes(rest, 100)
+                    .find(']')
+                    .map_or(length, |end| end + 1);
             }
             ']' if rest.starts_with("]]") => length = 2,
-            ']' => length = link_end(rest),
-            '<' => match tag(rest) {
+            ']' => length = link_end_length(rest),
+            '<' => match tag_length(rest) {
                 Some(tag) => length = tag,
                 None => word.push('<'),
             },
-            '&' => match entity(rest) {
+            '&' => match parse_entity(rest) {
                 Some((char, entity)) => {
                     length = entity;
-                    letter(char, &mut word, out);
+                    push_letter(char, &mut word, out);
                 }
                 None => word.push('&'),
             },
             '|' if row => {
-                out.word(&std::mem::take(&mut word));
+                out.push_word(&std::mem::take(&mut word));
                 out.end_block();
             }
-            c => letter(c, &mut word, out),
+            c => push_letter(c, &mut word, out),
         }
         at += length;
     }
-    out.word(&word);
+    out.push_word(&word);
 }
 
 /// Adds one character of the text itself.
-fn letter(c: char, word: &mut String, out: &mut Words) {
+fn push_letter(c: char, word: &mut String, out: &mut NormalWords) {
     // Full-width forms of ASCII are the same letters.
     let c = match c {
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
@@ -214,15 +216,15 @@ fn letter(c: char, word: &mut String, out: &mut Words) {
         c => c,
     };
     match c {
-        c if c.is_whitespace() => out.word(&std::mem::take(word)),
+        c if c.is_whitespace() => out.push_word(&std::mem::take(word)),
         '\u{2014}' | '\u{2015}' | '…' | '。' | '、' | '「' | '」' | '『' | '』' | '·' | '•' =>
         {
-            out.word(&std::mem::take(word));
+            out.push_word(&std::mem::take(word));
         }
         c if is_invisible(c) => {}
         c if has_no_spaces(c) => {
-            out.word(&std::mem::take(word));
-            out.word(c.encode_utf8(&mut [0; 4]));
+            out.push_word(&std::mem::take(word));
+            out.push_word(c.encode_utf8(&mut [0; 4]));
         }
         c if c.is_ascii() => word.push(c.to_ascii_lowercase()),
         // Upper-casing first merges letters that lower-casing alone keeps
@@ -233,15 +235,15 @@ fn letter(c: char, word: &mut String, out: &mut Words) {
 
 /// Maximum length of a link or tag, so that an unclosed one does not make
 /// parsing quadratic.
-const LONGEST: usize = 1000;
+const MAX_LINK_BYTES: usize = 1000;
 
-fn within(rest: &str, most: usize) -> &str {
+fn limit_bytes(rest: &str, most: usize) -> &str {
     &rest[..rest.floor_char_boundary(most)]
 }
 
 /// Returns the length of `[[`, or of `[[target|` if a label follows.
-fn wikilink(rest: &str) -> usize {
-    let rest = within(rest, LONGEST);
+fn wikilink_length(rest: &str) -> usize {
+    let rest = limit_bytes(rest, MAX_LINK_BYTES);
     let inner = rest[2..].find("]]").map(|end| &rest[2..2 + end]);
     inner
         .and_then(|inner| inner.rfind('|'))
@@ -249,8 +251,8 @@ fn wikilink(rest: &str) -> usize {
 }
 
 /// Returns the length of `]` with the link target or reference after it.
-fn link_end(rest: &str) -> usize {
-    let behind = &within(rest, LONGEST)[1..];
+fn link_end_length(rest: &str) -> usize {
+    let behind = &limit_bytes(rest, MAX_LINK_BYTES)[1..];
     let (open, close) = match behind.as_bytes().first() {
         Some(b'(') => ('(', ')'),
         Some(b'[') => ('[', ']'),
@@ -265,25 +267,25 @@ fn link_end(rest: &str) -> usize {
     if number { 1 } else { 1 + end + 1 }
 }
 
-const TAGS: [&str; 17] = [
+const INLINE_TAGS: [&str; 17] = [
     "b", "i", "u", "s", "em", "strong", "del", "ins", "code", "mark", "span", "br", "kbd", "sub",
     "sup", "small", "a",
 ];
 
 /// Returns the length of an inline HTML tag or of a comment's opening mark.
-fn tag(rest: &str) -> Option<usize> {
+fn tag_length(rest: &str) -> Option<usize> {
     if rest.starts_with("<!--") {
         return Some(4);
     }
-    let inside = &rest[1..within(rest, LONGEST).find('>')?];
+    let inside = &rest[1..limit_bytes(rest, MAX_LINK_BYTES).find('>')?];
     let name = inside.trim_start_matches('/').trim_end_matches('/');
     let name = name.split(char::is_whitespace).next()?;
-    let known = TAGS.iter().any(|tag| tag.eq_ignore_ascii_case(name));
+    let known = INLINE_TAGS.iter().any(|tag| tag.eq_ignore_ascii_case(name));
     known.then_some(inside.len() + 2)
 }
 
-fn entity(rest: &str) -> Option<(char, usize)> {
-    const ENTITIES: [(&str, char); 8] = [
+fn parse_entity(rest: &str) -> Option<(char, usize)> {
+    const HTML_ENTITIES: [(&str, char); 8] = [
         ("&nbsp;", ' '),
         ("&amp;", '&'),
         ("&lt;", '<'),
@@ -293,26 +295,27 @@ fn entity(rest: &str) -> Option<(char, usize)> {
         ("&#39;", '\''),
         ("&#x27;", '\''),
     ];
-    ENTITIES
+    HTML_ENTITIES
         .iter()
         .find(|(name, _)| rest.starts_with(name))
         .map(|(name, char)| (*char, name.len()))
 }
 
 /// Strips punctuation around a word; returns none if nothing else is left.
-fn core(word: &str) -> Option<&str> {
+fn word_core(word: &str) -> Option<&str> {
     let counts = |c: char| c.is_alphanumeric();
     if !word.contains(counts) {
         // `->` and `!=` carry meaning, a dash between spaces does not.
         let word = word.trim_matches(['\'', '(', ')', '[', ']', '{', '}', ',', ';', '.']);
-        let says = word == "!=" || word.contains(|c: char| !AROUND.contains(c));
+        let says = word == "!=" || word.contains(|c: char| !EDGE_PUNCTUATION.contains(c));
         return (!word.is_empty() && says).then_some(word);
     }
     let mut core = word;
     loop {
         let before = core.len();
-        core = core.trim_end_matches(|c| AROUND.contains(c) && c != '#');
-        core = core.trim_start_matches(|c| AROUND.contains(c) && !matches!(c, '-' | '.' | '#'));
+        core = core.trim_end_matches(|c| EDGE_PUNCTUATION.contains(c) && c != '#');
+        core = core
+            .trim_start_matches(|c| EDGE_PUNCTUATION.contains(c) && !matches!(c, '-' | '.' | '#'));
         // A sign, a flag, a hidden file and a number keep their first
         // character.
         let marks = core.len() - core.trim_start_matches(['-', '.', '#']).len();
@@ -326,7 +329,7 @@ fn core(word: &str) -> Option<&str> {
 }
 
 /// Punctuation without meaning at the edge of a word.
-const AROUND: &str = "'()[]{},;:!?.*_=-#|¿¡";
+const EDGE_PUNCTUATION: &str = "'()[]{},;:!?.*_=-#|¿¡";
 
 fn is_invisible(c: char) -> bool {
     matches!(c,

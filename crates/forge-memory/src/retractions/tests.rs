@@ -3,9 +3,9 @@
 use proptest::prelude::*;
 use testkit::TestWorkspace;
 
-use super::normal::{comparable, phrase};
+use super::normal::{normalize_phrase, normalize_text};
 use super::*;
-use crate::admit::admit;
+use crate::admit::admit_text;
 use crate::diagnostic::Diagnostic;
 use crate::workspace::Workspace;
 
@@ -18,7 +18,7 @@ fn open(files: &TestWorkspace) -> Workspace {
 }
 
 fn of(fact: &str, instead: Option<&str>) -> Corrections {
-    Corrections::of(vec![Correction {
+    Corrections::from_list(vec![Correction {
         fact: fact.to_owned(),
         instead: instead.map(str::to_owned),
         reason: None,
@@ -30,12 +30,12 @@ fn of(fact: &str, instead: Option<&str>) -> Corrections {
 #[test]
 fn every_spelling_is_found_and_nothing_that_means_something_else() {
     let check = |fact: &str, text: &str, expect: bool| {
-        let found = !of(fact, None).check(text).is_empty();
+        let found = !of(fact, None).check_text(text).is_empty();
         assert_eq!(
             found,
             expect,
             "{fact:?} in {text:?}: {:?}",
-            comparable(text)
+            normalize_text(text)
         );
     };
     let fact = "The API limit is 100 requests";
@@ -86,12 +86,12 @@ fn every_spelling_is_found_and_nothing_that_means_something_else() {
 fn a_replacement_that_repeats_the_fact_can_be_said() {
     let it = of("The limit is 100", Some("The limit is 100 per minute"));
     assert!(
-        it.check("Note that the limit is 100 per minute.")
+        it.check_text("Note that the limit is 100 per minute.")
             .is_empty()
     );
-    assert_eq!(it.check("The limit is 100.").len(), 1);
+    assert_eq!(it.check_text("The limit is 100.").len(), 1);
     let both = "The limit is 100 per minute. Before: the limit is 100.";
-    assert_eq!(it.check(both).len(), 1);
+    assert_eq!(it.check_text(both).len(), 1);
 }
 
 proptest! {
@@ -105,7 +105,7 @@ proptest! {
     ) {
         let instead = format!("{before}{fact}{after}");
         let places = |what: &str| -> Vec<Range<usize>> {
-            let (what, text) = (phrase(what), comparable(&text));
+            let (what, text) = (normalize_phrase(what), normalize_text(&text));
             let starts = (0..text.len()).filter(|at| text[*at..].starts_with(&what));
             starts.map(|at| at..at + what.len()).collect()
         };
@@ -114,7 +114,7 @@ proptest! {
             right.iter().any(|all| all.start <= it.start && it.end <= all.end)
         };
         let expect = places(&fact).iter().any(|it| !covered(it));
-        let found = !of(&fact, Some(&instead)).check(&text).is_empty();
+        let found = !of(&fact, Some(&instead)).check_text(&text).is_empty();
         prop_assert_eq!(found, expect, "{:?} instead of {:?} in {:?}", instead, fact, text);
     }
 }
@@ -126,7 +126,7 @@ fn what_is_too_long_for_a_fact_is_none() {
     let long = "word ".repeat(101);
     let list = format!("# Forgotten\n\n## Corrected facts\n\n- \"{long}\"\n- \"The port is 80\"\n");
     let files = TestWorkspace::files("//- knowledge/a.md\n# A\n");
-    files.write(LIST, &list);
+    files.write(RETRACTION_LIST, &list);
     let read = Corrections::read(&open(&files)).unwrap();
     let facts: Vec<&str> = read.all().iter().map(|it| it.fact.as_str()).collect();
     assert_eq!(facts, ["The port is 80"]);
@@ -135,10 +135,10 @@ fn what_is_too_long_for_a_fact_is_none() {
 #[test]
 fn without_a_list_nothing_is_compared() {
     let none = Corrections::default();
-    assert!(none.is_empty() && none.check("anything").is_empty());
+    assert!(none.is_empty() && none.check_text("anything").is_empty());
     let files = TestWorkspace::files("//- knowledge/a.md\n# A\n");
     let before = files.tree();
-    admit(&open(&files), "anything").unwrap();
+    admit_text(&open(&files), "anything").unwrap();
     assert_eq!(files.tree(), before);
 }
 
@@ -147,9 +147,9 @@ fn a_fact_is_listed_changed_and_lifted() {
     let files = TestWorkspace::files("//- knowledge/a.md\n# A\n");
     let workspace = open(&files);
     let fact = "The port is 8080";
-    let done = correct(
+    let done = correct_fact(
         &workspace,
-        &New {
+        &NewCorrection {
             fact,
             instead: Some("The port is 9090"),
             reason: Some("moved behind the proxy"),
@@ -158,55 +158,56 @@ fn a_fact_is_listed_changed_and_lifted() {
     )
     .unwrap();
     assert_eq!(done.before, None);
-    let list = files.read(LIST);
+    let list = files.read(RETRACTION_LIST);
     assert_eq!(
         list.lines().last().unwrap(),
         "- \"The port is 8080\" — corrected 2026-11-15, instead \"The port is 9090\": moved behind the proxy"
     );
-    let hit = check(&workspace, "It says the **port** is 8080.").unwrap();
+    let hit = check_corrections(&workspace, "It says the **port** is 8080.").unwrap();
     assert_eq!(
-        hit[0].told(),
+        hit[0].describe(),
         "Corrected 2026-11-15: \"The port is 8080\" is wrong; instead: \"The port is 9090\" (moved behind the proxy)"
     );
     // Twice is once, and another spelling is the same fact.
-    let again = New {
+    let again = NewCorrection {
         fact: "the PORT is `8080`.",
-        ..New::default()
+        ..NewCorrection::default()
     };
-    let twice = correct(&workspace, &again, now()).unwrap();
+    let twice = correct_fact(&workspace, &again, now()).unwrap();
     assert_eq!(twice.receipt.id, None);
-    assert_eq!(files.read(LIST), list);
+    assert_eq!(files.read(RETRACTION_LIST), list);
     // What is said later about it holds.
-    let changed = New {
+    let changed = NewCorrection {
         instead: Some("The port is 9191"),
         ..again
     };
-    let changed = correct(&workspace, &changed, now()).unwrap();
+    let changed = correct_fact(&workspace, &changed, now()).unwrap();
     assert_eq!(
         changed.correction.instead.as_deref(),
         Some("The port is 9191")
     );
     assert_eq!(Corrections::read(&workspace).unwrap().all().len(), 1);
-    let error = admit(&workspace, "The port is 8080").unwrap_err();
+    let error = admit_text(&workspace, "The port is 8080").unwrap_err();
     assert!(error.to_string().contains("The port is 9191"), "{error}");
     let hint = &error.hints()[0];
     assert!(
         hint.contains("`memory-forge restore --fact 'the PORT is"),
         "{hint}"
     );
-    let lifted = lift(&workspace, Some(&["THE PORT is 8080".to_owned()]), now()).unwrap();
+    let lifted =
+        remove_corrections(&workspace, Some(&["THE PORT is 8080".to_owned()]), now()).unwrap();
     assert_eq!(lifted.corrections.len(), 1);
-    admit(&workspace, "The port is 8080").unwrap();
+    admit_text(&workspace, "The port is 8080").unwrap();
     assert!(matches!(
-        lift(&workspace, Some(&["The port is 8080".to_owned()]), now()),
-        Err(Error::NotCorrected { .. })
+        remove_corrections(&workspace, Some(&["The port is 8080".to_owned()]), now()),
+        Err(CorrectionError::NotCorrected { .. })
     ));
 }
 
 #[test]
 fn a_command_in_a_hint_runs_nothing_else() {
     let it = of("it's $(rm -rf x) `y`", None);
-    let lifted = it.all()[0].lifted_by();
+    let lifted = it.all()[0].restore_command();
     assert_eq!(
         lifted,
         r"memory-forge restore --fact 'it'\''s $(rm -rf x) `y`'"
@@ -217,18 +218,18 @@ fn a_command_in_a_hint_runs_nothing_else() {
 fn lines_that_people_wrote_count_and_stay() {
     let files = TestWorkspace::files("");
     let text = "# Forgotten\r\n\r\n- [a](a.md) — forgotten 2026-01-01: old\r\n\r\n## Corrected facts\r\n\r\nOurs.\r\n\r\n- The sky is green\r\n* \"Water is dry\"\r\n\r\n```\r\n- Code is code\r\n```\r\n\r\n## Other\r\n\r\n- Not a fact here\r\n";
-    files.write(LIST, text);
+    files.write(RETRACTION_LIST, text);
     let workspace = open(&files);
     let known = Corrections::read(&workspace).unwrap();
     let facts: Vec<&str> = known.all().iter().map(|it| it.fact.as_str()).collect();
     assert_eq!(facts, ["The sky is green", "Water is dry"]);
-    let new = New {
+    let new = NewCorrection {
         fact: "Fire is cold",
-        ..New::default()
+        ..NewCorrection::default()
     };
-    correct(&workspace, &new, now()).unwrap();
-    lift(&workspace, Some(&["Fire is cold".to_owned()]), now()).unwrap();
-    let after = files.read(LIST);
+    correct_fact(&workspace, &new, now()).unwrap();
+    remove_corrections(&workspace, Some(&["Fire is cold".to_owned()]), now()).unwrap();
+    let after = files.read(RETRACTION_LIST);
     for line in text.lines() {
         assert!(after.contains(line), "{line:?} in {after:?}");
     }
@@ -240,22 +241,24 @@ fn what_would_refuse_everything_is_refused_itself() {
     let files = TestWorkspace::files("");
     let workspace = open(&files);
     let error = |fact: &str, instead: Option<&str>| {
-        let new = New {
+        let new = NewCorrection {
             fact,
             instead,
-            ..New::default()
+            ..NewCorrection::default()
         };
-        correct(&workspace, &new, now()).unwrap_err().to_string()
+        correct_fact(&workspace, &new, now())
+            .unwrap_err()
+            .to_string()
     };
     assert!(error("Kubernetes", None).contains("one word"));
     assert!(error("  **—** ", None).contains("no fact"));
     assert!(error("a b", Some("A `b`.")).contains("says what the fact says"));
     assert!(error(&"long ".repeat(200), None).contains("500 characters"));
-    let host = New {
+    let host = NewCorrection {
         fact: "db-old.example.com",
-        ..New::default()
+        ..NewCorrection::default()
     };
-    correct(&workspace, &host, now()).unwrap();
+    correct_fact(&workspace, &host, now()).unwrap();
     assert!(error("The host is x1", Some("It is db-old.example.com")).contains("repeats"));
 }
 
@@ -263,28 +266,33 @@ fn what_would_refuse_everything_is_refused_itself() {
 fn documents_are_listed_before_facts() {
     let files = TestWorkspace::files("//- knowledge/a.md\n# A\n\n//- knowledge/b.md\n# B\n");
     let workspace = open(&files);
-    let new = New {
+    let new = NewCorrection {
         fact: "A is B",
-        ..New::default()
+        ..NewCorrection::default()
     };
-    correct(&workspace, &new, now()).unwrap();
+    correct_fact(&workspace, &new, now()).unwrap();
     for path in ["knowledge/a.md", "knowledge/b.md"] {
-        let chosen = crate::knowledge::forget::Chosen {
+        let chosen = crate::knowledge::forget::ForgetChoice {
             path: path.to_owned(),
             importance: 5,
             count: 0,
             last: None,
             reason: "old".to_owned(),
         };
-        crate::knowledge::forget::forget(&workspace, &[chosen], now()).unwrap();
+        crate::knowledge::forget::forget_documents(&workspace, &[chosen], now()).unwrap();
     }
-    let list = files.read(LIST);
+    let list = files.read(RETRACTION_LIST);
     let at = |what: &str| {
         list.find(what)
             .unwrap_or_else(|| panic!("{what} in {list}"))
     };
     assert!(at("(a.md)") < at("(b.md)") && at("(b.md)") < at("## Corrected facts"));
-    assert_eq!(crate::knowledge::forget::list(&workspace).unwrap().len(), 2);
+    assert_eq!(
+        crate::knowledge::forget::list_tombstones(&workspace)
+            .unwrap()
+            .len(),
+        2
+    );
     assert_eq!(Corrections::read(&workspace).unwrap().all().len(), 1);
 }
 
@@ -326,24 +334,24 @@ proptest! {
             text.push_str(&spelled(word, hows[index]));
         }
         text.push_str(&after);
-        prop_assert_eq!(of(&fact, None).check(&text).len(), 1, "{:?} {:?}", fact, text);
+        prop_assert_eq!(of(&fact, None).check_text(&text).len(), 1, "{:?} {:?}", fact, text);
     }
 
     #[test]
     fn sharing_words_is_not_saying_so(words in words(), seed in any::<usize>()) {
-        let fact = comparable(&words.join(" "));
+        let fact = normalize_text(&words.join(" "));
         let mut other = words.clone();
         other.rotate_left(1 + seed % (words.len() - 1));
         other.dedup();
-        let text = comparable(&other.join(" "));
+        let text = normalize_text(&other.join(" "));
         prop_assume!(!text.contains(&fact));
-        prop_assert!(of(&words.join(" "), None).check(&other.join(" ")).is_empty());
+        prop_assert!(of(&words.join(" "), None).check_text(&other.join(" ")).is_empty());
         // Nor is the beginning of it, nor a longer word at its end.
         let part = words[..words.len() - 1].join(" ");
-        prop_assume!(!comparable(&part).contains(&fact));
-        prop_assert!(of(&words.join(" "), None).check(&part).is_empty());
+        prop_assume!(!normalize_text(&part).contains(&fact));
+        prop_assert!(of(&words.join(" "), None).check_text(&part).is_empty());
         let longer = format!("{}x", words.join(" "));
-        prop_assert!(of(&words.join(" "), None).check(&longer).is_empty());
+        prop_assert!(of(&words.join(" "), None).check_text(&longer).is_empty());
     }
 
     #[test]
@@ -356,21 +364,21 @@ proptest! {
         let instead = instead.trim_matches(['|', '\'', '"', ' ']);
         let files = TestWorkspace::files("");
         let workspace = open(&files);
-        let new = New { fact: &fact, instead: Some(instead), reason: Some(&reason) };
-        let Ok(done) = correct(&workspace, &new, now()) else { return Ok(()) };
-        prop_assert_eq!(phrase(&done.correction.fact), comparable(&fact));
+        let new = NewCorrection { fact: &fact, instead: Some(instead), reason: Some(&reason) };
+        let Ok(done) = correct_fact(&workspace, &new, now()) else { return Ok(()) };
+        prop_assert_eq!(normalize_phrase(&done.correction.fact), normalize_text(&fact));
         prop_assert_eq!(
-            phrase(done.correction.instead.as_deref().unwrap_or_default()),
-            comparable(instead)
+            normalize_phrase(done.correction.instead.as_deref().unwrap_or_default()),
+            normalize_text(instead)
         );
-        prop_assert!(admit(&workspace, fact.as_str()).is_err());
-        let again = correct(&workspace, &new, now()).unwrap();
+        prop_assert!(admit_text(&workspace, fact.as_str()).is_err());
+        let again = correct_fact(&workspace, &new, now()).unwrap();
         prop_assert_eq!(again.receipt.id, None);
     }
 
     #[test]
     fn any_text_can_be_compared(text in "[ -~\n\t*_`|<>\\[\\]é日\u{200b}]{0,200}") {
-        let once = comparable(&text);
+        let once = normalize_text(&text);
         prop_assert!(once.starts_with(' ') && once.ends_with(' '));
     }
 }

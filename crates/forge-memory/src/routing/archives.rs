@@ -4,9 +4,9 @@
 
 use jiff::Timestamp;
 
-use super::manifest::{self, Manifest, New, Part};
-use crate::document::{Edit, day_of};
-use crate::workspace::{Change, Error};
+use super::manifest::{self, Manifest, ManifestPart, NewManifestEntry};
+use crate::document::{TextEdit, day_of_timestamp};
+use crate::workspace::{WorkspaceChange, WorkspaceError};
 
 /// A row that lists an archive.
 pub struct ArchiveRow<'a> {
@@ -19,12 +19,12 @@ pub struct ArchiveRow<'a> {
 /// Lists an archive in the manifest unless it `is_listed`, and returns whether
 /// it was added. Does nothing without a manifest.
 pub fn list_archive(
-    change: &mut Change<'_>,
+    change: &mut WorkspaceChange<'_>,
     row: &ArchiveRow<'_>,
     now: Timestamp,
     is_listed: impl FnOnce(&Manifest) -> bool,
-) -> Result<bool, Error> {
-    let path = manifest::path();
+) -> Result<bool, WorkspaceError> {
+    let path = manifest::manifest_path();
     let Some(text) = change.read_text(&path)? else {
         return Ok(false);
     };
@@ -34,8 +34,8 @@ pub fn list_archive(
     }
     // If the row cannot be added without changing other rows, people have to
     // add it.
-    let edit = row_of(&manifest, row, now);
-    let after = edit.and_then(|edit| manifest.edited(vec![edit]).ok());
+    let edit = archive_row_edit(&manifest, row, now);
+    let after = edit.and_then(|edit| manifest.text_after_edits(vec![edit]).ok());
     let is_added = after.is_some();
     if let Some(after) = after {
         change.write(&path, after);
@@ -44,12 +44,16 @@ pub fn list_archive(
 }
 
 /// Returns the edit that lists an archive, if one is needed.
-pub fn row_of(manifest: &Manifest, row: &ArchiveRow<'_>, now: Timestamp) -> Option<Edit> {
-    let new = New {
+pub fn archive_row_edit(
+    manifest: &Manifest,
+    row: &ArchiveRow<'_>,
+    now: Timestamp,
+) -> Option<TextEdit> {
+    let new = NewManifestEntry {
         name: "",
         target: row.target,
         text: row.about,
-        note: &day_of(now).to_string(),
+        note: &day_of_timestamp(now).to_string(),
     };
-    manifest.list(Part::Tier3, &new)
+    manifest.list_entry(ManifestPart::Tier3, &new)
 }

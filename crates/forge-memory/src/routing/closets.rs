@@ -16,23 +16,23 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-pub use extract::{Context, extract};
-pub use list::{Listed, Listing, list};
+pub use extract::{EntryContext, extract_entry};
+pub use list::{ClosetListing, ListedEntry, list_closets};
 pub(crate) use words::is_empty_word;
 
 /// Maximum length of an entry, including its heading.
-pub const LONGEST_ENTRY: usize = 1500;
+pub const MAX_ENTRY_CHARS: usize = 1500;
 /// Maximum number of entries in `_CLOSETS.md`; the others are archived.
-pub const PRIMARY: usize = 30;
+pub const MAX_PRIMARY_ENTRIES: usize = 30;
 /// Maximum number of archived entries that `_CLOSETS.md` names.
-pub const RECENT: usize = 5;
+pub const MAX_RECENT_ENTRIES: usize = 5;
 /// Number of archived entries above which the hub should be consolidated.
-pub const MANY_ARCHIVED: usize = 100;
+pub const MANY_ARCHIVED_ENTRIES: usize = 100;
 
 /// The summary of one file, by field. Every value is one line without active
 /// Markdown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Entry {
+pub struct ClosetEntry {
     pub subjects: Vec<String>,
     pub people: Vec<String>,
     /// Facts in the words of the text.
@@ -47,7 +47,7 @@ pub struct Entry {
 
 /// The fields of an entry, in the order in which they are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Field {
+pub enum ClosetField {
     Subjects,
     People,
     Claims,
@@ -56,80 +56,80 @@ pub enum Field {
     Status,
 }
 
-impl Field {
+impl ClosetField {
     /// Every field.
-    pub const ALL: [Field; 6] = [
-        Field::Subjects,
-        Field::People,
-        Field::Claims,
-        Field::Decisions,
-        Field::Dates,
-        Field::Status,
+    pub const ALL: [ClosetField; 6] = [
+        ClosetField::Subjects,
+        ClosetField::People,
+        ClosetField::Claims,
+        ClosetField::Decisions,
+        ClosetField::Dates,
+        ClosetField::Status,
     ];
 
     /// Returns the name of the field in the file.
     pub fn name(self) -> &'static str {
         match self {
-            Field::Subjects => "subjects",
-            Field::People => "people",
-            Field::Claims => "claims",
-            Field::Decisions => "decisions",
-            Field::Dates => "dates",
-            Field::Status => "status",
+            ClosetField::Subjects => "subjects",
+            ClosetField::People => "people",
+            ClosetField::Claims => "claims",
+            ClosetField::Decisions => "decisions",
+            ClosetField::Dates => "dates",
+            ClosetField::Status => "status",
         }
     }
 
     /// Parses a field's name, in any case.
-    pub fn named(name: &str) -> Option<Field> {
+    pub fn from_name(name: &str) -> Option<ClosetField> {
         let name = name.trim();
-        Field::ALL
+        ClosetField::ALL
             .into_iter()
             .find(|field| field.name().eq_ignore_ascii_case(name))
     }
 }
 
-impl Entry {
+impl ClosetEntry {
     /// Returns the values of a field.
-    pub fn values(&self, field: Field) -> &[String] {
+    pub fn values(&self, field: ClosetField) -> &[String] {
         match field {
-            Field::Subjects => &self.subjects,
-            Field::People => &self.people,
-            Field::Claims => &self.claims,
-            Field::Decisions => &self.decisions,
-            Field::Dates => &self.dates,
-            Field::Status => std::slice::from_ref(&self.status),
+            ClosetField::Subjects => &self.subjects,
+            ClosetField::People => &self.people,
+            ClosetField::Claims => &self.claims,
+            ClosetField::Decisions => &self.decisions,
+            ClosetField::Dates => &self.dates,
+            ClosetField::Status => std::slice::from_ref(&self.status),
         }
     }
 
-    pub(super) fn values_mut(&mut self, field: Field) -> Option<&mut Vec<String>> {
+    pub(super) fn values_mut(&mut self, field: ClosetField) -> Option<&mut Vec<String>> {
         Some(match field {
-            Field::Subjects => &mut self.subjects,
-            Field::People => &mut self.people,
-            Field::Claims => &mut self.claims,
-            Field::Decisions => &mut self.decisions,
-            Field::Dates => &mut self.dates,
-            Field::Status => return None,
+            ClosetField::Subjects => &mut self.subjects,
+            ClosetField::People => &mut self.people,
+            ClosetField::Claims => &mut self.claims,
+            ClosetField::Decisions => &mut self.decisions,
+            ClosetField::Dates => &mut self.dates,
+            ClosetField::Status => return None,
         })
     }
 
     /// Renders a field as the file has it after its name; empty if it has no
     /// value.
-    pub fn written(&self, field: Field) -> String {
+    pub fn render_field(&self, field: ClosetField) -> String {
         let values = self.values(field).iter().filter(|value| !value.is_empty());
         match field {
-            Field::People => join(values.map(|name| format!("[[{name}]]")), ", "),
-            Field::Claims => join(values.map(|claim| format!("\"{claim}\"")), "; "),
-            Field::Decisions => join(values.cloned(), "; "),
-            _ => join(values.cloned(), ", "),
+            ClosetField::People => join_values(values.map(|name| format!("[[{name}]]")), ", "),
+            ClosetField::Claims => join_values(values.map(|claim| format!("\"{claim}\"")), "; "),
+            ClosetField::Decisions => join_values(values.cloned(), "; "),
+            _ => join_values(values.cloned(), ", "),
         }
     }
 
     /// Renders all fields as list items, without empty ones.
-    pub fn lines(&self) -> Vec<String> {
-        Field::ALL
+    pub fn render_lines(&self) -> Vec<String> {
+        ClosetField::ALL
             .into_iter()
             .filter_map(|field| {
-                let value = self.written(field);
+                let value = self.render_field(field);
                 (!value.is_empty()).then(|| format!("- {}: {value}", field.name()))
             })
             .collect()
@@ -137,12 +137,12 @@ impl Entry {
 
     /// Returns `true` if no field except the status has a value.
     pub fn is_empty(&self) -> bool {
-        Field::ALL[..5]
+        ClosetField::ALL[..5]
             .iter()
             .all(|field| self.values(*field).is_empty())
     }
 }
 
-fn join(values: impl Iterator<Item = String>, between: &str) -> String {
+fn join_values(values: impl Iterator<Item = String>, between: &str) -> String {
     values.collect::<Vec<_>>().join(between)
 }

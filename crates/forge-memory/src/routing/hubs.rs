@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 
 use super::manifest::Manifest;
 use crate::document;
-use crate::workspace::{Error, RelPath, Role, Workspace, role_by_path, role_in};
+use crate::workspace::{
+    FileRole, RelPath, Workspace, WorkspaceError, role_by_path, role_with_domains,
+};
 
 /// A folder of documents that is described by a closets file, a hub page, or
 /// both.
@@ -24,49 +26,49 @@ pub struct Hub {
 impl Hub {
     /// Returns `true` for the hub of the state files, whose closets keep every
     /// entry.
-    pub fn is_memory(&self) -> bool {
-        self.folder.as_str() == MEMORY
+    pub fn is_memory_hub(&self) -> bool {
+        self.folder.as_str() == MEMORY_HUB_FOLDER
     }
 
     /// Returns the path of the hub's closets.
-    pub fn closets(&self) -> RelPath {
-        self.file(CLOSETS)
+    pub fn closets_path(&self) -> RelPath {
+        self.path_of_file(CLOSETS_FILE)
     }
 
     /// Returns the path of the archive of the hub's closets.
-    pub fn closets_archive(&self) -> RelPath {
-        self.file(CLOSETS_ARCHIVE)
+    pub fn closets_archive_path(&self) -> RelPath {
+        self.path_of_file(CLOSETS_ARCHIVE_FILE)
     }
 
-    fn file(&self, name: &str) -> RelPath {
+    fn path_of_file(&self, name: &str) -> RelPath {
         self.folder.join(name).expect("a plain name in a folder")
     }
 }
 
-const MEMORY: &str = "memory";
+const MEMORY_HUB_FOLDER: &str = "memory";
 
 /// File name of a hub's closets.
-pub const CLOSETS: &str = "_CLOSETS.md";
+pub const CLOSETS_FILE: &str = "_CLOSETS.md";
 /// File name of the archive of a hub's closets.
-pub const CLOSETS_ARCHIVE: &str = "_CLOSETS-archive.md";
+pub const CLOSETS_ARCHIVE_FILE: &str = "_CLOSETS-archive.md";
 
 /// Lists the hubs of a workspace in the order of the Hub Map, with `memory/` at
 /// the end. Returns an empty list without a manifest.
-pub fn hubs(workspace: &Workspace) -> Result<Vec<Hub>, Error> {
+pub fn load_hubs(workspace: &Workspace) -> Result<Vec<Hub>, WorkspaceError> {
     match Manifest::load(workspace)? {
-        Some(manifest) => Ok(hubs_of(workspace, &manifest)),
+        Some(manifest) => Ok(hubs_of_manifest(workspace, &manifest)),
         None => Ok(Vec::new()),
     }
 }
 
-/// Lists the hubs as [`hubs`] does, from a manifest that was already read.
-pub fn hubs_of(workspace: &Workspace, manifest: &Manifest) -> Vec<Hub> {
+/// Lists the hubs as [`load_hubs`] does, from a manifest that was already read.
+pub fn hubs_of_manifest(workspace: &Workspace, manifest: &Manifest) -> Vec<Hub> {
     let domains = manifest.domains();
     let files: Vec<RelPath> = manifest
         .scan(workspace)
         .files
         .into_iter()
-        .filter(|found| found.role == Role::Knowledge && !found.path.is_private())
+        .filter(|found| found.role == FileRole::Knowledge && !found.path.is_private())
         .map(|found| found.path)
         .collect();
     let mut hubs: Vec<Hub> = Vec::new();
@@ -82,25 +84,25 @@ pub fn hubs_of(workspace: &Workspace, manifest: &Manifest) -> Vec<Hub> {
             entry.name.clone()
         };
         hubs.push(Hub {
-            index: index_of(workspace, &entry.target, folder),
-            members: members(&files, folder, &domains),
+            index: find_hub_page(workspace, &entry.target, folder),
+            members: folder_members(&files, folder, &domains),
             folder: folder.clone(),
             name,
         });
     }
     for hub in &mut hubs {
-        add_linked(workspace, hub, &domains);
+        add_linked_members(workspace, hub, &domains);
     }
     // A row without its folder is reported by the manifest's check: closets
     // cannot be built for it.
-    hubs.retain(|hub| !hub.members.is_empty() || workspace.absolute(&hub.folder).is_dir());
-    hubs.extend(memory(workspace));
+    hubs.retain(|hub| !hub.members.is_empty() || workspace.absolute_path(&hub.folder).is_dir());
+    hubs.extend(memory_hub(workspace));
     hubs
 }
 
 /// Returns the documents of the folder that are in no inner hub. Files are
 /// sorted, so those of a folder are adjacent.
-fn members(files: &[RelPath], folder: &RelPath, domains: &[String]) -> Vec<RelPath> {
+fn folder_members(files: &[RelPath], folder: &RelPath, domains: &[String]) -> Vec<RelPath> {
     let inner: Vec<&String> = domains
         .iter()
         .filter(|it| it.as_str() != folder.as_str())
@@ -118,7 +120,7 @@ fn members(files: &[RelPath], folder: &RelPath, domains: &[String]) -> Vec<RelPa
 
 /// Finds the hub page: the one that the Hub Map names, else
 /// `<folder>-index.md`.
-fn index_of(workspace: &Workspace, target: &str, folder: &RelPath) -> Option<RelPath> {
+fn find_hub_page(workspace: &Workspace, target: &str, folder: &RelPath) -> Option<RelPath> {
     let stem = target.rsplit('/').next().unwrap_or(target);
     let stem = if stem.ends_with("-index") {
         stem.to_owned()
@@ -137,11 +139,11 @@ fn index_of(workspace: &Workspace, target: &str, folder: &RelPath) -> Option<Rel
     ]
     .into_iter()
     .flatten()
-    .find(|path| workspace.absolute(path).is_file())
+    .find(|path| workspace.absolute_path(path).is_file())
 }
 
 /// Adds documents outside the folder that the hub page links to.
-fn add_linked(workspace: &Workspace, hub: &mut Hub, domains: &[String]) {
+fn add_linked_members(workspace: &Workspace, hub: &mut Hub, domains: &[String]) {
     let Some(text) = hub
         .index
         .as_ref()
@@ -150,14 +152,17 @@ fn add_linked(workspace: &Workspace, hub: &mut Hub, domains: &[String]) {
         return;
     };
     let mut members: BTreeSet<RelPath> = hub.members.drain(..).collect();
-    for link in document::parse(text).links {
+    for link in document::parse_document(text).links {
         let target = link.target.trim_end_matches(".md");
         let Ok(path) = RelPath::new(&format!("{target}.md")) else {
             continue;
         };
-        let belongs = matches!(role_in(&path, domains), Role::Untracked | Role::Knowledge);
+        let belongs = matches!(
+            role_with_domains(&path, domains),
+            FileRole::Untracked | FileRole::Knowledge
+        );
         let elsewhere = !domains.iter().any(|domain| path.starts_with(domain));
-        if belongs && elsewhere && !path.is_private() && workspace.absolute(&path).is_file() {
+        if belongs && elsewhere && !path.is_private() && workspace.absolute_path(&path).is_file() {
             members.insert(path);
         }
     }
@@ -166,21 +171,24 @@ fn add_linked(workspace: &Workspace, hub: &mut Hub, domains: &[String]) {
 
 /// Returns the hub of the state files, which exists even if the Hub Map does
 /// not list it.
-fn memory(workspace: &Workspace) -> Option<Hub> {
-    let folder = RelPath::new(MEMORY).ok()?;
-    if !workspace.absolute(&folder).is_dir() {
+fn memory_hub(workspace: &Workspace) -> Option<Hub> {
+    let folder = RelPath::new(MEMORY_HUB_FOLDER).ok()?;
+    if !workspace.absolute_path(&folder).is_dir() {
         return None;
     }
-    Some(memory_of(folder, workspace.markdown_in(MEMORY)))
+    Some(build_memory_hub(
+        folder,
+        workspace.markdown_files_in(MEMORY_HUB_FOLDER),
+    ))
 }
 
-fn memory_of(folder: RelPath, mut members: Vec<RelPath>) -> Hub {
+fn build_memory_hub(folder: RelPath, mut members: Vec<RelPath>) -> Hub {
     members.retain(|path| {
-        let kept = !matches!(role_by_path(path), Role::Routing | Role::Archive);
+        let kept = !matches!(role_by_path(path), FileRole::Routing | FileRole::Archive);
         kept && !path.file_name().starts_with('.') && !path.is_private()
     });
     Hub {
-        name: MEMORY.to_owned(),
+        name: MEMORY_HUB_FOLDER.to_owned(),
         folder,
         index: None,
         members,
@@ -189,14 +197,14 @@ fn memory_of(folder: RelPath, mut members: Vec<RelPath>) -> Hub {
 
 /// Returns the hub of the state files of a planned workspace, from the paths
 /// that it will have; none if `memory/` will be empty.
-pub fn planned_memory<'a>(paths: impl Iterator<Item = &'a RelPath>) -> Option<Hub> {
-    let folder = RelPath::new(MEMORY).ok()?;
+pub fn planned_memory_hub<'a>(paths: impl Iterator<Item = &'a RelPath>) -> Option<Hub> {
+    let folder = RelPath::new(MEMORY_HUB_FOLDER).ok()?;
     let inside = |path: &&RelPath| path.parent().as_ref() == Some(&folder);
     let mut members: Vec<RelPath> = paths.filter(inside).cloned().collect();
     members.retain(|path| path.as_str().ends_with(".md"));
     members.sort();
     members.dedup();
-    (!members.is_empty()).then(|| memory_of(folder.clone(), members))
+    (!members.is_empty()).then(|| build_memory_hub(folder.clone(), members))
 }
 
 #[cfg(test)]

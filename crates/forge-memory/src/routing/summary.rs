@@ -2,25 +2,25 @@
 //! its subjects, facts in their own words, names, reversals and dates, without
 //! introductory words.
 
-use super::closets::{Context, Entry, extract};
+use super::closets::{ClosetEntry, EntryContext, extract_entry};
 use crate::document::Document;
 
 /// Maximum length of a summary.
-pub const LONGEST: usize = 250;
+pub const MAX_SUMMARY_CHARS: usize = 250;
 
-/// Summarizes a file in at most [`LONGEST`] characters. Deterministic, so that
+/// Summarizes a file in at most [`MAX_SUMMARY_CHARS`] characters. Deterministic, so that
 /// a row changes only with its file.
-pub fn summary(document: &Document, stem: &str) -> String {
-    let context = Context {
+pub fn summarize_document(document: &Document, stem: &str) -> String {
+    let context = EntryContext {
         name: stem,
         archived: false,
     };
-    of_entry(&extract(document, &context), document.title())
+    summarize_entry(&extract_entry(document, &context), document.title())
 }
 
 /// Summarizes an entry of the closets.
-pub fn of_entry(entry: &Entry, title: Option<&str>) -> String {
-    let mut line = Line::default();
+pub fn summarize_entry(entry: &ClosetEntry, title: Option<&str>) -> String {
+    let mut line = SummaryLine::default();
     // A reader without the reversal and the stated fact would be misled, so one
     // of each has a reserved place; subjects fill the rest.
     let title = title.map(str::to_lowercase);
@@ -60,10 +60,10 @@ pub fn of_entry(entry: &Entry, title: Option<&str>) -> String {
         if said.contains(&subject.to_lowercase()) {
             continue;
         }
-        line.add_within(subject, LONGEST.saturating_sub(reserved));
+        line.add_within(subject, MAX_SUMMARY_CHARS.saturating_sub(reserved));
     }
     for value in &sure {
-        line.add_within(value, LONGEST);
+        line.add_within(value, MAX_SUMMARY_CHARS);
     }
     for value in claims
         .iter()
@@ -71,20 +71,20 @@ pub fn of_entry(entry: &Entry, title: Option<&str>) -> String {
         .chain(&entry.people)
         .chain(&dates)
     {
-        line.add_within(value, LONGEST);
+        line.add_within(value, MAX_SUMMARY_CHARS);
     }
     line.text
 }
 
 #[derive(Default)]
-struct Line {
+struct SummaryLine {
     text: String,
     /// Length in characters.
     length: usize,
     seen: Vec<String>,
 }
 
-impl Line {
+impl SummaryLine {
     /// Adds a whole value if it fits and is not a duplicate.
     fn add_within(&mut self, value: &str, most: usize) {
         let key = value.to_lowercase();
@@ -108,14 +108,14 @@ impl Line {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::parse;
+    use crate::document::parse_document;
 
     #[test]
     fn subjects_facts_people_reversals_and_dates_are_kept() {
         let text = "# Billing\n\nIn this document we will look at billing.\n\n\
             We switched from Stripe to Adyen on 2026-03-12. Maria Lopez owns the ledger.\n\n\
             I am allergic to penicillin.\n\n- dunning emails\n- SEPA mandates\n";
-        let summary = summary(&parse(text), "billing");
+        let summary = summarize_document(&parse_document(text), "billing");
         for wanted in [
             "Stripe",
             "Adyen",
@@ -126,7 +126,7 @@ mod tests {
         ] {
             assert!(summary.contains(wanted), "{wanted}: {summary}");
         }
-        assert!(summary.chars().count() <= LONGEST, "{summary}");
+        assert!(summary.chars().count() <= MAX_SUMMARY_CHARS, "{summary}");
         assert!(
             !summary.to_lowercase().contains("in this document"),
             "{summary}"
@@ -135,14 +135,14 @@ mod tests {
 
     #[test]
     fn an_empty_file_has_an_empty_summary() {
-        assert_eq!(summary(&parse(""), "x"), "");
+        assert_eq!(summarize_document(&parse_document(""), "x"), "");
     }
 
     proptest::proptest! {
         #[test]
         fn any_text_gives_one_short_line(text in ".{0,600}") {
-            let summary = summary(&parse(text), "x");
-            proptest::prop_assert!(summary.chars().count() <= LONGEST);
+            let summary = summarize_document(&parse_document(text), "x");
+            proptest::prop_assert!(summary.chars().count() <= MAX_SUMMARY_CHARS);
             proptest::prop_assert!(!summary.contains(['\n', '\r', '|']) || summary.contains("\\|"));
         }
     }

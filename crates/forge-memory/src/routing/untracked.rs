@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::layout;
 use super::manifest::Manifest;
-use crate::links::fold;
-use crate::workspace::{RelPath, Role, Tree, Workspace};
+use crate::links::fold_name;
+use crate::workspace::{FileRole, RelPath, Workspace, WorkspaceTree};
 
 /// Folders that are never searched.
-pub const SKIPPED: [&str; 13] = [
+pub const SKIPPED_FOLDERS: [&str; 13] = [
     ".git",
     ".claude",
     ".obsidian",
@@ -26,7 +26,7 @@ pub const SKIPPED: [&str; 13] = [
 ];
 
 /// Files that most repositories have at their root.
-const OF_A_REPOSITORY: [&str; 7] = [
+const REPOSITORY_FILES: [&str; 7] = [
     "readme",
     "changelog",
     "contributing",
@@ -38,40 +38,47 @@ const OF_A_REPOSITORY: [&str; 7] = [
 
 /// Content that a manifest does not cover.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Untracked {
+pub struct UntrackedContent {
     /// Folders with the number of their notes, sorted.
     pub folders: Vec<(String, usize)>,
     pub loose: Vec<RelPath>,
 }
 
-impl Untracked {
+impl UntrackedContent {
     /// Finds untracked content. The tree must have been listed with the domains
     /// of the manifest. State files and files that Tier 3 lists count as
     /// covered, wherever they are.
-    pub fn of(workspace: &Workspace, tree: &Tree, manifest: &Manifest) -> Untracked {
+    pub fn find_in_tree(
+        workspace: &Workspace,
+        tree: &WorkspaceTree,
+        manifest: &Manifest,
+    ) -> UntrackedContent {
         let domains = manifest.domains();
-        let state = layout::resolve_all(workspace, Some(manifest));
-        let retired = manifest.retired();
+        let state = layout::existing_state_files(workspace, Some(manifest));
+        let retired = manifest.retired_files();
         let listed: HashSet<String> = manifest
             .entries()
             .iter()
-            .map(|it| fold(&it.target).into_owned())
+            .map(|it| fold_name(&it.target).into_owned())
             .collect();
         let code = code_folders(tree.files.iter().map(|it| &it.path));
         let mut folders: BTreeMap<String, usize> = BTreeMap::new();
         let mut loose = Vec::new();
         for found in &tree.files {
             let path = found.path.as_str();
-            if found.role != Role::Untracked || !found.is_markdown() || is_skipped(&found.path) {
+            if found.role != FileRole::Untracked
+                || !found.is_markdown()
+                || is_skipped_path(&found.path)
+            {
                 continue;
             }
-            if state.contains(&found.path) || retired.holds(path) {
+            if state.contains(&found.path) || retired.contains_path(path) {
                 continue;
             }
-            let Some(folder) = folder_of(path, &domains) else {
-                let stem = fold(found.path.stem());
-                let whole = fold(path.strip_suffix(".md").unwrap_or(path));
-                let known = OF_A_REPOSITORY.contains(&stem.as_ref())
+            let Some(folder) = outermost_folder(path, &domains) else {
+                let stem = fold_name(found.path.stem());
+                let whole = fold_name(path.strip_suffix(".md").unwrap_or(path));
+                let known = REPOSITORY_FILES.contains(&stem.as_ref())
                     || listed.contains(stem.as_ref())
                     || listed.contains(whole.as_ref());
                 if !known {
@@ -86,14 +93,14 @@ impl Untracked {
                 *folders.entry(folder.to_owned()).or_default() += 1;
             }
         }
-        Untracked {
+        UntrackedContent {
             folders: folders.into_iter().collect(),
             loose,
         }
     }
 
     /// Keeps only folders with at least this many notes.
-    pub fn at_least(mut self, notes: usize) -> Untracked {
+    pub fn with_min_notes(mut self, notes: usize) -> UntrackedContent {
         self.folders.retain(|(_, count)| *count >= notes);
         self
     }
@@ -105,14 +112,14 @@ impl Untracked {
 }
 
 /// Returns `true` if a path is hidden or in a folder that is never searched.
-pub fn is_skipped(path: &RelPath) -> bool {
+pub fn is_skipped_path(path: &RelPath) -> bool {
     path.components()
-        .any(|part| SKIPPED.contains(&part) || part.starts_with('.'))
+        .any(|part| SKIPPED_FOLDERS.contains(&part) || part.starts_with('.'))
 }
 
 /// Returns the outermost folder that contains no hub; none for a file at the
 /// root.
-fn folder_of<'a>(path: &'a str, domains: &[String]) -> Option<&'a str> {
+fn outermost_folder<'a>(path: &'a str, domains: &[String]) -> Option<&'a str> {
     path.match_indices('/')
         .map(|(at, _)| &path[..at])
         .find(|folder| {
@@ -124,7 +131,7 @@ fn folder_of<'a>(path: &'a str, domains: &[String]) -> Option<&'a str> {
 /// Returns `true` if a file is a note, rather than a document of a software
 /// project, wherever it is.
 pub fn is_note(path: &RelPath) -> bool {
-    const PROJECT: [&str; 17] = [
+    const PROJECT_FILES: [&str; 17] = [
         "architecture",
         "authors",
         "changelog",
@@ -144,7 +151,7 @@ pub fn is_note(path: &RelPath) -> bool {
         "support",
     ];
     let stem = path.stem().to_lowercase();
-    let project = PROJECT.contains(&stem.as_str()) || stem.starts_with("license");
+    let project = PROJECT_FILES.contains(&stem.as_str()) || stem.starts_with("license");
     let first = path.components().next().unwrap_or_default();
     let kept = [
         "memory",

@@ -4,77 +4,86 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
-use super::Kind;
-use super::units::{Unit, What};
+use super::MergeKind;
+use super::units::{MergeUnit, MergeUnitKind};
 
 /// Finds, for each piece of the first version, the same piece in the second.
-pub(super) fn versions(from: &[Unit<'_>], to: &[Unit<'_>]) -> Vec<Option<usize>> {
-    let mut pairs = Pairs::new(from, to);
-    pairs.by(|it| Some((it.what, it.key.clone(), it.same.clone())));
+pub(super) fn match_versions(from: &[MergeUnit<'_>], to: &[MergeUnit<'_>]) -> Vec<Option<usize>> {
+    let mut pairs = UnitPairs::new(from, to);
+    pairs.pair_by_key(|it| Some((it.what, it.key.clone(), it.same.clone())));
     // Numbers before keys: a renumbered entry is still the same entry.
-    pairs.by_number();
-    pairs.by(|it| it.numbered.is_none().then(|| (it.what, it.key.clone())));
-    pairs.headings();
-    pairs.edited_in_place();
+    pairs.pair_by_number();
+    pairs.pair_by_key(|it| it.numbered.is_none().then(|| (it.what, it.key.clone())));
+    pairs.pair_renamed_headings();
+    pairs.pair_edited_in_place();
     pairs.found
 }
 
 /// Finds additions that both sides made.
-pub(super) fn additions(
-    kind: Kind,
-    ours: &[Unit<'_>],
-    theirs: &[Unit<'_>],
+pub(super) fn match_additions(
+    kind: MergeKind,
+    ours: &[MergeUnit<'_>],
+    theirs: &[MergeUnit<'_>],
     (new_ours, new_theirs): (&[bool], &[bool]),
 ) -> Vec<Option<usize>> {
-    let mut pairs = Pairs::new(ours, theirs);
-    pairs.only(new_ours, new_theirs);
-    pairs.by(|it| Some((it.what, it.key.clone(), it.same.clone())));
-    pairs.by_number_and_text();
+    let mut pairs = UnitPairs::new(ours, theirs);
+    pairs.restrict_to(new_ours, new_theirs);
+    pairs.pair_by_key(|it| Some((it.what, it.key.clone(), it.same.clone())));
+    pairs.pair_by_number_and_text();
     // Two sessions with the same title are different sessions, so only these
     // kinds pair by name.
-    let named = |it: &Unit<'_>| matches!(it.what, What::Heading | What::Item | What::Front);
-    pairs.by(|it| named(it).then(|| (it.what, it.key.clone())));
-    if kind == Kind::State {
+    let named = |it: &MergeUnit<'_>| {
+        matches!(
+            it.what,
+            MergeUnitKind::Heading | MergeUnitKind::Item | MergeUnitKind::Front
+        )
+    };
+    pairs.pair_by_key(|it| named(it).then(|| (it.what, it.key.clone())));
+    if kind == MergeKind::State {
         // A value that both sides set for the first time.
-        fn texts<'u>(units: &'u [Unit<'_>], new: &[bool]) -> HashMap<&'u str, Vec<usize>> {
+        fn index_new_texts<'u>(
+            units: &'u [MergeUnit<'_>],
+            new: &[bool],
+        ) -> HashMap<&'u str, Vec<usize>> {
             let mut found: HashMap<&str, Vec<usize>> = HashMap::new();
             for (index, unit) in units.iter().enumerate() {
-                if let (true, What::Text, Some(it)) = (new[index], unit.what, unit.section) {
+                if let (true, MergeUnitKind::Text, Some(it)) = (new[index], unit.what, unit.section)
+                {
                     found.entry(&units[it].key).or_default().push(index);
                 }
             }
             found
         }
-        let there = texts(theirs, new_theirs);
-        for (section, here) in texts(ours, new_ours) {
+        let there = index_new_texts(theirs, new_theirs);
+        for (section, here) in index_new_texts(ours, new_ours) {
             let other = there.get(section);
             if let (&[one], Some(&[two])) = (&here[..], other.map(|it| &it[..])) {
-                pairs.join(one, two);
+                pairs.pair_units(one, two);
             }
         }
     }
     pairs.found
 }
 
-struct Pairs<'u, 't> {
-    from: &'u [Unit<'t>],
-    to: &'u [Unit<'t>],
+struct UnitPairs<'u, 't> {
+    from: &'u [MergeUnit<'t>],
+    to: &'u [MergeUnit<'t>],
     found: Vec<Option<usize>>,
     taken: Vec<bool>,
     out: Vec<bool>,
 }
 
 /// The section and kind that pieces must share to be paired.
-type Place = (Option<usize>, What);
+type SectionPlace = (Option<usize>, MergeUnitKind);
 
 /// Maximum number of pieces in one section that are compared pairwise.
-const MOST_COMPARED: usize = 64;
+const MAX_COMPARED_PIECES: usize = 64;
 /// Share of common words from which two pieces count as one edited piece.
-const ALIKE: f64 = 0.6;
+const MIN_LIKENESS: f64 = 0.6;
 
-impl<'u, 't> Pairs<'u, 't> {
-    fn new(from: &'u [Unit<'t>], to: &'u [Unit<'t>]) -> Pairs<'u, 't> {
-        Pairs {
+impl<'u, 't> UnitPairs<'u, 't> {
+    fn new(from: &'u [MergeUnit<'t>], to: &'u [MergeUnit<'t>]) -> UnitPairs<'u, 't> {
+        UnitPairs {
             from,
             to,
             found: vec![None; from.len()],
@@ -83,24 +92,24 @@ impl<'u, 't> Pairs<'u, 't> {
         }
     }
 
-    fn only(&mut self, from: &[bool], to: &[bool]) {
+    fn restrict_to(&mut self, from: &[bool], to: &[bool]) {
         self.out = from.iter().map(|it| !it).collect();
         self.taken = to.iter().map(|it| !it).collect();
     }
 
-    fn open(&self, from: usize) -> bool {
+    fn is_open(&self, from: usize) -> bool {
         self.found[from].is_none() && !self.out[from]
     }
 
-    fn join(&mut self, from: usize, to: usize) {
-        if self.open(from) && !self.taken[to] {
+    fn pair_units(&mut self, from: usize, to: usize) {
+        if self.is_open(from) && !self.taken[to] {
             self.found[from] = Some(to);
             self.taken[to] = true;
         }
     }
 
     /// Pairs pieces of equal key, in order.
-    fn by<K: std::hash::Hash + Eq>(&mut self, key: impl Fn(&Unit<'_>) -> Option<K>) {
+    fn pair_by_key<K: std::hash::Hash + Eq>(&mut self, key: impl Fn(&MergeUnit<'_>) -> Option<K>) {
         let mut there: HashMap<K, VecDeque<usize>> = HashMap::new();
         for (index, unit) in self.to.iter().enumerate() {
             if !self.taken[index]
@@ -110,27 +119,27 @@ impl<'u, 't> Pairs<'u, 't> {
             }
         }
         for index in 0..self.from.len() {
-            if self.open(index)
+            if self.is_open(index)
                 && let Some(key) = key(&self.from[index])
                 && let Some(to) = there.get_mut(&key).and_then(VecDeque::pop_front)
             {
-                self.join(index, to);
+                self.pair_units(index, to);
             }
         }
     }
 
     /// Pairs entries by their current or former numbers; of several candidates,
     /// the most similar one.
-    fn by_number(&mut self) {
-        self.numbered(|from, to| Some(alike(from, to)));
+    fn pair_by_number(&mut self) {
+        self.pair_numbered(|from, to| Some(word_likeness(from, to)));
     }
 
-    fn by_number_and_text(&mut self) {
-        self.numbered(|from, to| (from.same == to.same).then_some(1.0));
+    fn pair_by_number_and_text(&mut self) {
+        self.pair_numbered(|from, to| (from.same == to.same).then_some(1.0));
     }
 
-    fn numbered(&mut self, likeness: impl Fn(&Unit<'_>, &Unit<'_>) -> Option<f64>) {
-        let mut there: HashMap<(super::numbers::Series, usize), Vec<usize>> = HashMap::new();
+    fn pair_numbered(&mut self, likeness: impl Fn(&MergeUnit<'_>, &MergeUnit<'_>) -> Option<f64>) {
+        let mut there: HashMap<(super::numbers::NumberSeries, usize), Vec<usize>> = HashMap::new();
         for (index, unit) in self.to.iter().enumerate() {
             if let Some(it) = unit.numbered.as_ref().filter(|_| !self.taken[index]) {
                 for name in it.former.iter().chain([&it.number]) {
@@ -140,14 +149,14 @@ impl<'u, 't> Pairs<'u, 't> {
         }
         for index in 0..self.from.len() {
             let unit = &self.from[index];
-            let Some(it) = unit.numbered.as_ref().filter(|_| self.open(index)) else {
+            let Some(it) = unit.numbered.as_ref().filter(|_| self.is_open(index)) else {
                 continue;
             };
             let names = it.former.iter().chain([&it.number]);
             let candidates = names.filter_map(|name| there.get(&(it.series, *name)));
             let mut best: Option<(f64, bool, usize)> = None;
             let candidates = candidates.flatten().filter(|to| !self.taken[**to]);
-            for &to in candidates.take(MOST_COMPARED) {
+            for &to in candidates.take(MAX_COMPARED_PIECES) {
                 let Some(likeness) = likeness(unit, &self.to[to]) else {
                     continue;
                 };
@@ -158,18 +167,18 @@ impl<'u, 't> Pairs<'u, 't> {
                 }
             }
             if let Some((_, _, to)) = best {
-                self.join(index, to);
+                self.pair_units(index, to);
             }
         }
     }
 
     /// Pairs a renamed heading: the only unpaired one of its level below the
     /// same parent.
-    fn headings(&mut self) {
-        let left = |units: &[Unit<'_>], open: &dyn Fn(usize) -> bool| {
+    fn pair_renamed_headings(&mut self) {
+        let left = |units: &[MergeUnit<'_>], open: &dyn Fn(usize) -> bool| {
             let mut left: BTreeMap<(Option<usize>, u8), Vec<usize>> = BTreeMap::new();
             for (index, unit) in units.iter().enumerate() {
-                if unit.what == What::Heading && open(index) {
+                if unit.what == MergeUnitKind::Heading && open(index) {
                     left.entry((unit.section, unit.level))
                         .or_default()
                         .push(index);
@@ -178,7 +187,7 @@ impl<'u, 't> Pairs<'u, 't> {
             left
         };
         let there = left(self.to, &|it| !self.taken[it]);
-        let here = left(self.from, &|it| self.open(it));
+        let here = left(self.from, &|it| self.is_open(it));
         // Outer headings first: whether inner ones pair depends on them.
         for ((section, level), from) in here {
             let section = match section {
@@ -191,27 +200,31 @@ impl<'u, 't> Pairs<'u, 't> {
             if let (&[from], Some(&[to])) =
                 (&from[..], there.get(&(section, level)).map(|it| &it[..]))
             {
-                self.join(from, to);
+                self.pair_units(from, to);
             }
         }
     }
 
     /// Pairs what is left in one section: pieces that are similar, and a text
     /// that is the only one.
-    fn edited_in_place(&mut self) {
-        let mut there: HashMap<Place, Vec<usize>> = HashMap::new();
+    fn pair_edited_in_place(&mut self) {
+        let mut there: HashMap<SectionPlace, Vec<usize>> = HashMap::new();
         for (index, unit) in self.to.iter().enumerate() {
-            if !self.taken[index] && unit.numbered.is_none() && unit.what != What::Heading {
+            if !self.taken[index] && unit.numbered.is_none() && unit.what != MergeUnitKind::Heading
+            {
                 there
                     .entry((unit.section, unit.what))
                     .or_default()
                     .push(index);
             }
         }
-        let mut here: Vec<(Place, Vec<usize>)> = Vec::new();
+        let mut here: Vec<(SectionPlace, Vec<usize>)> = Vec::new();
         let mut places = HashMap::new();
         for (index, unit) in self.from.iter().enumerate() {
-            if !self.open(index) || unit.numbered.is_some() || unit.what == What::Heading {
+            if !self.is_open(index)
+                || unit.numbered.is_some()
+                || unit.what == MergeUnitKind::Heading
+            {
                 continue;
             }
             let section = match unit.section.map(|it| self.found[it]) {
@@ -229,24 +242,24 @@ impl<'u, 't> Pairs<'u, 't> {
             let Some(to) = there.get(&place) else {
                 continue;
             };
-            if let (&[from], &[to], What::Text) = (&from[..], &to[..], place.1) {
-                self.join(from, to);
+            if let (&[from], &[to], MergeUnitKind::Text) = (&from[..], &to[..], place.1) {
+                self.pair_units(from, to);
                 continue;
             }
-            if from.len().max(to.len()) > MOST_COMPARED {
+            if from.len().max(to.len()) > MAX_COMPARED_PIECES {
                 continue;
             }
             for from in from {
                 let unit = &self.from[from];
                 let mut best: Option<(f64, usize)> = None;
                 for &to in to.iter().filter(|to| !self.taken[**to]) {
-                    let alike = alike(unit, &self.to[to]);
-                    if alike >= ALIKE && best.is_none_or(|best| alike > best.0) {
+                    let alike = word_likeness(unit, &self.to[to]);
+                    if alike >= MIN_LIKENESS && best.is_none_or(|best| alike > best.0) {
                         best = Some((alike, to));
                     }
                 }
                 if let Some((_, to)) = best {
-                    self.join(from, to);
+                    self.pair_units(from, to);
                 }
             }
         }
@@ -254,12 +267,12 @@ impl<'u, 't> Pairs<'u, 't> {
 }
 
 /// Returns the share of words that two pieces have in common, from 0 to 1.
-fn alike(one: &Unit<'_>, two: &Unit<'_>) -> f64 {
-    fn words<'s>(unit: &'s Unit<'_>) -> HashSet<&'s str> {
+fn word_likeness(one: &MergeUnit<'_>, two: &MergeUnit<'_>) -> f64 {
+    fn unit_words<'s>(unit: &'s MergeUnit<'_>) -> HashSet<&'s str> {
         let words = unit.same.split(|c: char| !c.is_alphanumeric());
         words.filter(|it| !it.is_empty()).collect()
     }
-    let (one, two) = (words(one), words(two));
+    let (one, two) = (unit_words(one), unit_words(two));
     match one.len() + two.len() {
         0 => 1.0,
         all => 2.0 * one.intersection(&two).count() as f64 / all as f64,

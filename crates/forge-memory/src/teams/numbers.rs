@@ -5,38 +5,38 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use crate::document::{self, Document};
-use crate::mind::{labelled, marker};
+use crate::mind::{list_marker_length, parse_labelled};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Series {
+pub(super) enum NumberSeries {
     Decision,
     Session,
 }
 
-impl Series {
+impl NumberSeries {
     fn prefix(self) -> &'static str {
         match self {
-            Series::Decision => "DEC-",
-            Series::Session => "Session ",
+            NumberSeries::Decision => "DEC-",
+            NumberSeries::Session => "Session ",
         }
     }
 
-    fn digits(self, number: usize) -> String {
+    fn format_digits(self, number: usize) -> String {
         match self {
-            Series::Decision => format!("{number:03}"),
-            Series::Session => number.to_string(),
+            NumberSeries::Decision => format!("{number:03}"),
+            NumberSeries::Session => number.to_string(),
         }
     }
 
-    pub(super) fn name(self, number: usize) -> String {
-        format!("{}{}", self.prefix(), self.digits(number))
+    pub(super) fn format_name(self, number: usize) -> String {
+        format!("{}{}", self.prefix(), self.format_digits(number))
     }
 }
 
 /// The number of an entry, with its positions in the entry's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Numbered {
-    pub(super) series: Series,
+pub(super) struct EntryNumber {
+    pub(super) series: NumberSeries,
     pub(super) number: usize,
     pub(super) former: BTreeSet<usize>,
     digits: Range<usize>,
@@ -44,10 +44,10 @@ pub(super) struct Numbered {
     line: Option<Range<usize>>,
 }
 
-impl Numbered {
+impl EntryNumber {
     /// Parses an entry that begins with its heading; returns none if the
     /// heading does not contain the number as given.
-    pub(super) fn read(series: Series, number: usize, text: &str) -> Option<Numbered> {
+    pub(super) fn read(series: NumberSeries, number: usize, text: &str) -> Option<EntryNumber> {
         let heading = text.lines().next()?;
         let at = find_ignoring_case(heading, series.prefix())? + series.prefix().len();
         let length = text[at..].bytes().take_while(u8::is_ascii_digit).count();
@@ -56,14 +56,14 @@ impl Numbered {
         }
         let mut former = BTreeSet::new();
         let mut line = None;
-        if find_ignoring_case(text, LABEL).is_some() {
-            let document = document::parse(text);
-            if let Some((span, value)) = former_line(&document) {
-                former = occurrences(series, &value).map(|(it, _)| it).collect();
+        if find_ignoring_case(text, FORMER_LABEL).is_some() {
+            let document = document::parse_document(text);
+            if let Some((span, value)) = find_former_line(&document) {
+                former = find_numbers(series, &value).map(|(it, _)| it).collect();
                 line = Some(span);
             }
         }
-        Some(Numbered {
+        Some(EntryNumber {
             series,
             number,
             former,
@@ -74,7 +74,7 @@ impl Numbered {
 
     /// Returns the text without its number and former names: equal for one
     /// entry under two numbers.
-    pub(super) fn anonymous(&self, text: &str) -> String {
+    pub(super) fn strip_number(&self, text: &str) -> String {
         let mut out = text.to_owned();
         if let Some(line) = &self.line {
             out.replace_range(line.clone(), "");
@@ -85,13 +85,21 @@ impl Numbered {
 
     /// Returns the text under another number, with its former names below the
     /// heading.
-    pub(super) fn renamed(&self, text: &str, number: usize, former: &BTreeSet<usize>) -> String {
+    pub(super) fn renumber_text(
+        &self,
+        text: &str,
+        number: usize,
+        former: &BTreeSet<usize>,
+    ) -> String {
         if number == self.number && *former == self.former {
             return text.to_owned();
         }
         let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
         let mut out = text.to_owned();
-        let names: Vec<String> = former.iter().map(|it| self.series.name(*it)).collect();
+        let names: Vec<String> = former
+            .iter()
+            .map(|it| self.series.format_name(*it))
+            .collect();
         let line = format!("- **Formerly:** {}{newline}", names.join(", "));
         // From the end, so that earlier offsets stay valid.
         match (&self.line, former.is_empty()) {
@@ -102,7 +110,7 @@ impl Numbered {
                 let Some(end) = text.find('\n') else {
                     out.push_str(newline);
                     out.push_str(line.trim_end());
-                    out.replace_range(self.digits.clone(), &self.series.digits(number));
+                    out.replace_range(self.digits.clone(), &self.series.format_digits(number));
                     return out;
                 };
                 let body = &text[end + 1..];
@@ -111,39 +119,42 @@ impl Numbered {
                 let first = text[at..].lines().next().unwrap_or_default();
                 // A paragraph would continue the line above it, so add a blank
                 // line.
-                let gap = if first.starts_with(['-', '*', '+']) && marker(first).is_some() {
-                    ""
-                } else {
-                    newline
-                };
+                let gap =
+                    if first.starts_with(['-', '*', '+']) && list_marker_length(first).is_some() {
+                        ""
+                    } else {
+                        newline
+                    };
                 out.insert_str(at, &format!("{line}{gap}"));
             }
         }
-        out.replace_range(self.digits.clone(), &self.series.digits(number));
+        out.replace_range(self.digits.clone(), &self.series.format_digits(number));
         out
     }
 }
 
-const LABEL: &str = "formerly";
+const FORMER_LABEL: &str = "formerly";
 
 /// Finds the line `- **Formerly:** …` of the entry itself, with its value.
-fn former_line(document: &Document) -> Option<(Range<usize>, String)> {
+fn find_former_line(document: &Document) -> Option<(Range<usize>, String)> {
     let own = &document
         .sections
         .iter()
         .find(|section| section.level > 0)?
         .own;
     let mut at = own.start;
-    for line in document.str(own).split_inclusive('\n') {
+    for line in document.span_text(own).split_inclusive('\n') {
         let span = at..at + line.len();
         at = span.end;
         let text = line.trim();
-        let Some(length) = marker(text) else { continue };
-        if document.in_code(span.start) {
+        let Some(length) = list_marker_length(text) else {
+            continue;
+        };
+        if document.is_in_code(span.start) {
             continue;
         }
-        match labelled(&text[length.min(text.len())..]) {
-            Some((key, value)) if key == LABEL => return Some((span, value.to_owned())),
+        match parse_labelled(&text[length.min(text.len())..]) {
+            Some((key, value)) if key == FORMER_LABEL => return Some((span, value.to_owned())),
             _ => {}
         }
     }
@@ -151,7 +162,7 @@ fn former_line(document: &Document) -> Option<(Range<usize>, String)> {
 }
 
 /// Finds every number of a series, with the span of its digits.
-fn occurrences(series: Series, text: &str) -> impl Iterator<Item = (usize, Range<usize>)> {
+fn find_numbers(series: NumberSeries, text: &str) -> impl Iterator<Item = (usize, Range<usize>)> {
     let prefix = series.prefix();
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -178,27 +189,27 @@ fn occurrences(series: Series, text: &str) -> impl Iterator<Item = (usize, Range
 }
 
 /// Finds every number of a series outside of code.
-fn mentions(series: Series, text: &str) -> Vec<(usize, Range<usize>)> {
+fn find_mentions(series: NumberSeries, text: &str) -> Vec<(usize, Range<usize>)> {
     if !text.contains(series.prefix()) {
         return Vec::new();
     }
-    let document = document::parse(text);
-    occurrences(series, text)
-        .filter(|(_, span)| !document.in_code(span.start))
+    let document = document::parse_document(text);
+    find_numbers(series, text)
+        .filter(|(_, span)| !document.is_in_code(span.start))
         .collect()
 }
 
 /// New numbers of renumbered entries, by series and old number.
-pub(super) type Renames = BTreeMap<(Series, usize), usize>;
+pub(super) type RenameMap = BTreeMap<(NumberSeries, usize), usize>;
 
 /// Updates mentions of renumbered entries. Mentions that `before` already had
 /// refer to another entry and stay; so do an entry's own name and its former
 /// ones.
-pub(super) fn following(
+pub(super) fn follow_renames(
     text: &str,
-    own: Option<&Numbered>,
+    own: Option<&EntryNumber>,
     before: Option<&str>,
-    renames: &Renames,
+    renames: &RenameMap,
 ) -> String {
     let mut out = text.to_owned();
     if renames.is_empty() {
@@ -210,19 +221,24 @@ pub(super) fn following(
         })
     };
     let mut edits = Vec::new();
-    for series in [Series::Decision, Series::Session] {
+    for series in [NumberSeries::Decision, NumberSeries::Session] {
         if !renames.keys().any(|(it, _)| *it == series) {
             continue;
         }
         let known: BTreeSet<usize> = before
-            .map(|it| mentions(series, it).into_iter().map(|(n, _)| n).collect())
+            .map(|it| {
+                find_mentions(series, it)
+                    .into_iter()
+                    .map(|(n, _)| n)
+                    .collect()
+            })
             .unwrap_or_default();
-        for (number, span) in mentions(series, text) {
+        for (number, span) in find_mentions(series, text) {
             if let Some(new) = renames.get(&(series, number))
                 && !known.contains(&number)
                 && !is_own(span.start)
             {
-                edits.push((span, series.digits(*new)));
+                edits.push((span, series.format_digits(*new)));
             }
         }
     }
@@ -245,8 +261,8 @@ mod tests {
     use super::*;
 
     fn renamed(text: &str, number: usize, former: &[usize]) -> String {
-        let it = Numbered::read(Series::Decision, 12, text).expect("a number");
-        it.renamed(text, number, &former.iter().copied().collect())
+        let it = EntryNumber::read(NumberSeries::Decision, 12, text).expect("a number");
+        it.renumber_text(text, number, &former.iter().copied().collect())
     }
 
     #[test]
@@ -272,21 +288,21 @@ mod tests {
     #[test]
     fn the_same_entry_is_known_under_both_numbers() {
         let text = "## DEC-012: T\n- **Date:** d";
-        let before = Numbered::read(Series::Decision, 12, text).expect("a number");
+        let before = EntryNumber::read(NumberSeries::Decision, 12, text).expect("a number");
         let after = renamed(text, 13, &[12]);
-        let new = Numbered::read(Series::Decision, 13, &after).expect("a number");
-        assert_eq!(new.anonymous(&after), before.anonymous(text));
+        let new = EntryNumber::read(NumberSeries::Decision, 13, &after).expect("a number");
+        assert_eq!(new.strip_number(&after), before.strip_number(text));
         assert_eq!(new.former, BTreeSet::from([12]));
         let shown = "## DEC-1: x\n```\n- **Formerly:** DEC-9\n```";
-        let shown = Numbered::read(Series::Decision, 1, shown).expect("a number");
+        let shown = EntryNumber::read(NumberSeries::Decision, 1, shown).expect("a number");
         assert!(shown.former.is_empty(), "code is not meant");
     }
 
     #[test]
     fn mentions_follow_and_others_stay() {
-        let renames = Renames::from([((Series::Decision, 12), 13)]);
+        let renames = RenameMap::from([((NumberSeries::Decision, 12), 13)]);
         let check = |text: &str, before, expect: &str| {
-            assert_eq!(following(text, None, before, &renames), expect);
+            assert_eq!(follow_renames(text, None, before, &renames), expect);
         };
         check(
             "see DEC-012, DEC-0120 and XDEC-012",

@@ -6,7 +6,7 @@ use jiff::civil::Date;
 /// The parts of `- [x] Ship it (completed 2026-03-01)` and of what is nested
 /// below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Task<'t> {
+pub(super) struct TaskParts<'t> {
     /// Everything up to the box.
     before: &'t str,
     mark: &'t str,
@@ -16,12 +16,12 @@ pub(super) struct Task<'t> {
     after: &'t str,
 }
 
-const COMPLETED: &str = "(completed ";
+const COMPLETED_PREFIX: &str = "(completed ";
 
-impl<'t> Task<'t> {
-    pub(super) fn read(text: &'t str) -> Option<Task<'t>> {
+impl<'t> TaskParts<'t> {
+    pub(super) fn read(text: &'t str) -> Option<TaskParts<'t>> {
         let indent = text.len() - text.trim_start().len();
-        let length = crate::mind::marker(&text[indent..])?;
+        let length = crate::mind::list_marker_length(&text[indent..])?;
         let open = indent + length;
         let inside = text.get(open..)?.strip_prefix('[')?;
         let mark = inside.chars().next()?;
@@ -31,12 +31,12 @@ impl<'t> Task<'t> {
         }
         let from = open + 1 + width;
         let rest = &text[from..];
-        let own = &rest[..own_lines(rest)];
-        let completed = own.match_indices(COMPLETED).find_map(|(at, _)| {
-            let inside = &own[at + COMPLETED.len()..];
+        let own = &rest[..own_text_end(rest)];
+        let completed = own.match_indices(COMPLETED_PREFIX).find_map(|(at, _)| {
+            let inside = &own[at + COMPLETED_PREFIX.len()..];
             let close = inside.find(')')?;
             let date = inside[..close].trim().parse().ok()?;
-            Some((at, at + COMPLETED.len() + close + 1, date))
+            Some((at, at + COMPLETED_PREFIX.len() + close + 1, date))
         });
         let (body, completed, after) = match completed {
             Some((start, end, date)) => {
@@ -50,7 +50,7 @@ impl<'t> Task<'t> {
                 (body, None, &rest[body.len()..])
             }
         };
-        Some(Task {
+        Some(TaskParts {
             before: &text[..open + 1],
             mark: &text[open + 1..from],
             body,
@@ -60,28 +60,33 @@ impl<'t> Task<'t> {
     }
 
     /// Returns the text of the task.
-    pub(super) fn said(&self) -> &'t str {
+    pub(super) fn description(&self) -> &'t str {
         self.body.trim_start_matches(']').trim()
     }
 
-    pub(super) fn done(&self) -> bool {
+    pub(super) fn is_done(&self) -> bool {
         self.mark != " "
     }
 
     /// Merges three versions; returns none if both sides reworded it
     /// differently.
-    pub(super) fn merged(
-        base: Option<&Task<'t>>,
-        ours: &Task<'t>,
-        theirs: &Task<'t>,
+    pub(super) fn merge_versions(
+        base: Option<&TaskParts<'t>>,
+        ours: &TaskParts<'t>,
+        theirs: &TaskParts<'t>,
         after: impl FnOnce(Option<&str>, &str, &str) -> Option<String>,
     ) -> Option<String> {
-        let body = three(base.map(|it| it.body), ours.body, theirs.body)?;
+        let body = pick_changed(base.map(|it| it.body), ours.body, theirs.body)?;
         // Without a base, or if both sides changed the mark differently, a
         // completed task stays completed.
-        let mark = three(base.map(|it| it.mark), ours.mark, theirs.mark)
-            .unwrap_or(if ours.done() { ours.mark } else { theirs.mark });
-        let before = three(base.map(|it| it.before), ours.before, theirs.before);
+        let mark = pick_changed(base.map(|it| it.mark), ours.mark, theirs.mark).unwrap_or(
+            if ours.is_done() {
+                ours.mark
+            } else {
+                theirs.mark
+            },
+        );
+        let before = pick_changed(base.map(|it| it.before), ours.before, theirs.before);
         let completed = match (ours.completed, theirs.completed) {
             (ours, theirs) if ours == theirs => ours,
             (ours, theirs) if base.is_some_and(|it| it.completed == ours) => theirs,
@@ -99,11 +104,11 @@ impl<'t> Task<'t> {
 
 /// Returns the end of the item's own text: before a blank line or a nested
 /// item.
-fn own_lines(text: &str) -> usize {
+fn own_text_end(text: &str) -> usize {
     let mut end = 0;
     for (index, line) in text.split_inclusive('\n').enumerate() {
         let trimmed = line.trim();
-        if index > 0 && (trimmed.is_empty() || crate::mind::marker(trimmed).is_some()) {
+        if index > 0 && (trimmed.is_empty() || crate::mind::list_marker_length(trimmed).is_some()) {
             break;
         }
         end += line.len();
@@ -111,7 +116,7 @@ fn own_lines(text: &str) -> usize {
     end
 }
 
-fn three<'t>(base: Option<&'t str>, ours: &'t str, theirs: &'t str) -> Option<&'t str> {
+fn pick_changed<'t>(base: Option<&'t str>, ours: &'t str, theirs: &'t str) -> Option<&'t str> {
     match base {
         _ if ours == theirs => Some(ours),
         Some(base) if base == ours => Some(theirs),

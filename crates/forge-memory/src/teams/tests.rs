@@ -5,13 +5,13 @@ use proptest::prelude::*;
 use super::*;
 
 #[track_caller]
-fn merged(kind: Kind, base: &str, ours: &str, theirs: &str) -> Merged {
-    merge(kind, base, ours, theirs).expect("they can be merged")
+fn merged(kind: MergeKind, base: &str, ours: &str, theirs: &str) -> MergeOutcome {
+    merge_texts(kind, base, ours, theirs).expect("they can be merged")
 }
 
 /// A clean merge gives this text.
 #[track_caller]
-fn check(kind: Kind, base: &str, ours: &str, theirs: &str, expect: &str) {
+fn check(kind: MergeKind, base: &str, ours: &str, theirs: &str, expect: &str) {
     let got = merged(kind, base, ours, theirs);
     assert_eq!(got.text, expect);
     assert_eq!(got.conflicts, 0);
@@ -26,7 +26,7 @@ fn session(number: usize, said: &str) -> String {
 #[test]
 fn sessions_of_both_sides_stand_one_after_the_other() {
     check(
-        Kind::Sessions,
+        MergeKind::Sessions,
         LOG,
         &format!("{LOG}{}", session(2, "ours")),
         &format!("{LOG}{}", session(2, "theirs")),
@@ -45,7 +45,7 @@ fn a_dated_log_keeps_its_newest_first() {
         base.replacen("---\n\n## 2026-01-01", &entry, 1)
     };
     check(
-        Kind::Sessions,
+        MergeKind::Sessions,
         base,
         &with("2026-01-03", "ours"),
         &with("2026-01-02", "theirs"),
@@ -67,7 +67,7 @@ fn a_decision_under_a_taken_id_gets_the_next_and_keeps_the_old_findable() {
     let theirs = DECISIONS.replace("Final", "Superseded by DEC-002")
         + &decision(2, "Theirs", "")
         + &decision(3, "More", ", see DEC-002 and `DEC-002`");
-    let got = merged(Kind::Decisions, DECISIONS, &ours, &theirs);
+    let got = merged(MergeKind::Decisions, DECISIONS, &ours, &theirs);
     assert_eq!(
         got.text,
         "# Decision Log\n\n## DEC-001: One\n- **Decision:** a\n- **Status:** Superseded by DEC-004\n\n\
@@ -79,15 +79,15 @@ fn a_decision_under_a_taken_id_gets_the_next_and_keeps_the_old_findable() {
     assert_eq!(got.conflicts, 0);
     // The branch goes on, from where it was.
     let next = theirs.replace("Theirs it is", "Theirs it is, still");
-    let again = merged(Kind::Decisions, &theirs, &got.text, &next);
+    let again = merged(MergeKind::Decisions, &theirs, &got.text, &next);
     assert_eq!(
         again.text,
         got.text.replace("Theirs it is", "Theirs it is, still")
     );
     // Once more from the old base adds nothing.
-    let twice = merged(Kind::Decisions, DECISIONS, &got.text, &theirs);
+    let twice = merged(MergeKind::Decisions, DECISIONS, &got.text, &theirs);
     assert_eq!(twice.text, got.text);
-    let twice = merged(Kind::Decisions, DECISIONS, &theirs, &got.text);
+    let twice = merged(MergeKind::Decisions, DECISIONS, &theirs, &got.text);
     assert_eq!(twice.text, got.text);
 }
 
@@ -96,7 +96,7 @@ fn an_entry_that_both_edited_is_the_only_conflict() {
     let base = format!("{DECISIONS}{}", decision(2, "Two", ""));
     let ours = base.replace("- **Decision:** a", "- **Decision:** b") + &decision(3, "New", "");
     let theirs = base.replace("- **Decision:** a", "- **Decision:** c");
-    let got = merged(Kind::Decisions, &base, &ours, &theirs);
+    let got = merged(MergeKind::Decisions, &base, &ours, &theirs);
     assert_eq!(got.conflicts, 1);
     assert_eq!(
         got.text,
@@ -118,7 +118,7 @@ fn dated_lines_and_numbered_items_unite() {
     );
     let theirs = format!("{base}**2026-01-03** - three\n");
     check(
-        Kind::Decisions,
+        MergeKind::Decisions,
         base,
         &ours,
         &theirs,
@@ -140,14 +140,14 @@ fn compression_on_one_side_and_a_new_entry_on_the_other() {
     );
     let theirs = format!("{base}{}", decision(4, "Four", ""));
     check(
-        Kind::Decisions,
+        MergeKind::Decisions,
         &base,
         &ours,
         &theirs,
         &format!("{ours}{}", decision(4, "Four", "")),
     );
     check(
-        Kind::Decisions,
+        MergeKind::Decisions,
         &base,
         &theirs,
         &ours,
@@ -155,7 +155,7 @@ fn compression_on_one_side_and_a_new_entry_on_the_other() {
     );
     // What was edited meanwhile stays, and its line in the list goes.
     let edited = base.replace("Final", "Superseded");
-    let got = merged(Kind::Decisions, &base, &ours, &edited);
+    let got = merged(MergeKind::Decisions, &base, &ours, &edited);
     assert_eq!(got.conflicts, 0, "{}", got.text);
     assert!(
         got.text.contains("Superseded") && !got.text.contains("→ ARCHIVE"),
@@ -178,7 +178,7 @@ fn tasks_by_every_pair_of_edits() {
     let removed = TASKS.replace("- [ ] Build login\n", "");
     let moved = removed.replace("### Completed\n", "### Completed\n- [ ] Build login\n");
     let merge = |ours: &str, theirs: &str| {
-        let got = merged(Kind::Progress, TASKS, ours, theirs);
+        let got = merged(MergeKind::Progress, TASKS, ours, theirs);
         (got.text, got.conflicts)
     };
     let both = |one: &str, two: &str, expect: String| {
@@ -233,7 +233,7 @@ fn new_tasks_and_sections_of_both_sides() {
         "- [ ] Write docs\n- [ ] Theirs\n\n### Blocked\n- [ ] Door\n",
     );
     check(
-        Kind::Progress,
+        MergeKind::Progress,
         TASKS,
         &ours,
         &theirs,
@@ -246,7 +246,7 @@ fn new_tasks_and_sections_of_both_sides() {
 fn what_is_nested_is_merged_item_by_item() {
     let base = "- [ ] Ship\n  - [ ] one\n  - [ ] two\n";
     check(
-        Kind::Progress,
+        MergeKind::Progress,
         base,
         "- [ ] Ship\n  - [x] one\n  - [ ] two\n",
         "- [ ] Ship\n  - [ ] one\n  - [x] two\n  - [ ] three\n",
@@ -258,14 +258,14 @@ fn what_is_nested_is_merged_item_by_item() {
 fn pointers_unite_by_their_target() {
     let base = "# Memory\n\n- [A](a.md) — one\n";
     check(
-        Kind::Pointers,
+        MergeKind::Pointers,
         base,
         "# Memory\n\n- [A](a.md) — better\n- [B](b.md) — two\n",
         "# Memory\n\n- [A](a.md) — one\n- [B](b.md) — two\n- [C](c.md) — three\n",
         "# Memory\n\n- [A](a.md) — better\n- [B](b.md) — two\n- [C](c.md) — three\n",
     );
     let got = merged(
-        Kind::Pointers,
+        MergeKind::Pointers,
         base,
         &format!("{base}- [B](b.md) — this\n"),
         &format!("{base}- [B](b.md) — that\n"),
@@ -278,7 +278,7 @@ fn the_count_of_what_overflowed_is_no_conflict() {
     let with =
         |count: &str| format!("- [A](a.md) — one\n- [{count}](MEMORY-more.md) — look there\n");
     check(
-        Kind::Pointers,
+        MergeKind::Pointers,
         &with("1 more memory"),
         &with("2 more memories"),
         &with("3 more memories"),
@@ -291,7 +291,7 @@ fn learnings_with_and_without_rules() {
     let base = "# x - Learnings\n\n> Accumulated\n\n---\n_2026-01-01_\n● **Success**: it\n";
     let one = |text: &str| format!("{base}\n---\n_2026-01-02_\n→ **Tip**: {text}\n\nTags: `a`\n");
     check(
-        Kind::Learnings,
+        MergeKind::Learnings,
         base,
         &one("ours"),
         &one("theirs"),
@@ -310,14 +310,14 @@ fn state_is_merged_by_section_and_dates_are_no_conflict() {
         .replace("None.", "- a key")
         .replace("2026-01-01", "2026-01-03");
     check(
-        Kind::State,
+        MergeKind::State,
         base,
         &ours,
         &theirs,
         "# Project State\n\n## Current Phase\nP2\n\n## Blocked Items\n- a key\n\n## Last Updated\n2026-01-05\n",
     );
     let other = base.replace("P1", "P3");
-    let got = merged(Kind::State, base, &ours, &other);
+    let got = merged(MergeKind::State, base, &ours, &other);
     assert_eq!(got.conflicts, 1);
     assert!(
         got.text
@@ -333,7 +333,7 @@ fn bytes_that_nobody_touched_stay() {
     let ours = format!("{base}\r\n## DEC-002: Two\r\n- b\r\n");
     let theirs = format!("{base}\r\n## DEC-003: Three\r\n- c");
     check(
-        Kind::Decisions,
+        MergeKind::Decisions,
         base,
         &ours,
         &theirs,
@@ -346,13 +346,13 @@ fn what_cannot_be_told_apart_is_left_to_git() {
     let open = format!("{DECISIONS}```\nnever closed\n");
     let other = format!("{DECISIONS}{}", decision(2, "Two", ""));
     assert_eq!(
-        merge(Kind::Decisions, DECISIONS, &open, &other),
-        Err(NotMerged::Unsafe)
+        merge_texts(MergeKind::Decisions, DECISIONS, &open, &other),
+        Err(MergeRefusal::Unsafe)
     );
     let marked = format!("{DECISIONS}<<<<<<< HEAD\n");
     assert_eq!(
-        merge(Kind::Decisions, DECISIONS, &marked, &other),
-        Err(NotMerged::Markers)
+        merge_texts(MergeKind::Decisions, DECISIONS, &marked, &other),
+        Err(MergeRefusal::Markers)
     );
 }
 
@@ -363,50 +363,53 @@ fn renamed_headings_pair_in_one_order() {
     let base = "# C\n---\nx\n### A\n\n<!-- c -->\n---\n  - [ ] cb\ny\n## D\n";
     let ours = "# C\n## C\nx\n### A\n\n---\n  - [ ] cb\n## E\n- [ ] c\ny\n## D\n";
     let theirs = "a\n---\nx\n# B\nd\n### A\n\n<!-- c -->\n---\n  - [ ] cb\ny\n\n";
-    let first = merge(Kind::State, base, ours, theirs);
+    let first = merge_texts(MergeKind::State, base, ours, theirs);
     for _ in 0..50 {
-        assert_eq!(merge(Kind::State, base, ours, theirs), first);
+        assert_eq!(merge_texts(MergeKind::State, base, ours, theirs), first);
     }
 }
 
 #[test]
 fn names_tell_what_a_file_holds() {
     for (path, kind) in [
-        (".mind/SESSION-LOG.md", Some(Kind::Sessions)),
-        ("memory/decisions.md", Some(Kind::Decisions)),
-        (".agents/memory/a/b/MEMORY.md", Some(Kind::Pointers)),
+        (".mind/SESSION-LOG.md", Some(MergeKind::Sessions)),
+        ("memory/decisions.md", Some(MergeKind::Decisions)),
+        (".agents/memory/a/b/MEMORY.md", Some(MergeKind::Pointers)),
         ("src/a.md", None),
     ] {
-        assert_eq!(Kind::of(path), kind, "{path}");
+        assert_eq!(MergeKind::from_path(path), kind, "{path}");
     }
 }
 
 /// What makes an entry itself: its text without its own number.
-fn entries(kind: Kind, text: &str) -> BTreeSet<String> {
-    let document = document::parse(text);
-    let units = units::pieces(&document, kind).units;
-    let entries = units
-        .iter()
-        .filter(|it| matches!(it.what, units::What::Entry | units::What::Item));
+fn entries(kind: MergeKind, text: &str) -> BTreeSet<String> {
+    let document = document::parse_document(text);
+    let units = units::split_pieces(&document, kind).units;
+    let entries = units.iter().filter(|it| {
+        matches!(
+            it.what,
+            units::MergeUnitKind::Entry | units::MergeUnitKind::Item
+        )
+    });
     entries.map(|it| it.same.clone()).collect()
 }
 
-fn numbers_of(kind: Kind, text: &str) -> Vec<String> {
-    let document = document::parse(text);
-    let units = units::pieces(&document, kind).units;
+fn numbers_of(kind: MergeKind, text: &str) -> Vec<String> {
+    let document = document::parse_document(text);
+    let units = units::split_pieces(&document, kind).units;
     let numbered = units.iter().filter(|it| it.numbered.is_some());
     numbered.map(|it| it.key.clone()).collect()
 }
 
-fn kind() -> impl Strategy<Value = Kind> {
+fn kind() -> impl Strategy<Value = MergeKind> {
     prop::sample::select(vec![
-        Kind::Sessions,
-        Kind::Decisions,
-        Kind::Progress,
-        Kind::Archive,
-        Kind::Pointers,
-        Kind::Learnings,
-        Kind::State,
+        MergeKind::Sessions,
+        MergeKind::Decisions,
+        MergeKind::Progress,
+        MergeKind::Archive,
+        MergeKind::Pointers,
+        MergeKind::Learnings,
+        MergeKind::State,
     ])
 }
 
@@ -473,8 +476,8 @@ proptest! {
 
     #[test]
     fn pieces_are_the_whole_file(kind in kind(), text in text()) {
-        let document = document::parse(&text[..]);
-        let pieces = units::pieces(&document, kind);
+        let document = document::parse_document(&text[..]);
+        let pieces = units::split_pieces(&document, kind);
         let mut again = String::new();
         for (gap, unit) in pieces.gaps.iter().zip(&pieces.units) {
             prop_assert!(gap.trim().is_empty(), "{gap:?}");
@@ -494,8 +497,8 @@ proptest! {
 
     #[test]
     fn nothing_that_anyone_added_is_lost(kind in kind(), (base, ours, theirs) in versions()) {
-        let Ok(got) = merge(kind, &base, &ours, &theirs) else { return Ok(()) };
-        prop_assert_eq!(&merge(kind, &base, &ours, &theirs).expect("again"), &got);
+        let Ok(got) = merge_texts(kind, &base, &ours, &theirs) else { return Ok(()) };
+        prop_assert_eq!(&merge_texts(kind, &base, &ours, &theirs).expect("again"), &got);
         if got.conflicts > 0 {
             return Ok(());
         }
@@ -526,7 +529,7 @@ proptest! {
 }
 
 /// A log or a list of decisions with entries of its own behind a common part.
-fn with_entries(kind: Kind, common: usize, own: &[String]) -> String {
+fn with_entries(kind: MergeKind, common: usize, own: &[String]) -> String {
     let mut text = "# Log\n".to_owned();
     for number in 1..=common + own.len() {
         let said = if number <= common {
@@ -535,7 +538,7 @@ fn with_entries(kind: Kind, common: usize, own: &[String]) -> String {
             own[number - common - 1].clone()
         };
         text.push_str(&match kind {
-            Kind::Decisions => decision(number, &said, ""),
+            MergeKind::Decisions => decision(number, &said, ""),
             _ => session(number, &said),
         });
     }
@@ -547,7 +550,7 @@ proptest! {
 
     #[test]
     fn any_order_of_merges_gives_the_same_entries(
-        kind in prop::sample::select(vec![Kind::Sessions, Kind::Decisions]),
+        kind in prop::sample::select(vec![MergeKind::Sessions, MergeKind::Decisions]),
         common in 0usize..4,
         counts in prop::collection::vec(1usize..4, 2..6),
         order in any::<prop::sample::Index>(),
@@ -589,12 +592,12 @@ proptest! {
 fn what_would_hide_a_marker_is_left_to_git() {
     let (base, ours, theirs) = ("- a\n", "- a\n- b\n", "\u{feff}- c\n");
     assert_eq!(
-        merge(Kind::Pointers, base, ours, theirs),
-        Err(NotMerged::Unsafe)
+        merge_texts(MergeKind::Pointers, base, ours, theirs),
+        Err(MergeRefusal::Unsafe)
     );
     let theirs = "- \rc\n";
     assert_eq!(
-        merge(Kind::Pointers, base, ours, theirs),
-        Err(NotMerged::Unsafe)
+        merge_texts(MergeKind::Pointers, base, ours, theirs),
+        Err(MergeRefusal::Unsafe)
     );
 }

@@ -3,55 +3,55 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::numbers::{self, Numbered, Renames, Series};
-use super::task::Task;
-use super::units::{Pieces, Unit, What};
-use super::{Kind, align, woven_finely};
+use super::numbers::{self, EntryNumber, NumberSeries, RenameMap};
+use super::task::TaskParts;
+use super::units::{FilePieces, MergeUnit, MergeUnitKind};
+use super::{MergeKind, align, merge_nested_items};
 use crate::mind;
 
 /// One piece, with its index in each version that has it.
 #[derive(Debug)]
-pub(super) struct Node {
+pub(super) struct MergeNode {
     pub(super) base: Option<usize>,
     pub(super) ours: Option<usize>,
     pub(super) theirs: Option<usize>,
-    pub(super) what: What,
+    pub(super) what: MergeUnitKind,
     pub(super) number: Option<usize>,
-    pub(super) fate: Fate,
+    pub(super) fate: MergeFate,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum MergeFate {
     Gone,
     Kept(String),
     /// The texts of both sides; empty for a side that removed the piece.
     Conflict(String, String),
 }
 
-impl Node {
+impl MergeNode {
     pub(super) fn is_kept(&self) -> bool {
-        self.fate != Fate::Gone
+        self.fate != MergeFate::Gone
     }
 }
 
-pub(super) struct Three<'p, 't> {
-    pub(super) base: &'p Pieces<'t>,
-    pub(super) ours: &'p Pieces<'t>,
-    pub(super) theirs: &'p Pieces<'t>,
-    pub(super) nodes: Vec<Node>,
+pub(super) struct ThreeWayMerge<'p, 't> {
+    pub(super) base: &'p FilePieces<'t>,
+    pub(super) ours: &'p FilePieces<'t>,
+    pub(super) theirs: &'p FilePieces<'t>,
+    pub(super) nodes: Vec<MergeNode>,
     /// The node of each piece, by version.
     pub(super) of_base: Vec<usize>,
     pub(super) of_ours: Vec<usize>,
     pub(super) of_theirs: Vec<usize>,
     /// New numbers of entries that the other side added.
-    pub(super) renames: Renames,
+    pub(super) renames: RenameMap,
     /// Renumberings that mentions follow, in our text and in theirs.
-    follow: [Renames; 2],
+    follow: [RenameMap; 2],
 }
 
 /// Finds entries of one side that the other side has renumbered.
-fn known_renames(from: &[Unit<'_>], to: &[Unit<'_>]) -> Renames {
-    let mut later: HashMap<(Series, usize), Vec<&Unit<'_>>> = HashMap::new();
+fn find_known_renames(from: &[MergeUnit<'_>], to: &[MergeUnit<'_>]) -> RenameMap {
+    let mut later: HashMap<(NumberSeries, usize), Vec<&MergeUnit<'_>>> = HashMap::new();
     for unit in to {
         if let Some(it) = &unit.numbered {
             for former in &it.former {
@@ -59,7 +59,7 @@ fn known_renames(from: &[Unit<'_>], to: &[Unit<'_>]) -> Renames {
             }
         }
     }
-    let mut found = Renames::new();
+    let mut found = RenameMap::new();
     for unit in from {
         let Some(it) = &unit.numbered else { continue };
         let name = (it.series, it.number);
@@ -75,19 +75,19 @@ fn known_renames(from: &[Unit<'_>], to: &[Unit<'_>]) -> Renames {
 }
 
 /// Compares mentions of renumbered entries by their new numbers, on both sides.
-pub(super) fn settle_names<'t>(
-    base: &Pieces<'t>,
-    ours: &mut Pieces<'t>,
-    theirs: &mut Pieces<'t>,
-) -> [Renames; 2] {
-    let mut follow = [Renames::new(), Renames::new()];
+pub(super) fn resolve_renamed_mentions<'t>(
+    base: &FilePieces<'t>,
+    ours: &mut FilePieces<'t>,
+    theirs: &mut FilePieces<'t>,
+) -> [RenameMap; 2] {
+    let mut follow = [RenameMap::new(), RenameMap::new()];
     let before: HashMap<&str, &str> = base.units.iter().map(|it| (&it.key[..], it.text)).collect();
     // A renumbered entry may mention another one, so repeat until nothing
     // changes.
-    for _ in 0..MOST_CHAINED {
+    for _ in 0..MAX_RENAME_CHAIN {
         let found = [
-            known_renames(&ours.units, &theirs.units),
-            known_renames(&theirs.units, &ours.units),
+            find_known_renames(&ours.units, &theirs.units),
+            find_known_renames(&theirs.units, &ours.units),
         ];
         if found == follow {
             break;
@@ -99,27 +99,27 @@ pub(super) fn settle_names<'t>(
             }
             for unit in &mut pieces.units {
                 let before = before.get(&unit.key[..]).copied();
-                unit.compare_as(renames, before);
+                unit.compare_with_renames(renames, before);
             }
         }
     }
     follow
 }
 
-const MOST_CHAINED: usize = 8;
+const MAX_RENAME_CHAIN: usize = 8;
 
 /// Merges three versions piece by piece. `fine` is set for pieces nested in an
 /// item, which are not split further.
-pub(super) fn three<'p, 't>(
-    kind: Kind,
+pub(super) fn merge_three_ways<'p, 't>(
+    kind: MergeKind,
     fine: bool,
-    base: &'p Pieces<'t>,
-    ours: &'p Pieces<'t>,
-    theirs: &'p Pieces<'t>,
-    follow: [Renames; 2],
-) -> Three<'p, 't> {
-    let to_ours = align::versions(&base.units, &ours.units);
-    let to_theirs = align::versions(&base.units, &theirs.units);
+    base: &'p FilePieces<'t>,
+    ours: &'p FilePieces<'t>,
+    theirs: &'p FilePieces<'t>,
+    follow: [RenameMap; 2],
+) -> ThreeWayMerge<'p, 't> {
+    let to_ours = align::match_versions(&base.units, &ours.units);
+    let to_theirs = align::match_versions(&base.units, &theirs.units);
     let fresh = |to: &[Option<usize>], count: usize| {
         let mut fresh = vec![true; count];
         to.iter().flatten().for_each(|it| fresh[*it] = false);
@@ -128,9 +128,9 @@ pub(super) fn three<'p, 't>(
     let new_ours = fresh(&to_ours, ours.units.len());
     let new_theirs = fresh(&to_theirs, theirs.units.len());
     let both = (&new_ours[..], &new_theirs[..]);
-    let joined = align::additions(kind, &ours.units, &theirs.units, both);
+    let joined = align::match_additions(kind, &ours.units, &theirs.units, both);
 
-    let mut it = Three {
+    let mut it = ThreeWayMerge {
         base,
         ours,
         theirs,
@@ -138,28 +138,28 @@ pub(super) fn three<'p, 't>(
         of_base: Vec::new(),
         of_ours: vec![usize::MAX; ours.units.len()],
         of_theirs: vec![usize::MAX; theirs.units.len()],
-        renames: Renames::new(),
+        renames: RenameMap::new(),
         follow,
     };
     for index in 0..base.units.len() {
-        let node = it.add(Some(index), to_ours[index], to_theirs[index]);
+        let node = it.add_node(Some(index), to_ours[index], to_theirs[index]);
         it.of_base.push(node);
     }
     for (index, other) in joined.into_iter().enumerate() {
         if new_ours[index] {
-            it.add(None, Some(index), other);
+            it.add_node(None, Some(index), other);
         }
     }
     for index in 0..theirs.units.len() {
         if it.of_theirs[index] == usize::MAX {
-            it.add(None, None, Some(index));
+            it.add_node(None, None, Some(index));
         }
     }
-    it.renumber();
+    it.renumber_entries();
     let renames = it.renames.clone();
     it.follow[1].extend(renames);
     for index in 0..it.nodes.len() {
-        it.nodes[index].fate = it.fate(kind, fine, index);
+        it.nodes[index].fate = it.decide_fate(kind, fine, index);
     }
     it.keep_edited_before_archived();
     it.keep_headings();
@@ -167,8 +167,13 @@ pub(super) fn three<'p, 't>(
     it
 }
 
-impl Three<'_, '_> {
-    fn add(&mut self, base: Option<usize>, ours: Option<usize>, theirs: Option<usize>) -> usize {
+impl ThreeWayMerge<'_, '_> {
+    fn add_node(
+        &mut self,
+        base: Option<usize>,
+        ours: Option<usize>,
+        theirs: Option<usize>,
+    ) -> usize {
         let node = self.nodes.len();
         if let Some(it) = ours {
             self.of_ours[it] = node;
@@ -179,18 +184,18 @@ impl Three<'_, '_> {
         let what = base.map(|it| self.base.units[it].what);
         let what = what.or(ours.map(|it| self.ours.units[it].what));
         let what = what.or(theirs.map(|it| self.theirs.units[it].what));
-        self.nodes.push(Node {
+        self.nodes.push(MergeNode {
             base,
             ours,
             theirs,
-            what: what.unwrap_or(What::Text),
+            what: what.unwrap_or(MergeUnitKind::Text),
             number: None,
-            fate: Fate::Gone,
+            fate: MergeFate::Gone,
         });
         node
     }
 
-    fn units(&self, node: usize) -> [Option<&Unit<'_>>; 3] {
+    fn node_units(&self, node: usize) -> [Option<&MergeUnit<'_>>; 3] {
         let node = &self.nodes[node];
         [
             node.base.map(|it| &self.base.units[it]),
@@ -202,8 +207,8 @@ impl Three<'_, '_> {
     /// Assigns the final number of each numbered entry. Ours keep theirs; an
     /// entry that the other side added under a used number gets the next free
     /// one.
-    fn renumber(&mut self) {
-        let mut highest: HashMap<Series, usize> = HashMap::new();
+    fn renumber_entries(&mut self) {
+        let mut highest: HashMap<NumberSeries, usize> = HashMap::new();
         for unit in [self.base, self.ours, self.theirs]
             .iter()
             .flat_map(|it| &it.units)
@@ -220,11 +225,11 @@ impl Three<'_, '_> {
                 seen(series, number);
             }
         }
-        let mut used: BTreeSet<(Series, usize)> = BTreeSet::new();
+        let mut used: BTreeSet<(NumberSeries, usize)> = BTreeSet::new();
         let mut late = Vec::new();
         for index in 0..self.nodes.len() {
-            let [base, ours, theirs] = self.units(index);
-            let number = |it: Option<&Unit<'_>>| {
+            let [base, ours, theirs] = self.node_units(index);
+            let number = |it: Option<&MergeUnit<'_>>| {
                 let it = it?.numbered.as_ref()?;
                 Some((it.series, it.number))
             };
@@ -250,11 +255,11 @@ impl Three<'_, '_> {
             }
         }
         // The older of their additions get the lower numbers.
-        if newest_first(&self.theirs.units) == Some(true) {
+        if detect_newest_first(&self.theirs.units) == Some(true) {
             late.reverse();
         }
         for index in late {
-            let [_, _, theirs] = self.units(index);
+            let [_, _, theirs] = self.node_units(index);
             let Some(it) = theirs.and_then(|it| it.numbered.as_ref()) else {
                 continue;
             };
@@ -270,69 +275,75 @@ impl Three<'_, '_> {
         }
     }
 
-    fn fate(&self, kind: Kind, fine: bool, index: usize) -> Fate {
-        let [base, ours, theirs] = self.units(index);
+    fn decide_fate(&self, kind: MergeKind, fine: bool, index: usize) -> MergeFate {
+        let [base, ours, theirs] = self.node_units(index);
         match (base, ours, theirs) {
             (_, Some(ours), Some(theirs)) => {
                 let merged = || match ours.what {
-                    What::Item if ours.counts_overflow() => Some(ours.text.to_owned()),
-                    What::Item => item((!fine).then_some(kind), base, ours, theirs),
-                    What::Text | What::Front => {
-                        lines(base.map(|it| it.text), ours.text, theirs.text)
+                    MergeUnitKind::Item if ours.leads_to_overflow() => Some(ours.text.to_owned()),
+                    MergeUnitKind::Item => merge_item((!fine).then_some(kind), base, ours, theirs),
+                    MergeUnitKind::Text | MergeUnitKind::Front => {
+                        merge_lines(base.map(|it| it.text), ours.text, theirs.text)
                     }
-                    What::Heading | What::Entry => None,
+                    MergeUnitKind::Heading | MergeUnitKind::Entry => None,
                 };
-                self.both(index, base, ours, theirs, merged)
+                self.decide_both_sides(index, base, ours, theirs, merged)
             }
-            (Some(_), Some(ours), None) => match self.outlives(index) {
-                None => Fate::Gone,
-                Some(true) => Fate::Kept(self.told(OURS, index, ours)),
-                Some(false) => Fate::Conflict(self.told(OURS, index, ours), String::new()),
+            (Some(_), Some(ours), None) => match self.outlives_removal(index) {
+                None => MergeFate::Gone,
+                Some(true) => MergeFate::Kept(self.render_side(OURS_SIDE, index, ours)),
+                Some(false) => {
+                    MergeFate::Conflict(self.render_side(OURS_SIDE, index, ours), String::new())
+                }
             },
-            (Some(_), None, Some(theirs)) => match self.outlives(index) {
-                None => Fate::Gone,
-                Some(true) => Fate::Kept(self.told(THEIRS, index, theirs)),
-                Some(false) => Fate::Conflict(String::new(), self.told(THEIRS, index, theirs)),
+            (Some(_), None, Some(theirs)) => match self.outlives_removal(index) {
+                None => MergeFate::Gone,
+                Some(true) => MergeFate::Kept(self.render_side(THEIRS_SIDE, index, theirs)),
+                Some(false) => {
+                    MergeFate::Conflict(String::new(), self.render_side(THEIRS_SIDE, index, theirs))
+                }
             },
-            (None, Some(ours), None) => Fate::Kept(self.told(OURS, index, ours)),
-            (None, None, Some(theirs)) => Fate::Kept(self.told(THEIRS, index, theirs)),
-            (_, None, None) => Fate::Gone,
+            (None, Some(ours), None) => MergeFate::Kept(self.render_side(OURS_SIDE, index, ours)),
+            (None, None, Some(theirs)) => {
+                MergeFate::Kept(self.render_side(THEIRS_SIDE, index, theirs))
+            }
+            (_, None, None) => MergeFate::Gone,
         }
     }
 
     /// Decides about a piece that both sides have.
-    fn both(
+    fn decide_both_sides(
         &self,
         index: usize,
-        base: Option<&Unit<'_>>,
-        ours: &Unit<'_>,
-        theirs: &Unit<'_>,
+        base: Option<&MergeUnit<'_>>,
+        ours: &MergeUnit<'_>,
+        theirs: &MergeUnit<'_>,
         merged: impl FnOnce() -> Option<String>,
-    ) -> Fate {
-        let mine = || self.told(OURS, index, ours);
-        let other = || self.told(THEIRS, index, theirs);
+    ) -> MergeFate {
+        let mine = || self.render_side(OURS_SIDE, index, ours);
+        let other = || self.render_side(THEIRS_SIDE, index, theirs);
         if ours.same == theirs.same {
             let as_before = base.is_some_and(|it| it.text == ours.text);
-            return Fate::Kept(if as_before { other() } else { mine() });
+            return MergeFate::Kept(if as_before { other() } else { mine() });
         }
         match base {
-            Some(base) if base.same == ours.same => return Fate::Kept(other()),
-            Some(base) if base.same == theirs.same => return Fate::Kept(mine()),
+            Some(base) if base.same == ours.same => return MergeFate::Kept(other()),
+            Some(base) if base.same == theirs.same => return MergeFate::Kept(mine()),
             _ => {}
         }
         match merged() {
-            Some(text) => Fate::Kept(text),
-            None => Fate::Conflict(mine(), other()),
+            Some(text) => MergeFate::Kept(text),
+            None => MergeFate::Conflict(mine(), other()),
         }
     }
 
     /// Returns one side's text under the entry's final number, with mentions
     /// updated.
-    fn told(&self, side: usize, index: usize, unit: &Unit<'_>) -> String {
-        let [base, ours, theirs] = self.units(index);
+    fn render_side(&self, side: usize, index: usize, unit: &MergeUnit<'_>) -> String {
+        let [base, ours, theirs] = self.node_units(index);
         let before = base.map(|it| it.text);
         let own = unit.numbered.as_ref();
-        let text = numbers::following(unit.text, own, before, &self.follow[side]);
+        let text = numbers::follow_renames(unit.text, own, before, &self.follow[side]);
         let (Some(it), Some(number)) = (own, self.nodes[index].number) else {
             return text;
         };
@@ -344,18 +355,18 @@ impl Three<'_, '_> {
             }
         }
         former.remove(&number);
-        match Numbered::read(it.series, it.number, &text) {
-            Some(it) => it.renamed(&text, number, &former),
+        match EntryNumber::read(it.series, it.number, &text) {
+            Some(it) => it.renumber_text(&text, number, &former),
             None => text,
         }
     }
 
     /// Decides about a piece that the other side removed: none if it is
     /// unchanged and goes, `true` if it must stay, `false` for a conflict.
-    fn outlives(&self, index: usize) -> Option<bool> {
-        let [base, ours, theirs] = self.units(index);
+    fn outlives_removal(&self, index: usize) -> Option<bool> {
+        let [base, ours, theirs] = self.node_units(index);
         let (base, now) = (base?, ours.or(theirs)?);
-        if now.what == What::Heading {
+        if now.what == MergeUnitKind::Heading {
             // A renamed heading is text that a person wrote, so it stays.
             return (base.same != now.same).then_some(true);
         }
@@ -365,27 +376,28 @@ impl Three<'_, '_> {
             &self.of_theirs
         };
         let place = now.section.map(|it| of[it]);
-        let moved = now.what == What::Item && base.section.map(|it| self.of_base[it]) != place;
+        let moved =
+            now.what == MergeUnitKind::Item && base.section.map(|it| self.of_base[it]) != place;
         if base.same == now.same {
             // A moved item is still in use on that side.
             return moved.then_some(true);
         }
         // A completed task is worth keeping, even if the other side removed it.
-        let done = |it: &Unit<'_>| Task::read(it.text).is_some_and(|it| it.done());
-        Some(now.what == What::Item && base.key == now.key && !done(base) && done(now))
+        let done = |it: &MergeUnit<'_>| TaskParts::read(it.text).is_some_and(|it| it.is_done());
+        Some(now.what == MergeUnitKind::Item && base.key == now.key && !done(base) && done(now))
     }
 
     /// Keeps an entry that one side edited while the other moved it to the
     /// archive, and drops the line that refers to the archive.
     fn keep_edited_before_archived(&mut self) {
         for index in 0..self.nodes.len() {
-            let Fate::Conflict(mine, other) = &self.nodes[index].fate else {
+            let MergeFate::Conflict(mine, other) = &self.nodes[index].fate else {
                 continue;
             };
             let archived_by_ours = self.nodes[index].ours.is_none();
             let archived_by_theirs = self.nodes[index].theirs.is_none();
             let text = if archived_by_ours { other } else { mine }.clone();
-            let [base, ..] = self.units(index);
+            let [base, ..] = self.node_units(index);
             let Some(name) = base.and_then(|it| it.numbered.as_ref()) else {
                 continue;
             };
@@ -399,8 +411,8 @@ impl Three<'_, '_> {
             if let Some(line) = line.map(|it| of[it])
                 && self.nodes[line].base.is_none()
             {
-                self.nodes[line].fate = Fate::Gone;
-                self.nodes[index].fate = Fate::Kept(text);
+                self.nodes[line].fate = MergeFate::Gone;
+                self.nodes[index].fate = MergeFate::Kept(text);
             }
         }
     }
@@ -427,9 +439,9 @@ impl Three<'_, '_> {
             }
         }
         for node in needed {
-            let [_, ours, theirs] = self.units(node);
+            let [_, ours, theirs] = self.node_units(node);
             if let Some(it) = ours.or(theirs) {
-                self.nodes[node].fate = Fate::Kept(it.text.to_owned());
+                self.nodes[node].fate = MergeFate::Kept(it.text.to_owned());
             }
         }
     }
@@ -455,62 +467,67 @@ impl Three<'_, '_> {
                 .iter()
                 .enumerate()
                 .filter(|(other, it)| {
-                    it.what == What::Item && self.nodes[of_others[*other]].is_kept()
+                    it.what == MergeUnitKind::Item && self.nodes[of_others[*other]].is_kept()
                 })
                 .filter_map(|(_, it)| it.section.map(|it| of_others[it]))
                 .collect();
             for (index, unit) in units.iter().enumerate() {
                 let node = of[index];
                 let alone = self.nodes[node].ours.is_none() || self.nodes[node].theirs.is_none();
-                if unit.what != What::Text || !alone || !mind::is_unset(unit.text) {
+                if unit.what != MergeUnitKind::Text || !alone || !mind::is_unset(unit.text) {
                     continue;
                 }
                 if unit.section.is_some_and(|it| filled.contains(&of[it])) {
-                    self.nodes[node].fate = Fate::Gone;
+                    self.nodes[node].fate = MergeFate::Gone;
                 }
             }
         }
     }
 }
 
-const OURS: usize = 0;
-const THEIRS: usize = 1;
+const OURS_SIDE: usize = 0;
+const THEIRS_SIDE: usize = 1;
 
 /// Merges an item that both sides changed: a task by its parts, and what is
 /// nested below it item by item.
-fn item(
-    kind: Option<Kind>,
-    base: Option<&Unit<'_>>,
-    ours: &Unit<'_>,
-    theirs: &Unit<'_>,
+fn merge_item(
+    kind: Option<MergeKind>,
+    base: Option<&MergeUnit<'_>>,
+    ours: &MergeUnit<'_>,
+    theirs: &MergeUnit<'_>,
 ) -> Option<String> {
-    let task = Task::read(ours.text).zip(Task::read(theirs.text));
-    let before = base.map(|it| Task::read(it.text));
+    let task = TaskParts::read(ours.text).zip(TaskParts::read(theirs.text));
+    let before = base.map(|it| TaskParts::read(it.text));
     if let (Some((mine, other)), Some(Some(_)) | None) = (task, &before) {
         let base = before.flatten();
-        return Task::merged(base.as_ref(), &mine, &other, |base, ours, theirs| {
-            below(kind, base, ours, theirs)
+        return TaskParts::merge_versions(base.as_ref(), &mine, &other, |base, ours, theirs| {
+            merge_below(kind, base, ours, theirs)
         });
     }
-    let (first, rest) = split_line(ours.text);
-    let (other, other_rest) = split_line(theirs.text);
-    let before = base.map(|it| split_line(it.text));
+    let (first, rest) = split_first_line(ours.text);
+    let (other, other_rest) = split_first_line(theirs.text);
+    let before = base.map(|it| split_first_line(it.text));
     let line = match &before {
         _ if first == other => first,
         Some((it, _)) if *it == first => other,
         Some((it, _)) if *it == other => first,
         _ => return None,
     };
-    let rest = below(kind, before.map(|it| it.1), rest, other_rest)?;
+    let rest = merge_below(kind, before.map(|it| it.1), rest, other_rest)?;
     Some(format!("{line}{rest}"))
 }
 
-fn split_line(text: &str) -> (&str, &str) {
+fn split_first_line(text: &str) -> (&str, &str) {
     text.split_at(text.find('\n').unwrap_or(text.len()))
 }
 
 /// Merges what is nested below an item.
-fn below(kind: Option<Kind>, base: Option<&str>, ours: &str, theirs: &str) -> Option<String> {
+fn merge_below(
+    kind: Option<MergeKind>,
+    base: Option<&str>,
+    ours: &str,
+    theirs: &str,
+) -> Option<String> {
     let base = base.unwrap_or_default();
     if ours == theirs || base == theirs {
         return Some(ours.to_owned());
@@ -518,12 +535,12 @@ fn below(kind: Option<Kind>, base: Option<&str>, ours: &str, theirs: &str) -> Op
     if base == ours {
         return Some(theirs.to_owned());
     }
-    woven_finely(kind?, base, ours, theirs)
+    merge_nested_items(kind?, base, ours, theirs)
 }
 
 /// Merges texts of equal line count, line by line; two dates become the later
 /// one.
-fn lines(base: Option<&str>, ours: &str, theirs: &str) -> Option<String> {
+fn merge_lines(base: Option<&str>, ours: &str, theirs: &str) -> Option<String> {
     let base = base?;
     let count = ours.split_inclusive('\n').count();
     if [base, theirs]
@@ -542,14 +559,14 @@ fn lines(base: Option<&str>, ours: &str, theirs: &str) -> Option<String> {
         out.push_str(match () {
             () if ours == theirs || base == theirs => ours,
             () if base == ours => theirs,
-            () => later(ours, theirs)?,
+            () => pick_later_dated(ours, theirs)?,
         });
     }
     Some(out)
 }
 
 /// Returns the line with the later date, if that is the only difference.
-fn later<'t>(ours: &'t str, theirs: &'t str) -> Option<&'t str> {
+fn pick_later_dated<'t>(ours: &'t str, theirs: &'t str) -> Option<&'t str> {
     let (mine, other) = (mind::first_date(ours)?, mind::first_date(theirs)?);
     let without = |text: &str, date: jiff::civil::Date| text.replacen(&date.to_string(), "", 1);
     let alike = without(ours, mine) == without(theirs, other);
@@ -558,7 +575,7 @@ fn later<'t>(ours: &'t str, theirs: &'t str) -> Option<&'t str> {
 
 /// Returns `true` if entries are ordered newest first; none if nothing
 /// indicates an order.
-pub(super) fn newest_first(units: &[Unit<'_>]) -> Option<bool> {
+pub(super) fn detect_newest_first(units: &[MergeUnit<'_>]) -> Option<bool> {
     let numbers: Vec<usize> = units
         .iter()
         .filter_map(|it| it.numbered.as_ref().map(|it| it.number))
@@ -570,7 +587,7 @@ pub(super) fn newest_first(units: &[Unit<'_>]) -> Option<bool> {
     }
     let dates: Vec<_> = units
         .iter()
-        .filter(|it| matches!(it.what, What::Entry | What::Item))
+        .filter(|it| matches!(it.what, MergeUnitKind::Entry | MergeUnitKind::Item))
         .filter_map(|it| it.date)
         .collect();
     match dates[..] {

@@ -7,13 +7,13 @@ use std::ops::Range;
 
 use jiff::civil::Date;
 
-use super::Kind;
-use super::numbers::{self, Numbered, Renames, Series};
-use crate::document::{self, Block, BlockKind, Document, short_name};
+use super::MergeKind;
+use super::numbers::{self, EntryNumber, NumberSeries, RenameMap};
+use crate::document::{self, BlockKind, Document, DocumentBlock, shorten_name};
 use crate::mind;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum What {
+pub(super) enum MergeUnitKind {
     Front,
     Heading,
     /// An entry with a heading or between rules.
@@ -24,8 +24,8 @@ pub(super) enum What {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Unit<'t> {
-    pub(super) what: What,
+pub(super) struct MergeUnit<'t> {
+    pub(super) what: MergeUnitKind,
     /// Identifies the piece across versions of the file.
     pub(super) key: String,
     /// The text without trailing blank lines.
@@ -35,47 +35,47 @@ pub(super) struct Unit<'t> {
     /// The heading above it.
     pub(super) section: Option<usize>,
     pub(super) level: u8,
-    pub(super) numbered: Option<Numbered>,
+    pub(super) numbered: Option<EntryNumber>,
     pub(super) date: Option<Date>,
     /// The archived entry that a line refers to.
-    pub(super) stands_for: Option<(Series, usize)>,
+    pub(super) stands_for: Option<(NumberSeries, usize)>,
 }
 
-impl Unit<'_> {
+impl MergeUnit<'_> {
     /// Returns `true` if it links to the pages after a full list of pointers.
-    pub(super) fn counts_overflow(&self) -> bool {
-        let target = self.key.strip_prefix(LEADS_TO);
-        target.is_some_and(|it| it.starts_with(super::OVERFLOW))
+    pub(super) fn leads_to_overflow(&self) -> bool {
+        let target = self.key.strip_prefix(POINTER_KEY_PREFIX);
+        target.is_some_and(|it| it.starts_with(super::OVERFLOW_PAGE_PREFIX))
     }
 
     /// Recomputes the text for comparison, with mentions under their new
     /// numbers.
-    pub(super) fn compare_as(&mut self, renames: &Renames, before: Option<&str>) {
+    pub(super) fn compare_with_renames(&mut self, renames: &RenameMap, before: Option<&str>) {
         let own = self.numbered.as_ref();
-        let text = numbers::following(self.text, own, before, renames);
+        let text = numbers::follow_renames(self.text, own, before, renames);
         if text != self.text {
-            let again = own.and_then(|it| Numbered::read(it.series, it.number, &text));
-            let text = again.map_or(text.clone(), |it| it.anonymous(&text));
-            self.same = document::normalise(&text).into_owned();
+            let again = own.and_then(|it| EntryNumber::read(it.series, it.number, &text));
+            let text = again.map_or(text.clone(), |it| it.strip_number(&text));
+            self.same = document::normalize_text(&text).into_owned();
         }
     }
 }
 
 /// Prefix of a pointer's key, before its target.
-const LEADS_TO: char = '→';
+const POINTER_KEY_PREFIX: char = '→';
 
 #[derive(Debug)]
-pub(super) struct Pieces<'t> {
-    pub(super) units: Vec<Unit<'t>>,
+pub(super) struct FilePieces<'t> {
+    pub(super) units: Vec<MergeUnit<'t>>,
     /// The gap before each piece, and the one after the last.
     pub(super) gaps: Vec<&'t str>,
 }
 
-pub(super) fn pieces<'t>(document: &'t Document, kind: Kind) -> Pieces<'t> {
-    let mut cutter = Cutter::new(document, kind);
+pub(super) fn split_pieces<'t>(document: &'t Document, kind: MergeKind) -> FilePieces<'t> {
+    let mut cutter = PieceCutter::new(document, kind);
     let front = 0..document.body.start;
-    if !document.str(&front).trim().is_empty() {
-        cutter.push(What::Front, front);
+    if !document.span_text(&front).trim().is_empty() {
+        cutter.push_piece(MergeUnitKind::Front, front);
     }
     let mut index = 0;
     while let Some(block) = document.blocks.get(index) {
@@ -84,33 +84,33 @@ pub(super) fn pieces<'t>(document: &'t Document, kind: Kind) -> Pieces<'t> {
         if block.span.start < cutter.at {
             continue;
         }
-        cutter.block(block, &document.blocks[index..]);
+        cutter.push_block(block, &document.blocks[index..]);
     }
     cutter.finish()
 }
 
 /// Splits a list into its items at every depth, each without nested ones, for
 /// an item that both sides edited.
-pub(super) fn fine_pieces<'t>(document: &'t Document, kind: Kind) -> Pieces<'t> {
-    let mut cutter = Cutter::new(document, kind);
+pub(super) fn split_fine_pieces<'t>(document: &'t Document, kind: MergeKind) -> FilePieces<'t> {
+    let mut cutter = PieceCutter::new(document, kind);
     let starts = cutter.item_starts(&(0..document.text.len()), usize::MAX);
     let mut cuts = vec![0];
     cuts.extend(starts.into_iter().filter(|at| *at > 0));
     cuts.push(document.text.len());
     for pair in cuts.windows(2) {
-        cutter.push(What::Item, pair[0]..pair[1]);
+        cutter.push_piece(MergeUnitKind::Item, pair[0]..pair[1]);
     }
     cutter.finish()
 }
 
-struct Cutter<'t> {
+struct PieceCutter<'t> {
     document: &'t Document,
-    kind: Kind,
-    pieces: Pieces<'t>,
+    kind: MergeKind,
+    pieces: FilePieces<'t>,
     /// End of the last piece.
     at: usize,
     /// Entries with headings, by start offset.
-    entries: HashMap<usize, EntryAt>,
+    entries: HashMap<usize, EntrySpan>,
     /// Entries of one line, by start offset: date and text.
     lines: HashMap<usize, (Option<Date>, String)>,
     /// The open headings, with their levels.
@@ -118,48 +118,51 @@ struct Cutter<'t> {
     sections: HashMap<usize, usize>,
 }
 
-struct EntryAt {
+struct EntrySpan {
     end: usize,
-    number: Option<(Series, usize)>,
+    number: Option<(NumberSeries, usize)>,
     date: Option<Date>,
 }
 
-impl<'t> Cutter<'t> {
-    fn new(document: &'t Document, kind: Kind) -> Cutter<'t> {
+impl<'t> PieceCutter<'t> {
+    fn new(document: &'t Document, kind: MergeKind) -> PieceCutter<'t> {
         let mut entries = HashMap::new();
-        if matches!(kind, Kind::Decisions | Kind::Archive) {
+        if matches!(kind, MergeKind::Decisions | MergeKind::Archive) {
             for it in mind::decision_blocks(document) {
                 let number = it.id.as_deref().and_then(mind::id_at_start);
                 let number = number.and_then(|(id, _)| id[4..].parse().ok());
-                let at = EntryAt {
+                let at = EntrySpan {
                     end: it.span.end,
-                    number: number.map(|number| (Series::Decision, number)),
+                    number: number.map(|number| (NumberSeries::Decision, number)),
                     date: it.date,
                 };
                 entries.insert(it.span.start, at);
             }
         }
-        if matches!(kind, Kind::Sessions | Kind::Archive | Kind::Learnings) {
+        if matches!(
+            kind,
+            MergeKind::Sessions | MergeKind::Archive | MergeKind::Learnings
+        ) {
             for it in mind::session_blocks(document) {
-                let at = EntryAt {
+                let at = EntrySpan {
                     end: it.span.end,
-                    number: it.number.map(|number| (Series::Session, number)),
+                    number: it.number.map(|number| (NumberSeries::Session, number)),
                     date: it.date,
                 };
                 entries.entry(it.span.start).or_insert(at);
             }
         }
         let mut lines = HashMap::new();
-        if kind == Kind::Decisions {
+        if kind == MergeKind::Decisions {
             for it in mind::decision_lines(document) {
                 lines.insert(it.span.start, (it.date, it.title));
             }
         }
         let sections = document.sections.iter().enumerate();
-        Cutter {
+        PieceCutter {
             document,
             kind,
-            pieces: Pieces {
+            pieces: FilePieces {
                 units: Vec::new(),
                 gaps: Vec::new(),
             },
@@ -174,53 +177,53 @@ impl<'t> Cutter<'t> {
         }
     }
 
-    fn block(&mut self, block: &Block, rest: &[Block]) {
+    fn push_block(&mut self, block: &DocumentBlock, rest: &[DocumentBlock]) {
         let span = block.span.clone();
         if let Some(entry) = self.entries.get(&span.start) {
-            return self.push(What::Entry, span.start..entry.end);
+            return self.push_piece(MergeUnitKind::Entry, span.start..entry.end);
         }
         match block.kind {
-            BlockKind::Heading => self.push(What::Heading, span),
+            BlockKind::Heading => self.push_piece(MergeUnitKind::Heading, span),
             // A learning follows its rule.
-            BlockKind::Rule if self.kind == Kind::Learnings => {
-                let ends = |it: &&Block| {
+            BlockKind::Rule if self.kind == MergeKind::Learnings => {
+                let ends = |it: &&DocumentBlock| {
                     matches!(it.kind, BlockKind::Rule | BlockKind::Heading)
                         || self.entries.contains_key(&it.span.start)
                 };
                 let end = rest.iter().find(ends).map(|it| it.span.start);
                 let end = end.unwrap_or(self.document.text.len());
-                self.push(What::Entry, span.start..end);
+                self.push_piece(MergeUnitKind::Entry, span.start..end);
             }
             BlockKind::List => {
                 let cuts = self.item_starts(&span, 0);
-                self.items(span, cuts);
+                self.push_items(span, cuts);
             }
             BlockKind::Paragraph => {
-                let starts = self.document.str(&span).split_inclusive('\n');
+                let starts = self.document.span_text(&span).split_inclusive('\n');
                 let starts = starts.scan(span.start, |at, line| {
                     let start = *at;
                     *at += line.len();
                     Some(start)
                 });
                 let cuts = starts.filter(|at| self.lines.contains_key(at)).collect();
-                self.items(span, cuts);
+                self.push_items(span, cuts);
             }
-            _ => self.push(What::Text, span),
+            _ => self.push_piece(MergeUnitKind::Text, span),
         }
     }
 
     /// Adds the pieces of a block that begin at these offsets; text before the
     /// first one is a piece too.
-    fn items(&mut self, span: Range<usize>, cuts: Vec<usize>) {
+    fn push_items(&mut self, span: Range<usize>, cuts: Vec<usize>) {
         let Some(first) = cuts.first() else {
-            return self.push(What::Text, span);
+            return self.push_piece(MergeUnitKind::Text, span);
         };
         if *first > span.start {
-            self.push(What::Text, span.start..*first);
+            self.push_piece(MergeUnitKind::Text, span.start..*first);
         }
         for (index, start) in cuts.iter().enumerate() {
             let end = cuts.get(index + 1).copied().unwrap_or(span.end);
-            self.push(What::Item, *start..end);
+            self.push_piece(MergeUnitKind::Item, *start..end);
         }
     }
 
@@ -230,21 +233,21 @@ impl<'t> Cutter<'t> {
         let mut starts = Vec::new();
         let mut most = None;
         let mut at = span.start;
-        for line in self.document.str(span).split_inclusive('\n') {
+        for line in self.document.span_text(span).split_inclusive('\n') {
             let start = at;
             at += line.len();
             let text = line.trim();
             let indent = line.len() - line.trim_start_matches([' ', '\t']).len();
             let most = most.get_or_insert(indent.saturating_add(deeper));
-            let in_code = self.document.in_code(start + indent);
-            if indent <= *most && !in_code && mind::marker(text).is_some() {
+            let in_code = self.document.is_in_code(start + indent);
+            if indent <= *most && !in_code && mind::list_marker_length(text).is_some() {
                 starts.push(start);
             }
         }
         starts
     }
 
-    fn push(&mut self, what: What, span: Range<usize>) {
+    fn push_piece(&mut self, what: MergeUnitKind, span: Range<usize>) {
         let document = self.document;
         // Text outside of blocks is a piece too, so that no byte is lost.
         let before = &document.text[self.at..span.start];
@@ -252,10 +255,10 @@ impl<'t> Cutter<'t> {
             let at = self.at + (before.len() - before.trim_start_matches(['\n', '\r']).len());
             let lost = at..span.start;
             self.add_gap(lost.start);
-            self.place(What::Text, lost);
+            self.place_unit(MergeUnitKind::Text, lost);
         }
         self.add_gap(span.start);
-        self.place(what, span);
+        self.place_unit(what, span);
     }
 
     fn add_gap(&mut self, start: usize) {
@@ -263,25 +266,25 @@ impl<'t> Cutter<'t> {
         self.pieces.gaps.push(&self.document.text[from..start]);
     }
 
-    fn place(&mut self, what: What, span: Range<usize>) {
-        let whole = self.document.str(&span);
+    fn place_unit(&mut self, what: MergeUnitKind, span: Range<usize>) {
+        let whole = self.document.span_text(&span);
         let end = span.start + mind::end_of_text(whole);
         let text = &self.document.text[span.start..end];
         self.at = end;
         let (mut level, mut numbered, mut date) = (0, None, None);
         let mut key = String::new();
         match what {
-            What::Front => {}
-            What::Heading => {
+            MergeUnitKind::Front => {}
+            MergeUnitKind::Heading => {
                 let index = self.sections.get(&span.start).copied();
                 level = index.map_or(0, |it| self.document.sections[it].level);
                 // A heading's key contains the headings above it.
-                let names = |it| self.document.heading_path(it).into_iter().map(short_name);
+                let names = |it| self.document.heading_path(it).into_iter().map(shorten_name);
                 let path = index.map(|it| names(it).collect::<Vec<_>>().join("\u{1f}"));
                 key = path.unwrap_or_else(|| text.to_owned());
                 self.open.retain(|(it, _)| *it < level);
             }
-            What::Entry => {
+            MergeUnitKind::Entry => {
                 let entry = self.entries.get(&span.start);
                 let section = self.sections.get(&span.start);
                 level = section.map_or(0, |it| self.document.sections[*it].level);
@@ -290,15 +293,15 @@ impl<'t> Cutter<'t> {
                 }
                 date = entry.and_then(|it| it.date);
                 let number = entry.and_then(|it| it.number);
-                numbered = number.and_then(|(series, it)| Numbered::read(series, it, text));
+                numbered = number.and_then(|(series, it)| EntryNumber::read(series, it, text));
                 key = match (&numbered, section) {
-                    (Some(it), _) => it.series.name(it.number),
+                    (Some(it), _) => it.series.format_name(it.number),
                     (None, Some(it)) => self.document.sections[*it].title.clone(),
                     (None, None) => String::new(),
                 };
                 date = date.or_else(|| mind::first_date(text));
             }
-            What::Item => {
+            MergeUnitKind::Item => {
                 let line = self.lines.get(&span.start);
                 date = line.and_then(|it| it.0);
                 key = match line {
@@ -307,24 +310,24 @@ impl<'t> Cutter<'t> {
                     None => self.item_key(text, span.start),
                 };
             }
-            What::Text => {}
+            MergeUnitKind::Text => {}
         }
         let same = match &numbered {
-            Some(it) => document::normalise(&it.anonymous(text)).into_owned(),
-            None => document::normalise(text).into_owned(),
+            Some(it) => document::normalize_text(&it.strip_number(text)).into_owned(),
+            None => document::normalize_text(text).into_owned(),
         };
-        if matches!(what, What::Text) || (what == What::Entry && key.is_empty()) {
+        if matches!(what, MergeUnitKind::Text) || (what == MergeUnitKind::Entry && key.is_empty()) {
             key.clone_from(&same);
         }
         let section = self.open.last().map(|(_, index)| *index);
-        if what == What::Heading {
+        if what == MergeUnitKind::Heading {
             self.open.push((level, self.pieces.units.len()));
         }
         let stands_for = match what {
-            What::Item => stands_for(&key),
+            MergeUnitKind::Item => parse_archive_pointer(&key),
             _ => None,
         };
-        self.pieces.units.push(Unit {
+        self.pieces.units.push(MergeUnit {
             stands_for,
             what,
             key,
@@ -342,27 +345,30 @@ impl<'t> Cutter<'t> {
     fn item_key(&self, text: &str, at: usize) -> String {
         let indent = text.len() - text.trim_start().len();
         let item = text.trim_start();
-        let length = mind::marker(item).unwrap_or(0);
-        if self.kind == Kind::Pointers {
+        let length = mind::list_marker_length(item).unwrap_or(0);
+        if self.kind == MergeKind::Pointers {
             let begins = at + indent + length.min(item.len());
             let links = &self.document.links;
             let next = links.partition_point(|it| it.span.start < begins);
             if let Some(link) = links.get(next).filter(|it| it.span.start == begins) {
-                return format!("{LEADS_TO}{}", link.target.trim_start_matches("./"));
+                return format!(
+                    "{POINTER_KEY_PREFIX}{}",
+                    link.target.trim_start_matches("./")
+                );
             }
         }
-        let task = super::task::Task::read(text);
-        mind::plain(
+        let task = super::task::TaskParts::read(text);
+        mind::plain_value(
             task.as_ref()
-                .map_or(&item[length.min(item.len())..], |it| it.said()),
+                .map_or(&item[length.min(item.len())..], |it| it.description()),
         )
     }
 
-    fn finish(mut self) -> Pieces<'t> {
+    fn finish(mut self) -> FilePieces<'t> {
         let rest = &self.document.text[self.at..];
         if !rest.trim().is_empty() {
             let end = self.document.text.len();
-            self.push(What::Text, self.at..end);
+            self.push_piece(MergeUnitKind::Text, self.at..end);
         }
         self.pieces.gaps.push(&self.document.text[self.at..]);
         self.pieces
@@ -370,9 +376,9 @@ impl<'t> Cutter<'t> {
 }
 
 /// Parses `DEC-003 (2026-01-01): what it was about → ARCHIVE.md`.
-fn stands_for(said: &str) -> Option<(Series, usize)> {
+fn parse_archive_pointer(said: &str) -> Option<(NumberSeries, usize)> {
     if let Some((id, _)) = mind::id_at_start(said) {
-        return Some((Series::Decision, id[4..].parse().ok()?));
+        return Some((NumberSeries::Decision, id[4..].parse().ok()?));
     }
-    mind::session_number(said).map(|it| (Series::Session, it))
+    mind::session_number(said).map(|it| (NumberSeries::Session, it))
 }

@@ -4,12 +4,12 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::Kind;
-use super::three::{Fate, Node, Three, newest_first};
-use super::units::{Pieces, Unit, What};
+use super::MergeKind;
+use super::three::{MergeFate, MergeNode, ThreeWayMerge, detect_newest_first};
+use super::units::{FilePieces, MergeUnit, MergeUnitKind};
 
 /// Orders the nodes of the result.
-pub(super) fn order(kind: Kind, three: &Three<'_, '_>) -> Vec<usize> {
+pub(super) fn order_nodes(kind: MergeKind, three: &ThreeWayMerge<'_, '_>) -> Vec<usize> {
     let sorted = |of: &[usize]| {
         let bases = of.iter().map(|it| &three.nodes[*it]);
         let bases: Vec<usize> = bases
@@ -18,11 +18,11 @@ pub(super) fn order(kind: Kind, three: &Three<'_, '_>) -> Vec<usize> {
             .collect();
         bases.is_sorted()
     };
-    let ours = Side {
+    let ours = MergeSide {
         pieces: three.ours,
         of: &three.of_ours,
     };
-    let theirs = Side {
+    let theirs = MergeSide {
         pieces: three.theirs,
         of: &three.of_theirs,
     };
@@ -33,58 +33,60 @@ pub(super) fn order(kind: Kind, three: &Three<'_, '_>) -> Vec<usize> {
     } else {
         (theirs, ours)
     };
-    let numbered = |it: &Unit<'_>| it.numbered.is_some();
+    let numbered = |it: &MergeUnit<'_>| it.numbered.is_some();
     let default = || {
         let units = || {
             [three.ours, three.theirs]
                 .into_iter()
                 .flat_map(|it| &it.units)
         };
-        kind == Kind::Sessions && !units().any(numbered) && units().any(|it| it.what == What::Entry)
+        kind == MergeKind::Sessions
+            && !units().any(numbered)
+            && units().any(|it| it.what == MergeUnitKind::Entry)
     };
     let newest_first = [three.ours, three.theirs, three.base]
         .into_iter()
-        .find_map(|it| newest_first(&it.units))
+        .find_map(|it| detect_newest_first(&it.units))
         .unwrap_or_else(default);
-    Weaver {
+    NodeWeaver {
         three,
         lead,
         other,
         ours_lead,
         newest_first,
     }
-    .order()
+    .weave_order()
 }
 
 #[derive(Clone, Copy)]
-struct Side<'p, 't> {
-    pieces: &'p Pieces<'t>,
+struct MergeSide<'p, 't> {
+    pieces: &'p FilePieces<'t>,
     of: &'p [usize],
 }
 
-impl Side<'_, '_> {
-    fn section(&self, unit: usize) -> Option<usize> {
+impl MergeSide<'_, '_> {
+    fn section_node(&self, unit: usize) -> Option<usize> {
         self.pieces.units[unit].section.map(|it| self.of[it])
     }
 }
 
-struct Weaver<'p, 't> {
-    three: &'p Three<'p, 't>,
-    lead: Side<'p, 't>,
-    other: Side<'p, 't>,
+struct NodeWeaver<'p, 't> {
+    three: &'p ThreeWayMerge<'p, 't>,
+    lead: MergeSide<'p, 't>,
+    other: MergeSide<'p, 't>,
     ours_lead: bool,
     newest_first: bool,
 }
 
-impl Weaver<'_, '_> {
-    fn order(&self) -> Vec<usize> {
+impl NodeWeaver<'_, '_> {
+    fn weave_order(&self) -> Vec<usize> {
         let nodes = &self.three.nodes;
         let mut places: HashMap<usize, Option<usize>> = HashMap::new();
         let mut sequence = Vec::new();
         for (unit, &node) in self.lead.of.iter().enumerate() {
-            if nodes[node].is_kept() && !self.moved_by_other(&nodes[node]) {
+            if nodes[node].is_kept() && !self.is_moved_by_other(&nodes[node]) {
                 sequence.push(node);
-                places.insert(node, self.lead.section(unit));
+                places.insert(node, self.lead.section_node(unit));
             }
         }
         let mut runs: HashMap<Option<usize>, VecDeque<usize>> = HashMap::new();
@@ -95,8 +97,8 @@ impl Weaver<'_, '_> {
             }
             match places.get(&node) {
                 // A piece that is in another section now is no anchor here.
-                Some(place) if *place == self.other.section(unit) => anchor = Some(node),
-                Some(_) if nodes[node].what == What::Heading => anchor = Some(node),
+                Some(place) if *place == self.other.section_node(unit) => anchor = Some(node),
+                Some(_) if nodes[node].what == MergeUnitKind::Heading => anchor = Some(node),
                 Some(_) => {}
                 None => runs.entry(anchor).or_default().push_back(node),
             }
@@ -125,7 +127,7 @@ impl Weaver<'_, '_> {
     }
 
     /// Returns `true` if only the other side moved an item to another section.
-    fn moved_by_other(&self, node: &Node) -> bool {
+    fn is_moved_by_other(&self, node: &MergeNode) -> bool {
         let (lead, other) = if self.ours_lead {
             (node.ours, node.theirs)
         } else {
@@ -134,14 +136,15 @@ impl Weaver<'_, '_> {
         let (Some(base), Some(lead), Some(other)) = (node.base, lead, other) else {
             return false;
         };
-        if node.what != What::Item {
+        if node.what != MergeUnitKind::Item {
             return false;
         }
         let before = self.three.base.units[base].section;
         let before = before.map(|it| self.three.of_base[it]);
-        let (lead_at, other_at) = (self.lead.section(lead), self.other.section(other));
-        let ticked =
-            |unit: &Unit<'_>| super::task::Task::read(unit.text).is_some_and(|it| it.done());
+        let (lead_at, other_at) = (self.lead.section_node(lead), self.other.section_node(other));
+        let ticked = |unit: &MergeUnit<'_>| {
+            super::task::TaskParts::read(unit.text).is_some_and(|it| it.is_done())
+        };
         if other_at == before || other_at == lead_at {
             return false;
         }
@@ -155,17 +158,20 @@ impl Weaver<'_, '_> {
     fn goes_first(&self, other: usize, lead: usize, anchor: Option<usize>) -> bool {
         let nodes = &self.three.nodes;
         let (node, next) = (&nodes[other], &nodes[lead]);
-        match (node.what == What::Heading, next.what == What::Heading) {
+        match (
+            node.what == MergeUnitKind::Heading,
+            next.what == MergeUnitKind::Heading,
+        ) {
             (true, true) => !self.ours_lead,
             (false, true) => true,
             (true, false) => {
-                let after_entry = anchor.is_some_and(|it| nodes[it].what == What::Entry);
-                next.what == What::Entry && !after_entry
+                let after_entry = anchor.is_some_and(|it| nodes[it].what == MergeUnitKind::Entry);
+                next.what == MergeUnitKind::Entry && !after_entry
             }
             (false, false) => {
                 let older = match (node.number, next.number) {
                     (Some(one), Some(two)) if one != two => Some(one < two),
-                    _ => match (self.date(node), self.date(next)) {
+                    _ => match (self.node_date(node), self.node_date(next)) {
                         (Some(one), Some(two)) if one != two => Some(one < two),
                         _ => None,
                     },
@@ -176,7 +182,7 @@ impl Weaver<'_, '_> {
         }
     }
 
-    fn date(&self, node: &Node) -> Option<jiff::civil::Date> {
+    fn node_date(&self, node: &MergeNode) -> Option<jiff::civil::Date> {
         let ours = node.ours.map(|it| &self.three.ours.units[it]);
         let theirs = node.theirs.map(|it| &self.three.theirs.units[it]);
         ours.or(theirs)?.date
@@ -184,20 +190,20 @@ impl Weaver<'_, '_> {
 }
 
 /// Renders the result with conflict markers.
-pub(super) fn text(three: &Three<'_, '_>, order: &[usize]) -> String {
-    written(three, order, |fate, newline| match fate {
-        Fate::Kept(text) => text.clone(),
-        Fate::Conflict(ours, theirs) => conflict(ours, theirs, newline),
-        Fate::Gone => String::new(),
+pub(super) fn render_with_conflicts(three: &ThreeWayMerge<'_, '_>, order: &[usize]) -> String {
+    render_nodes(three, order, |fate, newline| match fate {
+        MergeFate::Kept(text) => text.clone(),
+        MergeFate::Conflict(ours, theirs) => render_conflict(ours, theirs, newline),
+        MergeFate::Gone => String::new(),
     })
 }
 
 /// Renders the result with our side of every conflict, and the pieces that
 /// parsing it must return.
-pub(super) fn ours_only(three: &Three<'_, '_>, order: &[usize]) -> (String, Vec<String>) {
-    let ours = |fate: &Fate| match fate {
-        Fate::Kept(text) | Fate::Conflict(text, _) => text.clone(),
-        Fate::Gone => String::new(),
+pub(super) fn render_ours(three: &ThreeWayMerge<'_, '_>, order: &[usize]) -> (String, Vec<String>) {
+    let ours = |fate: &MergeFate| match fate {
+        MergeFate::Kept(text) | MergeFate::Conflict(text, _) => text.clone(),
+        MergeFate::Gone => String::new(),
     };
     let order: Vec<usize> = (order.iter().copied())
         .filter(|it| !ours(&three.nodes[*it].fate).is_empty())
@@ -206,10 +212,10 @@ pub(super) fn ours_only(three: &Three<'_, '_>, order: &[usize]) -> (String, Vec<
         .iter()
         .map(|it| ours(&three.nodes[*it].fate))
         .collect();
-    (written(three, &order, |fate, _| ours(fate)), pieces)
+    (render_nodes(three, &order, |fate, _| ours(fate)), pieces)
 }
 
-fn conflict(ours: &str, theirs: &str, newline: &str) -> String {
+fn render_conflict(ours: &str, theirs: &str, newline: &str) -> String {
     let side = |text: &str| match text {
         "" => String::new(),
         text => format!("{text}{newline}"),
@@ -221,41 +227,41 @@ fn conflict(ours: &str, theirs: &str, newline: &str) -> String {
     )
 }
 
-fn written(
-    three: &Three<'_, '_>,
+fn render_nodes(
+    three: &ThreeWayMerge<'_, '_>,
     order: &[usize],
-    render: impl Fn(&Fate, &str) -> String,
+    render: impl Fn(&MergeFate, &str) -> String,
 ) -> String {
-    let gaps = Gaps::new(three);
+    let gaps = PieceGaps::new(three);
     let mut out = String::new();
     let mut before = None;
     for &node in order {
-        out.push_str(&gaps.between(before, Some(node)));
+        out.push_str(&gaps.gap_between(before, Some(node)));
         out.push_str(&render(&three.nodes[node].fate, gaps.newline));
         before = Some(node);
     }
-    out.push_str(&gaps.between(before, None));
+    out.push_str(&gaps.gap_between(before, None));
     out
 }
 
 /// The kinds of the pieces around a gap; none at an end of the file.
-type Kinds = (Option<What>, Option<What>);
-type Known<'t> = HashMap<(Option<usize>, Option<usize>), &'t str>;
+type GapKinds = (Option<MergeUnitKind>, Option<MergeUnitKind>);
+type KnownGaps<'t> = HashMap<(Option<usize>, Option<usize>), &'t str>;
 
 /// The gaps between pieces: unchanged where the same two pieces were adjacent,
 /// else as the file has it between pieces of their kinds.
-struct Gaps<'p, 't> {
-    three: &'p Three<'p, 't>,
+struct PieceGaps<'p, 't> {
+    three: &'p ThreeWayMerge<'p, 't>,
     /// One map per version.
-    known: [Known<'t>; 3],
-    usual: HashMap<Kinds, &'t str>,
+    known: [KnownGaps<'t>; 3],
+    usual: HashMap<GapKinds, &'t str>,
     newline: &'static str,
 }
 
-impl<'p, 't> Gaps<'p, 't> {
-    fn new(three: &'p Three<'p, 't>) -> Gaps<'p, 't> {
-        let mut counts: HashMap<Kinds, Vec<(&'t str, usize)>> = HashMap::new();
-        let mut known: [Known<'t>; 3] = Default::default();
+impl<'p, 't> PieceGaps<'p, 't> {
+    fn new(three: &'p ThreeWayMerge<'p, 't>) -> PieceGaps<'p, 't> {
+        let mut counts: HashMap<GapKinds, Vec<(&'t str, usize)>> = HashMap::new();
+        let mut known: [KnownGaps<'t>; 3] = Default::default();
         let mut crlf = false;
         let sides = [
             (three.base, &three.of_base),
@@ -289,7 +295,7 @@ impl<'p, 't> Gaps<'p, 't> {
             let gap = gaps.iter().find(|it| it.1 == most)?;
             Some((kinds, gap.0))
         });
-        Gaps {
+        PieceGaps {
             three,
             known,
             usual: usual.collect(),
@@ -297,7 +303,7 @@ impl<'p, 't> Gaps<'p, 't> {
         }
     }
 
-    fn between(&self, before: Option<usize>, after: Option<usize>) -> String {
+    fn gap_between(&self, before: Option<usize>, after: Option<usize>) -> String {
         let [base, ours, theirs] = [0, 1, 2].map(|it| self.known[it].get(&(before, after)));
         let gap = match (base, ours, theirs) {
             (Some(base), Some(ours), Some(theirs)) if base == ours => Some(theirs),
@@ -315,14 +321,16 @@ impl<'p, 't> Gaps<'p, 't> {
         }
         match (what(before), what(after)) {
             (None, _) => String::new(),
-            (_, None) | (Some(What::Item), Some(What::Item)) => self.newline.to_owned(),
+            (_, None) | (Some(MergeUnitKind::Item), Some(MergeUnitKind::Item)) => {
+                self.newline.to_owned()
+            }
             _ => self.newline.repeat(2),
         }
     }
 }
 
 /// Counts the conflicts.
-pub(super) fn conflicts(three: &Three<'_, '_>) -> usize {
-    let conflict = |it: &&Node| matches!(it.fate, Fate::Conflict(..));
+pub(super) fn count_conflicts(three: &ThreeWayMerge<'_, '_>) -> usize {
+    let conflict = |it: &&MergeNode| matches!(it.fate, MergeFate::Conflict(..));
     three.nodes.iter().filter(conflict).count()
 }

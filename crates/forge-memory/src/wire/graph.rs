@@ -5,12 +5,12 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::graph::ask::Question;
+use crate::graph::ask::GraphQuestion;
 
 /// Time limits for a question to the server, a free query, and a push.
-const QUESTION: Duration = Duration::from_secs(30);
-const FREE_QUERY: Duration = Duration::from_secs(120);
-const PUSH: Duration = Duration::from_secs(30 * 60);
+const QUESTION_TIMEOUT: Duration = Duration::from_secs(30);
+const FREE_QUERY_TIMEOUT: Duration = Duration::from_secs(120);
+const PUSH_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
 /// An operation on the graph server that environment or settings name.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -31,18 +31,18 @@ pub enum GraphOperation {
         limit: usize,
     },
     /// Returns a list of answers, one per question.
-    Ask { questions: Vec<Question> },
+    Ask { questions: Vec<GraphQuestion> },
 }
 
 impl GraphOperation {
     /// Returns the time limit for the whole operation, without the login.
-    pub fn limit(&self) -> Duration {
+    pub fn time_limit(&self) -> Duration {
         match self {
             GraphOperation::Connect | GraphOperation::Status | GraphOperation::Ask { .. } => {
-                QUESTION
+                QUESTION_TIMEOUT
             }
-            GraphOperation::Cypher { .. } => FREE_QUERY,
-            GraphOperation::Push { .. } | GraphOperation::Drop => PUSH,
+            GraphOperation::Cypher { .. } => FREE_QUERY_TIMEOUT,
+            GraphOperation::Push { .. } | GraphOperation::Drop => PUSH_TIMEOUT,
         }
     }
 }

@@ -5,11 +5,11 @@ use std::time::Duration;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
-use crate::index::Kind;
-use crate::publish::Include;
-use crate::recall::{Answer, Mode};
+use crate::index::DocumentKind;
+use crate::publish::PublishScope;
+use crate::recall::{RecallAnswer, RecallMode};
 
-const MINUTE: Duration = Duration::from_secs(60);
+const ONE_MINUTE: Duration = Duration::from_secs(60);
 
 /// An operation on the server of the shared index. The result is a
 /// [`FromServer`](super::FromServer) of the type that each names.
@@ -28,7 +28,7 @@ pub enum IndexOperation {
     Push {
         /// The name of the workspace on the server.
         name: String,
-        include: Include,
+        include: PublishScope,
         /// Whether vectors are pushed, which must be of the server's model.
         with_vectors: bool,
         /// Pushes even if others have pushed changes that this checkout does
@@ -39,7 +39,7 @@ pub enum IndexOperation {
     Pull { workspace: String },
     /// Returns an [`InitReport`]. Members as a person writes them.
     Init { members: Vec<String> },
-    /// Returns an [`IndexStatus`].
+    /// Returns an [`SharedIndexStatus`].
     Status,
     /// Returns whether the workspace existed.
     DropWorkspace { name: String },
@@ -81,9 +81,9 @@ impl IndexOperation {
     /// Returns the time limit for each transaction, and for each statement of a
     /// push, since a large push takes long. A search has one limit in total,
     /// `engine.timeout_ms`.
-    pub fn limit(&self) -> Duration {
+    pub fn time_limit(&self) -> Duration {
         match self {
-            IndexOperation::Status => MINUTE / 2,
+            IndexOperation::Status => ONE_MINUTE / 2,
             IndexOperation::Search(_)
             | IndexOperation::Connect
             | IndexOperation::Model
@@ -96,12 +96,12 @@ impl IndexOperation {
             | IndexOperation::RemoveMember { .. }
             | IndexOperation::Tenants
             | IndexOperation::DropTenant { .. }
-            | IndexOperation::Check => MINUTE * 10,
+            | IndexOperation::Check => ONE_MINUTE * 10,
             // These may rewrite every passage of every organisation.
             IndexOperation::Init { .. }
             | IndexOperation::Upgrade
             | IndexOperation::DropWorkspace { .. }
-            | IndexOperation::DropEverything => MINUTE * 120,
+            | IndexOperation::DropEverything => ONE_MINUTE * 120,
         }
     }
 }
@@ -111,10 +111,10 @@ impl IndexOperation {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct IndexQuestion {
     pub question: String,
-    pub mode: Mode,
+    pub mode: RecallMode,
     pub limit: usize,
     pub unique: bool,
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<DocumentKind>,
     pub scopes: Vec<String>,
     pub since: Option<Date>,
     pub today: Option<Date>,
@@ -124,7 +124,7 @@ pub struct IndexQuestion {
 /// The answer of the shared index.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SharedAnswer {
-    pub answer: Answer,
+    pub answer: RecallAnswer,
     /// Warnings, such as hosts that did not answer.
     pub warnings: Vec<String>,
 }
@@ -171,7 +171,7 @@ pub struct UpgradeReport {
 
 /// The status of the server, as far as the caller may see it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct IndexStatus {
+pub struct SharedIndexStatus {
     pub server: String,
     pub login: String,
     pub replica: bool,
@@ -219,7 +219,7 @@ pub struct TeamMember {
 
 impl TeamMember {
     /// The team that everyone in a tenant can read.
-    pub const EVERYONE: &'static str = "all";
+    pub const EVERYONE_TEAM: &'static str = "all";
 }
 
 /// A member as the server lists it.

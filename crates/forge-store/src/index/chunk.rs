@@ -4,17 +4,17 @@
 
 use std::ops::Range;
 
-use forge_text::document::{BlockKind, Document, MAX_NAME_BYTES, NAME_CUT, short_name};
+use forge_text::document::{BlockKind, Document, MAX_NAME_BYTES, NAME_ELLIPSIS, shorten_name};
 use forge_text::tokens;
 
-/// The version of the cut. Raised whenever [`chunks`] cuts the same document in
+/// The version of the cut. Raised whenever [`split_into_passages`] cuts the same document in
 /// another way, so that older indexes are filled again. A test notices when it
 /// should be.
-pub const PASSAGES: u32 = 1;
+pub const PASSAGE_FORMAT_VERSION: u32 = 1;
 
 /// A passage: the unit that search finds, ranks and returns.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chunk {
+pub struct DocumentPassage {
     /// Titles from the outermost heading to the passage's own.
     pub headings: Vec<String>,
     /// First and last line in the file, counted from 1.
@@ -31,9 +31,9 @@ pub fn limit_headings(headings: &mut [String]) {
     let mut left = MAX_NAME_BYTES;
     for heading in headings.iter_mut().rev() {
         if heading.len() > left {
-            let room = left.saturating_sub(NAME_CUT.len());
+            let room = left.saturating_sub(NAME_ELLIPSIS.len());
             heading.truncate(heading.floor_char_boundary(room));
-            heading.push_str(NAME_CUT);
+            heading.push_str(NAME_ELLIPSIS);
         }
         left = left.saturating_sub(heading.len());
     }
@@ -45,7 +45,7 @@ const MAX_TOKEN_BYTES: usize = 64;
 
 /// The sizes of passages, in estimated tokens.
 #[derive(Debug, Clone, Copy)]
-pub struct Sizes {
+pub struct PassageSizes {
     /// The largest size of a passage.
     pub most: usize,
     /// Blocks are packed together up to about this size; a section that fits
@@ -53,10 +53,10 @@ pub struct Sizes {
     pub aim: usize,
 }
 
-impl Sizes {
+impl PassageSizes {
     /// Returns sizes with this limit, which aim at half of it.
-    pub fn up_to(most: usize) -> Self {
-        Sizes {
+    pub fn with_limit(most: usize) -> Self {
+        PassageSizes {
             most,
             aim: (most / 2).max(1),
         }
@@ -64,8 +64,8 @@ impl Sizes {
 }
 
 /// Splits a document into passages. A document of front matter alone has none.
-pub fn chunks(document: &Document, sizes: Sizes) -> Vec<Chunk> {
-    let mut cutter = Cutter {
+pub fn split_into_passages(document: &Document, sizes: PassageSizes) -> Vec<DocumentPassage> {
+    let mut cutter = PassageCutter {
         document,
         sizes,
         chunks: Vec::new(),
@@ -76,36 +76,36 @@ pub fn chunks(document: &Document, sizes: Sizes) -> Vec<Chunk> {
         .map_or(document.body.start, |f| f.span.start);
     let whole = start..document.text.len();
     // Front matter alone answers nothing.
-    if document.front_matter.is_some() && document.str(&document.body).trim().is_empty() {
+    if document.front_matter.is_some() && document.span_text(&document.body).trim().is_empty() {
         return Vec::new();
     }
-    if cutter.fits(&whole) {
+    if cutter.fits_in_passage(&whole) {
         // Text that begins with its own heading is below that heading.
-        let preamble = document.str(&document.sections[0].own);
+        let preamble = document.span_text(&document.sections[0].own);
         let headed = preamble.trim().is_empty() && document.sections.len() > 1;
-        cutter.push(headed as usize, whole);
+        cutter.push_passage(headed as usize, whole);
         return cutter.chunks;
     }
     let mut section = 0;
     while section < document.sections.len() {
-        section = cutter.section(section);
+        section = cutter.cut_section(section);
     }
-    cutter.front_matter();
+    cutter.add_front_matter();
     cutter.chunks
 }
 
-struct Cutter<'a> {
+struct PassageCutter<'a> {
     document: &'a Document,
-    sizes: Sizes,
-    chunks: Vec<Chunk>,
+    sizes: PassageSizes,
+    chunks: Vec<DocumentPassage>,
 }
 
-impl Cutter<'_> {
+impl PassageCutter<'_> {
     /// Cuts one section and returns the next that is not yet covered.
-    fn section(&mut self, at: usize) -> usize {
+    fn cut_section(&mut self, at: usize) -> usize {
         let section = &self.document.sections[at];
-        if section.level > 0 && self.fits(&section.span) {
-            self.push(at, section.span.clone());
+        if section.level > 0 && self.fits_in_passage(&section.span) {
+            self.push_passage(at, section.span.clone());
             let end = section.span.end;
             let covered = self.document.sections[at..]
                 .iter()
@@ -113,7 +113,7 @@ impl Cutter<'_> {
                 .count();
             return at + covered.max(1);
         }
-        self.pack(at, section.heading.start..section.own.end);
+        self.pack_blocks(at, section.heading.start..section.own.end);
         at + 1
     }
 
@@ -121,38 +121,38 @@ impl Cutter<'_> {
     /// found: to the first passage, or where it is too long for that, in parts
     /// that are each followed by how the text begins. A passage that is
     /// nothing but front matter would answer nothing.
-    fn front_matter(&mut self) {
-        let max_bytes = self.max_bytes();
+    fn add_front_matter(&mut self) {
+        let max_bytes = self.max_block_bytes();
         let (Some(front), Some(first)) = (&self.document.front_matter, self.chunks.first_mut())
         else {
             return;
         };
         let joined = format!(
             "{}\n\n{}",
-            self.document.str(&front.span).trim(),
+            self.document.span_text(&front.span).trim(),
             first.text
         );
-        let size = tokens::estimate(&joined);
+        let size = tokens::estimate_tokens(&joined);
         if size <= self.sizes.most && joined.len() <= max_bytes {
-            first.lines.0 = self.document.line_of(front.span.start);
+            first.lines.0 = self.document.line_number_at(front.span.start);
             (first.text, first.tokens) = (joined, size);
             return;
         }
         let headings = first.headings.clone();
-        let beginning = boundary(&first.text, 0, first.text.len(), self.sizes.most / 2);
+        let beginning = find_boundary(&first.text, 0, first.text.len(), self.sizes.most / 2);
         let beginning = first.text[..beginning].trim_end().to_owned();
-        let cost = tokens::estimate(&beginning) + 1;
+        let cost = tokens::estimate_tokens(&beginning) + 1;
         let mut parts = Vec::new();
-        for part in self.parts(front.span.clone(), cost) {
-            let text = self.document.str(&part).trim();
+        for part in self.split_range(front.span.clone(), cost) {
+            let text = self.document.span_text(&part).trim();
             if text.is_empty() {
                 continue;
             }
             let text = format!("{text}\n\n{beginning}");
-            parts.push(Chunk {
+            parts.push(DocumentPassage {
                 headings: headings.clone(),
-                lines: self.document.lines_of(&part),
-                tokens: tokens::estimate(&text),
+                lines: self.document.line_range(&part),
+                tokens: tokens::estimate_tokens(&text),
                 text,
             });
         }
@@ -160,7 +160,7 @@ impl Cutter<'_> {
     }
 
     /// Packs the blocks of a range greedily up to the size aimed at.
-    fn pack(&mut self, section: usize, range: Range<usize>) {
+    fn pack_blocks(&mut self, section: usize, range: Range<usize>) {
         let blocks = self.document.blocks.as_slice();
         let first = blocks.partition_point(|b| b.span.end <= range.start);
         let mut pending: Option<(Range<usize>, usize)> = None;
@@ -169,8 +169,8 @@ impl Cutter<'_> {
             .take_while(|b| b.span.start < range.end)
         {
             let span = block.span.start.max(range.start)..block.span.end.min(range.end);
-            let size = tokens::estimate(&self.document.text[span.clone()]);
-            let is_whole = size <= self.sizes.most && span.len() <= self.max_bytes();
+            let size = tokens::estimate_tokens(&self.document.text[span.clone()]);
+            let is_whole = size <= self.sizes.most && span.len() <= self.max_block_bytes();
             if let Some((open, total)) = pending.as_mut().filter(|_| is_whole) {
                 // A heading alone is no passage: what follows belongs to it.
                 let heading_only = self.document.sections[section].heading == *open;
@@ -183,26 +183,26 @@ impl Cutter<'_> {
                 }
             }
             if let Some((open, _)) = pending.take() {
-                self.push(section, open);
+                self.push_passage(section, open);
             }
             if is_whole {
                 pending = Some((span, size));
             } else {
                 match block.kind {
-                    BlockKind::Code => self.pack_code(section, span),
+                    BlockKind::Code => self.pack_code_block(section, span),
                     BlockKind::Table => self.pack_table(section, span),
                     _ => self.pack_lines(section, span),
                 }
             }
         }
         if let Some((open, _)) = pending {
-            self.push(section, open);
+            self.push_passage(section, open);
         }
     }
 
     /// Packs a code block that is too large for one passage: each part is
     /// fenced again.
-    fn pack_code(&mut self, section: usize, span: Range<usize>) {
+    fn pack_code_block(&mut self, section: usize, span: Range<usize>) {
         let text = &self.document.text[span.clone()];
         let opening = first_line(text);
         let fence: String = opening
@@ -223,18 +223,18 @@ impl Cutter<'_> {
         let inside = span.start + opening.len()..span.start + closing.unwrap_or(text.len());
         let header = opening.trim_end().to_owned() + "\n";
         // Of the closing fence only what is longer than usual.
-        let cost = tokens::estimate(&header) + tokens::estimate(&fence[3..]);
-        if cost * 2 > self.sizes.most || header.len() + fence.len() > self.repeated_bytes() {
+        let cost = tokens::estimate_tokens(&header) + tokens::estimate_tokens(&fence[3..]);
+        if cost * 2 > self.sizes.most || header.len() + fence.len() > self.max_repeated_bytes() {
             return self.pack_lines(section, span);
         }
-        for part in self.parts(inside, cost) {
+        for part in self.split_range(inside, cost) {
             let body = &self.document.text[part.clone()];
             let line_end = if body.ends_with(['\n', '\r']) {
                 ""
             } else {
                 "\n"
             };
-            self.push_text(
+            self.push_passage_text(
                 section,
                 part.clone(),
                 format!("{header}{body}{line_end}{fence}"),
@@ -252,26 +252,26 @@ impl Cutter<'_> {
         };
         let header = &text[..header_end];
         let rows = span.start + header_end..span.end;
-        let cost = tokens::estimate(header);
-        let too_long = cost * 2 > self.sizes.most || header.len() > self.repeated_bytes();
+        let cost = tokens::estimate_tokens(header);
+        let too_long = cost * 2 > self.sizes.most || header.len() > self.max_repeated_bytes();
         if too_long || rows.is_empty() {
             return self.pack_lines(section, span);
         }
-        for part in self.parts(rows, cost) {
+        for part in self.split_range(rows, cost) {
             let text = format!("{header}{}", &self.document.text[part.clone()]);
-            self.push_text(section, part, text);
+            self.push_passage_text(section, part, text);
         }
     }
 
     fn pack_lines(&mut self, section: usize, span: Range<usize>) {
-        for part in self.parts(span, 0) {
-            self.push(section, part);
+        for part in self.split_range(span, 0) {
+            self.push_passage(section, part);
         }
     }
 
     /// Cuts a range into pieces that fit when `extra` tokens are added to each:
     /// at line ends where possible, then at sentences, words, characters.
-    fn parts(&self, range: Range<usize>, extra: usize) -> Vec<Range<usize>> {
+    fn split_range(&self, range: Range<usize>, extra: usize) -> Vec<Range<usize>> {
         let text = &self.document.text;
         // However long the repeated lines are, every part makes progress.
         let most = self.sizes.most.saturating_sub(extra).max(8);
@@ -287,12 +287,12 @@ impl Cutter<'_> {
         for line in text[range.clone()].split_inclusive(['\n', '\r']) {
             let span = at..at + line.len();
             at = span.end;
-            let size = tokens::estimate(line);
+            let size = tokens::estimate_tokens(line);
             if size <= most && line.len() <= most * MAX_TOKEN_BYTES {
                 add(span, size);
             } else {
-                for piece in pieces_of_line(text, span, most) {
-                    let size = tokens::estimate(&text[piece.clone()]);
+                for piece in split_line(text, span, most) {
+                    let size = tokens::estimate_tokens(&text[piece.clone()]);
                     add(piece, size);
                 }
             }
@@ -301,29 +301,29 @@ impl Cutter<'_> {
     }
 
     /// Returns the largest size in bytes of a block that stays in one piece.
-    fn max_bytes(&self) -> usize {
+    fn max_block_bytes(&self) -> usize {
         self.sizes.most * MAX_TOKEN_BYTES
     }
 
     /// Returns the largest size in bytes of opening lines that are repeated in
     /// each part.
-    fn repeated_bytes(&self) -> usize {
+    fn max_repeated_bytes(&self) -> usize {
         self.sizes.most * 8
     }
 
-    fn fits(&self, span: &Range<usize>) -> bool {
+    fn fits_in_passage(&self, span: &Range<usize>) -> bool {
         // An estimated token never spans more than a word, so a long text is
         // known not to fit without counting it.
         span.len() <= self.sizes.aim * MAX_TOKEN_BYTES
-            && tokens::estimate(&self.document.text[span.clone()]) <= self.sizes.aim
+            && tokens::estimate_tokens(&self.document.text[span.clone()]) <= self.sizes.aim
     }
 
-    fn push(&mut self, section: usize, span: Range<usize>) {
+    fn push_passage(&mut self, section: usize, span: Range<usize>) {
         let text = self.document.text[span.clone()].to_owned();
-        self.push_text(section, span, text);
+        self.push_passage_text(section, span, text);
     }
 
-    fn push_text(&mut self, section: usize, span: Range<usize>, text: String) {
+    fn push_passage_text(&mut self, section: usize, span: Range<usize>, text: String) {
         let text = text.trim_start_matches('\u{feff}');
         if text.trim().is_empty() {
             return;
@@ -334,12 +334,12 @@ impl Cutter<'_> {
         let start = span.start + (source.len() - source.trim_start().len());
         let end = span.start + source.trim_end().len();
         let path = self.document.heading_path(section).into_iter();
-        let mut headings: Vec<String> = path.map(short_name).collect();
+        let mut headings: Vec<String> = path.map(shorten_name).collect();
         limit_headings(&mut headings);
-        self.chunks.push(Chunk {
+        self.chunks.push(DocumentPassage {
             headings,
-            lines: self.document.lines_of(&(start..end.max(start))),
-            tokens: tokens::estimate(&text),
+            lines: self.document.line_range(&(start..end.max(start))),
+            tokens: tokens::estimate_tokens(&text),
             text,
         });
     }
@@ -351,7 +351,7 @@ fn first_line(text: &str) -> &str {
 
 /// Splits a line that is too long for a passage at sentence ends, else between
 /// words, else between characters.
-fn pieces_of_line(text: &str, line: Range<usize>, most: usize) -> Vec<Range<usize>> {
+fn split_line(text: &str, line: Range<usize>, most: usize) -> Vec<Range<usize>> {
     // A token is at least one byte, so a piece of `most` bytes always fits; four
     // bytes a token is the usual case and is checked below.
     let mut pieces = Vec::new();
@@ -359,8 +359,8 @@ fn pieces_of_line(text: &str, line: Range<usize>, most: usize) -> Vec<Range<usiz
     while start < line.end {
         let mut width = most * 4;
         let end = loop {
-            let end = boundary(text, start, line.end, width);
-            if width <= most || tokens::estimate(&text[start..end]) <= most {
+            let end = find_boundary(text, start, line.end, width);
+            if width <= most || tokens::estimate_tokens(&text[start..end]) <= most {
                 break end;
             }
             width /= 2;
@@ -372,7 +372,7 @@ fn pieces_of_line(text: &str, line: Range<usize>, most: usize) -> Vec<Range<usiz
 }
 
 /// Finds the best place to cut within `width` bytes of `start`.
-fn boundary(text: &str, start: usize, limit: usize, width: usize) -> usize {
+fn find_boundary(text: &str, start: usize, limit: usize, width: usize) -> usize {
     if start + width >= limit {
         return limit;
     }

@@ -11,11 +11,11 @@ use std::fs::Metadata;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::regular::{self, Links};
-use crate::trust::{Claim, Identity, NoKey};
+use crate::regular::{self, LinkPolicy};
+use crate::trust::{FileIdentity, NoKey, TrustClaim};
 
 /// The origin of the file at the path of an index.
-pub(super) enum Origin {
+pub(super) enum IndexOrigin {
     Absent,
     /// Made here. `log_is_missing` where another program removed the log.
     Ours {
@@ -27,33 +27,35 @@ pub(super) enum Origin {
 }
 
 /// Looks at the files of an index without opening any of them but the mark.
-pub(super) fn origin(path: &Path) -> io::Result<Origin> {
-    let Some(database) = look(path)? else {
-        return Ok(Origin::Absent);
+pub(super) fn index_origin(path: &Path) -> io::Result<IndexOrigin> {
+    let Some(database) = metadata_if_present(path)? else {
+        return Ok(IndexOrigin::Absent);
     };
     if !database.is_file() {
-        return Ok(Origin::Foreign("it was not a regular file"));
+        return Ok(IndexOrigin::Foreign("it was not a regular file"));
     }
-    if look(&beside(path, "-journal"))?.is_some() {
-        return Ok(Origin::Foreign("its creation was cut off"));
+    if metadata_if_present(&sibling_path(path, "-journal"))?.is_some() {
+        return Ok(IndexOrigin::Foreign("its creation was cut off"));
     }
-    if look(&beside(path, "-shm"))?.is_some_and(|shm| !shm.is_file()) {
-        return Ok(Origin::Foreign("its shared memory was not a regular file"));
+    if metadata_if_present(&sibling_path(path, "-shm"))?.is_some_and(|shm| !shm.is_file()) {
+        return Ok(IndexOrigin::Foreign(
+            "its shared memory was not a regular file",
+        ));
     }
-    let Some(mark) = Mark::read(path) else {
-        return Ok(Origin::Foreign(NOT_MADE_HERE));
+    let Some(mark) = IndexMark::read(path) else {
+        return Ok(IndexOrigin::Foreign(NOT_MADE_HERE));
     };
     if !mark.vouches_for(path, "index", &database, &mark.database) {
-        return Ok(Origin::Foreign(NOT_MADE_HERE));
+        return Ok(IndexOrigin::Foreign(NOT_MADE_HERE));
     }
-    let log = look(&beside(path, "-wal"))?;
+    let log = metadata_if_present(&sibling_path(path, "-wal"))?;
     let log_is_missing = log.is_none();
     if let Some(log) = log
         && !(log.is_file() && mark.vouches_for(path, "index log", &log, &mark.log))
     {
-        return Ok(Origin::Foreign("its log was not made here"));
+        return Ok(IndexOrigin::Foreign("its log was not made here"));
     }
-    Ok(Origin::Ours {
+    Ok(IndexOrigin::Ours {
         token: mark.token,
         log_is_missing,
     })
@@ -63,21 +65,21 @@ const NOT_MADE_HERE: &str = "it was not made by you on this machine";
 
 /// Marks the database and its log as made here. `token` is also inside of the
 /// database, so that other bytes written into the same file fail as well.
-pub(super) fn write(path: &Path, token: &str) -> Result<(), Failure> {
+pub(super) fn write_mark(path: &Path, token: &str) -> Result<(), MarkError> {
     let mut text = token.to_owned();
     for (suffix, purpose) in [("", "index"), ("-wal", "index log")] {
-        let meta = beside(path, suffix).symlink_metadata()?;
-        let mark = claim(path, purpose, &meta, token).mark()?;
+        let meta = sibling_path(path, suffix).symlink_metadata()?;
+        let mark = index_claim(path, purpose, &meta, token).make_mark()?;
         text.push(' ');
         text.push_str(&mark);
     }
     text.push('\n');
-    Ok(replace(&beside(path, ".mark"), text.as_bytes())?)
+    Ok(replace_file(&sibling_path(path, ".mark"), text.as_bytes())?)
 }
 
 /// An error of making a mark.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Failure {
+pub(super) enum MarkError {
     #[error(transparent)]
     Key(#[from] NoKey),
     #[error(transparent)]
@@ -86,7 +88,7 @@ pub(super) enum Failure {
 
 /// Replaces a small file next to an index. A temporary file is renamed over it,
 /// so that a link there is replaced and never followed.
-pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(super) fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(path);
     let mut temp = tempfile::Builder::new()
         .prefix(".memory-forge-")
@@ -99,13 +101,13 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// Returns the path of a file next to an index: the index's path with this
 /// suffix.
-pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
+pub(super) fn sibling_path(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()
 }
 
-struct Mark {
+struct IndexMark {
     token: String,
     database: String,
     log: String,
@@ -114,12 +116,17 @@ struct Mark {
 /// A token and two hashes, all in hexadecimal digits.
 const MAX_MARK_BYTES: u64 = 256;
 
-impl Mark {
-    fn read(path: &Path) -> Option<Mark> {
-        let bytes = regular::read(&beside(path, ".mark"), Links::Refuse, MAX_MARK_BYTES).ok()?;
+impl IndexMark {
+    fn read(path: &Path) -> Option<IndexMark> {
+        let bytes = regular::read_regular(
+            &sibling_path(path, ".mark"),
+            LinkPolicy::Refuse,
+            MAX_MARK_BYTES,
+        )
+        .ok()?;
         let text = String::from_utf8(bytes).ok()?;
         let mut words = text.split_whitespace().map(str::to_owned);
-        Some(Mark {
+        Some(IndexMark {
             token: words.next()?,
             database: words.next()?,
             log: words.next()?,
@@ -127,15 +134,20 @@ impl Mark {
     }
 
     fn vouches_for(&self, path: &Path, purpose: &str, meta: &Metadata, mark: &str) -> bool {
-        claim(path, purpose, meta, &self.token).is_marked(mark)
+        index_claim(path, purpose, meta, &self.token).matches_mark(mark)
     }
 }
 
-fn claim<'a>(path: &'a Path, purpose: &'a str, meta: &Metadata, token: &'a str) -> Claim<'a> {
-    Claim {
+fn index_claim<'a>(
+    path: &'a Path,
+    purpose: &'a str,
+    meta: &Metadata,
+    token: &'a str,
+) -> TrustClaim<'a> {
+    TrustClaim {
         root: workspace_of(path),
         purpose,
-        identity: Identity::of(meta),
+        identity: FileIdentity::of(meta),
         content: token.as_bytes(),
     }
 }
@@ -146,7 +158,7 @@ pub(super) fn workspace_of(path: &Path) -> &Path {
     path.parent().and_then(Path::parent).unwrap_or(path)
 }
 
-fn look(path: &Path) -> io::Result<Option<Metadata>> {
+fn metadata_if_present(path: &Path) -> io::Result<Option<Metadata>> {
     match path.symlink_metadata() {
         Ok(meta) => Ok(Some(meta)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

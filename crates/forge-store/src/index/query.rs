@@ -6,34 +6,34 @@ use std::collections::HashMap;
 use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
 
-use super::postings::{self, Posting, bm25, idf};
-use super::reread::{self, OfIndex, Shelf};
-use super::store::{Index, number};
-use super::terms::fold;
-use super::vectors::{self, Packed};
-use super::{Error, Kind, Standing};
+use super::postings::{self, TermPosting, bm25_score, idf};
+use super::reread::{self, IndexPassages, PassageReader};
+use super::store::{Index, read_counter};
+use super::terms::fold_text;
+use super::vectors::{self, PackedVector};
+use super::{DocumentKind, DocumentStanding, IndexError};
 
 /// Passages per page of the table that holds lengths and owners.
 pub(super) const SLOT_PAGE: u32 = 4096;
 /// A length (u16) and a file id (u32).
 pub(super) const SLOT_BYTES: usize = 6;
 /// The length that marks a deleted passage.
-pub(super) const DEAD: u16 = u16::MAX;
+pub(super) const DELETED_LENGTH: u16 = u16::MAX;
 
 /// The most terms that a prefix may match; a prefix of more is not a query but
 /// a list of the dictionary.
-const MOST_EXPANSIONS: usize = 200;
+const MAX_PREFIX_EXPANSIONS: usize = 200;
 
 /// The length and the file of every passage, by passage id.
-pub struct Slots {
+pub struct PassageSlots {
     data: Vec<u8>,
     count: usize,
     average: f32,
 }
 
-impl Slots {
-    pub(super) fn load(db: &Connection) -> rusqlite::Result<Slots> {
-        let next = number(db, "next_chunk")?;
+impl PassageSlots {
+    pub(super) fn load(db: &Connection) -> rusqlite::Result<PassageSlots> {
+        let next = read_counter(db, "next_chunk")?;
         let pages: i64 =
             db.query_row("select coalesce(max(page) + 1, 0) from slot", [], |row| {
                 row.get(0)
@@ -48,8 +48,8 @@ impl Slots {
             return Err(rusqlite::Error::IntegralValueOutOfRange(0, next));
         }
         let next = (next as usize).min(there);
-        let count = number(db, "chunks")? as usize;
-        let terms = number(db, "terms")?;
+        let count = read_counter(db, "chunks")? as usize;
+        let terms = read_counter(db, "terms")?;
         let mut data = vec![0xff; next * SLOT_BYTES];
         let mut statement = db.prepare("select page, data from slot")?;
         let mut rows = statement.query([])?;
@@ -62,7 +62,7 @@ impl Slots {
                 data[start..end].copy_from_slice(&bytes[..end - start]);
             }
         }
-        Ok(Slots {
+        Ok(PassageSlots {
             data,
             count,
             average: terms as f32 / count.max(1) as f32,
@@ -75,7 +75,7 @@ impl Slots {
         let at = chunk as usize * SLOT_BYTES;
         let bytes = self.data.get(at..at + 2)?;
         let length = u16::from_le_bytes([bytes[0], bytes[1]]);
-        (length != DEAD).then_some(length)
+        (length != DELETED_LENGTH).then_some(length)
     }
 
     /// Returns the file of a passage; `None` for one that is deleted or never
@@ -88,7 +88,7 @@ impl Slots {
     }
 
     /// Counts the passages that are not deleted.
-    pub fn live(&self) -> usize {
+    pub fn count_live(&self) -> usize {
         (0..self.len() as u32)
             .filter(|c| self.length(*c).is_some())
             .count()
@@ -105,7 +105,7 @@ pub struct PrefixTerm(pub String);
 
 /// A full-text query.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Words<'a> {
+pub struct TextQuery<'a> {
     pub terms: &'a [String],
     /// The weight of each term, from 0 to 1; 1 if missing.
     pub weights: &'a [f32],
@@ -114,9 +114,9 @@ pub struct Words<'a> {
     pub prefixes: &'a [PrefixTerm],
 }
 
-impl Words<'_> {
+impl TextQuery<'_> {
     /// Returns the weight of a term.
-    pub fn weight(&self, at: usize) -> f32 {
+    pub fn term_weight(&self, at: usize) -> f32 {
         self.weights.get(at).copied().unwrap_or(1.0)
     }
 }
@@ -149,16 +149,16 @@ pub struct TermMatch {
 
 /// A passage with everything that a result shows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Passage {
+pub struct StoredPassage {
     pub chunk: u32,
     pub file: u32,
     pub path: String,
     pub title: String,
     pub scope: String,
-    pub kind: Kind,
+    pub kind: DocumentKind,
     pub date: Option<String>,
     pub importance: i64,
-    pub standing: Standing,
+    pub standing: DocumentStanding,
     pub ordinal: usize,
     pub headings: Vec<String>,
     pub lines: (usize, usize),
@@ -168,18 +168,18 @@ pub struct Passage {
 
 impl Index {
     /// Loads the lengths and files of all passages, which every search needs.
-    pub fn slots(&self) -> Result<Slots, Error> {
-        self.read(Slots::load)
+    pub fn load_slots(&self) -> Result<PassageSlots, IndexError> {
+        self.with_connection(PassageSlots::load)
     }
 
     /// Scores every passage that holds any of the terms.
-    pub fn text_hits(
+    pub fn find_text_hits(
         &self,
-        slots: &Slots,
-        words: &Words,
+        slots: &PassageSlots,
+        words: &TextQuery,
         allow: &dyn Fn(u32) -> bool,
         pool: usize,
-    ) -> Result<TextHits, Error> {
+    ) -> Result<TextHits, IndexError> {
         let mut scores = vec![0f32; slots.len()];
         let mut touched: Vec<u32> = Vec::new();
         let mut holding = Vec::new();
@@ -196,7 +196,7 @@ impl Index {
         let lists = words
             .terms
             .iter()
-            .map(|t| Ok((t.clone(), self.postings(slots, t)?)))
+            .map(|t| Ok((t.clone(), self.term_postings(slots, t)?)))
             .chain(
                 words
                     .prefixes
@@ -204,11 +204,11 @@ impl Index {
                     .map(|p| Ok((format!("{}*", p.0), self.prefix_postings(slots, p)?))),
             );
         for (at, list) in lists.enumerate() {
-            let (term, list): (String, Vec<Posting>) = list?;
-            let rarity = words.weight(at) * idf(slots.count, list.len());
+            let (term, list): (String, Vec<TermPosting>) = list?;
+            let rarity = words.term_weight(at) * idf(slots.count, list.len());
             weights.push(if list.is_empty() { 0.0 } else { rarity });
             if !list.is_empty() {
-                ideal += bm25(rarity, 2.0, slots.average, slots.average);
+                ideal += bm25_score(rarity, 2.0, slots.average, slots.average);
             }
             // Passages of a file have neighbouring numbers.
             let mut best: Option<(u32, f32)> = None;
@@ -218,7 +218,7 @@ impl Index {
                 if *score == 0.0 {
                     touched.push(p.chunk);
                 }
-                let added = bm25(rarity, p.frequency(), length, slots.average);
+                let added = bm25_score(rarity, p.frequency(), length, slots.average);
                 *score += added;
                 let Some(file) = slots.file(p.chunk) else {
                     continue;
@@ -243,28 +243,28 @@ impl Index {
             .map(|c| (c, scores[c as usize]))
             .collect();
         let mut found = TextHits {
-            hits: best(hits, pool),
+            hits: take_best_hits(hits, pool),
             holding,
             ideal,
             files: (0..).zip(files).filter(|(_, score)| *score > 0.0).collect(),
         };
-        let shelf = OfIndex(self, slots);
-        reread::reread(&shelf, words, &weights, slots.average, &mut found)?;
+        let shelf = IndexPassages(self, slots);
+        reread::rerank_hits(&shelf, words, &weights, slots.average, &mut found)?;
         Ok(found)
     }
 
     /// Returns the score that each term adds to one passage.
-    pub fn explain(
+    pub fn explain_score(
         &self,
-        slots: &Slots,
-        words: &Words,
+        slots: &PassageSlots,
+        words: &TextQuery,
         chunk: u32,
-    ) -> Result<Vec<TermMatch>, Error> {
+    ) -> Result<Vec<TermMatch>, IndexError> {
         let mut matches = Vec::new();
         let mut weights = Vec::new();
         for (at, term) in words.terms.iter().enumerate() {
-            let list = self.postings(slots, term)?;
-            let rarity = words.weight(at) * idf(slots.count, list.len());
+            let list = self.term_postings(slots, term)?;
+            let rarity = words.term_weight(at) * idf(slots.count, list.len());
             weights.push(if list.is_empty() { 0.0 } else { rarity });
             if let Some(p) = list.iter().find(|p| p.chunk == chunk) {
                 let length = slots.length(chunk).unwrap_or(0) as f32;
@@ -274,27 +274,27 @@ impl Index {
                     body: p.body,
                     in_headings: p.in_headings,
                     in_title: p.in_title,
-                    score: bm25(rarity, p.frequency(), length, slots.average),
+                    score: bm25_score(rarity, p.frequency(), length, slots.average),
                 });
             }
         }
         let length = slots.length(chunk).unwrap_or(0);
-        let text = OfIndex(self, slots).text(chunk)?;
-        let again = reread::explain(&text, length, words, &weights, slots.average);
+        let text = IndexPassages(self, slots).passage_text(chunk)?;
+        let again = reread::explain_rerank(&text, length, words, &weights, slots.average);
         matches.extend(again);
         matches.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.term.cmp(&b.term)));
         Ok(matches)
     }
 
     /// Finds the passages nearest to a vector, by exact scan.
-    pub fn vector_hits(
+    pub fn find_vector_hits(
         &self,
-        slots: &Slots,
-        query: &Packed,
+        slots: &PassageSlots,
+        query: &PackedVector,
         allow: &dyn Fn(u32) -> bool,
         pool: usize,
-    ) -> Result<Vec<(u32, f32)>, Error> {
-        let page_bytes = vectors::page_bytes(query.values.len());
+    ) -> Result<Vec<(u32, f32)>, IndexError> {
+        let page_bytes = vectors::vector_page_bytes(query.values.len());
         let mut hits: Vec<(u32, f32)> = Vec::new();
         // Only what beats the pool's worst so far is kept, so memory stays
         // small however many passages there are.
@@ -303,27 +303,29 @@ impl Index {
             if bytes.len() != page_bytes {
                 return;
             }
-            vectors::scan_page(bytes, query, |slot, cosine| {
+            vectors::scan_vector_page(bytes, query, |slot, cosine| {
                 // A page of a number that is none belongs to no passage.
-                let chunk = page.saturating_mul(vectors::PAGE).saturating_add(slot);
+                let chunk = page
+                    .saturating_mul(vectors::PASSAGES_PER_PAGE)
+                    .saturating_add(slot);
                 if cosine > floor && slots.file(chunk).is_some_and(allow) {
                     hits.push((chunk, cosine));
                 }
             });
             if hits.len() > pool * 4 {
-                hits = best(std::mem::take(&mut hits), pool);
+                hits = take_best_hits(std::mem::take(&mut hits), pool);
                 floor = hits.last().map_or(floor, |h| h.1 - f32::EPSILON);
             }
         })?;
-        Ok(best(hits, pool))
+        Ok(take_best_hits(hits, pool))
     }
 
     /// Calls `each` for the pages of vectors in their order. The first query
     /// reads them from the file; later ones from memory, as long as no other
     /// process changes them.
-    fn each_vector_page(&self, mut each: impl FnMut(u32, &[u8])) -> Result<(), Error> {
+    fn each_vector_page(&self, mut each: impl FnMut(u32, &[u8])) -> Result<(), IndexError> {
         let mut kept = self.kept.borrow_mut();
-        self.read(|db| {
+        self.with_connection(|db| {
             let version = db.query_row("pragma data_version", [], |row| row.get(0))?;
             if kept.version != version {
                 kept.pages = None;
@@ -334,7 +336,8 @@ impl Index {
             }
             let keep = kept.asked && {
                 let size = "select coalesce(sum(length(data)), 0) from vector";
-                db.query_row(size, [], |row| row.get::<_, i64>(0))? <= vectors::MOST_KEPT as i64
+                db.query_row(size, [], |row| row.get::<_, i64>(0))?
+                    <= vectors::MAX_CACHED_BYTES as i64
             };
             let mut pages = Vec::new();
             let mut statement = db.prepare("select page, data from vector order by page")?;
@@ -347,7 +350,7 @@ impl Index {
                     pages.push((page, bytes.to_vec()));
                 }
             }
-            *kept = vectors::Kept {
+            *kept = vectors::PageCache {
                 asked: true,
                 version,
                 pages: keep.then_some(pages),
@@ -358,19 +361,19 @@ impl Index {
 
     /// Finds passages whose folded text contains a string at any place: the way
     /// to text that no term can find.
-    pub fn literal_hits(
+    pub fn find_literal_hits(
         &self,
-        slots: &Slots,
+        slots: &PassageSlots,
         string: &str,
         allow: &dyn Fn(u32) -> bool,
         most: usize,
-    ) -> Result<Vec<u32>, Error> {
-        let needle = fold(string);
+    ) -> Result<Vec<u32>, IndexError> {
+        let needle = fold_text(string);
         if needle.trim().is_empty() {
             return Ok(Vec::new());
         }
         let finder = memchr::memmem::Finder::new(needle.as_bytes());
-        self.read(|db| {
+        self.with_connection(|db| {
             let mut found = Vec::new();
             let mut statement = db.prepare("select c.id, c.text from file f join chunk c on c.file = f.id order by f.path, c.id")?;
             let mut rows = statement.query([])?;
@@ -380,7 +383,7 @@ impl Index {
                     continue;
                 }
                 let text = row.get_ref(1)?.as_str()?;
-                if finder.find(fold(text).as_bytes()).is_some() {
+                if finder.find(fold_text(text).as_bytes()).is_some() {
                     found.push(chunk);
                     if found.len() == most {
                         break;
@@ -393,12 +396,12 @@ impl Index {
 
     /// Returns the passages with these ids, in the given order; deleted ones
     /// are left out.
-    pub fn passages(&self, chunks: &[u32]) -> Result<Vec<Passage>, Error> {
-        self.read(|db| {
-            let mut statement = db.prepare_cached(&format!("{PASSAGE} where c.id = ?"))?;
+    pub fn passages(&self, chunks: &[u32]) -> Result<Vec<StoredPassage>, IndexError> {
+        self.with_connection(|db| {
+            let mut statement = db.prepare_cached(&format!("{SELECT_PASSAGE} where c.id = ?"))?;
             let mut passages = Vec::with_capacity(chunks.len());
             for chunk in chunks {
-                if let Some(p) = statement.query_row([chunk], passage).optional()? {
+                if let Some(p) = statement.query_row([chunk], read_passage_row).optional()? {
                     passages.push(p);
                 }
             }
@@ -407,18 +410,19 @@ impl Index {
     }
 
     /// Returns all passages of a file, in text order.
-    pub fn passages_of(&self, path: &str) -> Result<Vec<Passage>, Error> {
-        self.read(|db| {
-            let mut statement =
-                db.prepare(&format!("{PASSAGE} where f.path = ? order by c.ordinal"))?;
-            statement.query_map([path], passage)?.collect()
+    pub fn passages_of_file(&self, path: &str) -> Result<Vec<StoredPassage>, IndexError> {
+        self.with_connection(|db| {
+            let mut statement = db.prepare(&format!(
+                "{SELECT_PASSAGE} where f.path = ? order by c.ordinal"
+            ))?;
+            statement.query_map([path], read_passage_row)?.collect()
         })
     }
 
     /// Returns the documents that replace others: the name that they give, and
     /// their path.
-    pub fn replacements(&self) -> Result<Vec<(String, String)>, Error> {
-        self.read(|db| {
+    pub fn replacements(&self) -> Result<Vec<(String, String)>, IndexError> {
+        self.with_connection(|db| {
             let mut statement = db.prepare(
                 "select supersedes, path from file where supersedes <> '' order by path",
             )?;
@@ -437,17 +441,17 @@ impl Index {
     /// words of each passage as it has.
     pub(super) fn check_postings(
         &self,
-        slots: &Slots,
+        slots: &PassageSlots,
         wrong: &mut Vec<String>,
-    ) -> Result<(), Error> {
+    ) -> Result<(), IndexError> {
         let mut words: Vec<u32> = vec![0; slots.len()];
-        let bad = self.read(|db| {
+        let bad = self.with_connection(|db| {
             let mut statement =
                 db.prepare("select p.list from segment s cross join post p on p.segment = s.id")?;
             let mut rows = statement.query([])?;
             let mut bad = 0;
             while let Some(row) = rows.next()? {
-                let decoded = postings::decode(row.get_ref(0)?.as_blob()?, |posting| {
+                let decoded = postings::decode_postings(row.get_ref(0)?.as_blob()?, |posting| {
                     if slots.length(posting.chunk).is_some()
                         && let Some(words) = words.get_mut(posting.chunk as usize)
                     {
@@ -474,10 +478,14 @@ impl Index {
         Ok(())
     }
 
-    fn postings(&self, slots: &Slots, term: &str) -> Result<Vec<Posting>, Error> {
+    fn term_postings(
+        &self,
+        slots: &PassageSlots,
+        term: &str,
+    ) -> Result<Vec<TermPosting>, IndexError> {
         let mut out = Vec::new();
         let mut damaged = false;
-        self.read(|db| {
+        self.with_connection(|db| {
             let mut statement = db.prepare_cached(
                 // `cross` fixes the order of the tables: left to itself, the
                 // planner reads every list there is.
@@ -485,7 +493,7 @@ impl Index {
             )?;
             let mut rows = statement.query([term])?;
             while let Some(row) = rows.next()? {
-                damaged |= postings::decode(row.get_ref(0)?.as_blob()?, |p| {
+                damaged |= postings::decode_postings(row.get_ref(0)?.as_blob()?, |p| {
                     if slots.length(p.chunk).is_some() {
                         out.push(p);
                     }
@@ -495,7 +503,7 @@ impl Index {
             Ok(())
         })?;
         if damaged {
-            return Err(self.damaged("a posting list does not decode"));
+            return Err(self.damage_error("a posting list does not decode"));
         }
         Ok(out)
     }
@@ -504,9 +512,13 @@ impl Index {
     /// term. Words are stored stemmed, so the stem of a matching word may be
     /// shorter than the prefix; those are included and checked against the text
     /// later.
-    fn prefix_postings(&self, slots: &Slots, prefix: &PrefixTerm) -> Result<Vec<Posting>, Error> {
-        let folded = fold(&prefix.0);
-        let mut terms: Vec<String> = self.read(|db| {
+    fn prefix_postings(
+        &self,
+        slots: &PassageSlots,
+        prefix: &PrefixTerm,
+    ) -> Result<Vec<TermPosting>, IndexError> {
+        let folded = fold_text(&prefix.0);
+        let mut terms: Vec<String> = self.with_connection(|db| {
             let mut statement = db.prepare_cached(
                 "select distinct p.term from segment s cross join post p on p.segment = s.id
                  and p.term >= ?1 and p.term < ?2 limit ?3",
@@ -514,7 +526,7 @@ impl Index {
             let end = format!("{folded}{}", char::MAX);
             statement
                 .query_map(
-                    rusqlite::params![folded, end, MOST_EXPANSIONS as i64],
+                    rusqlite::params![folded, end, MAX_PREFIX_EXPANSIONS as i64],
                     |r| r.get(0),
                 )?
                 .collect()
@@ -524,9 +536,9 @@ impl Index {
             // The stemmer turns a final `y` into `i`.
             terms.push(format!("{}i", &folded[..cut]));
         }
-        let mut merged: HashMap<u32, Posting> = HashMap::new();
+        let mut merged: HashMap<u32, TermPosting> = HashMap::new();
         for term in terms {
-            for p in self.postings(slots, &term)? {
+            for p in self.term_postings(slots, &term)? {
                 merged
                     .entry(p.chunk)
                     .and_modify(|m| {
@@ -537,35 +549,35 @@ impl Index {
                     .or_insert(p);
             }
         }
-        let mut list: Vec<Posting> = merged.into_values().collect();
+        let mut list: Vec<TermPosting> = merged.into_values().collect();
         list.sort_unstable_by_key(|p| p.chunk);
         Ok(list)
     }
 }
 
-const PASSAGE: &str = "select c.id, c.file, f.path, f.title, f.scope, f.kind, f.date, f.importance,
+const SELECT_PASSAGE: &str = "select c.id, c.file, f.path, f.title, f.scope, f.kind, f.date, f.importance,
     f.deprecated, f.superseded_by, c.ordinal, c.headings, c.first_line, c.last_line, c.tokens, c.text
     from chunk c join file f on f.id = c.file";
 
-fn passage(r: &rusqlite::Row) -> rusqlite::Result<Passage> {
+fn read_passage_row(r: &rusqlite::Row) -> rusqlite::Result<StoredPassage> {
     let headings: String = r.get(11)?;
-    Ok(Passage {
+    Ok(StoredPassage {
         chunk: r.get(0)?,
         file: r.get(1)?,
         path: r.get(2)?,
         title: r.get(3)?,
         scope: r.get(4)?,
         kind: if r.get::<_, i64>(5)? == 1 {
-            Kind::Skill
+            DocumentKind::Skill
         } else {
-            Kind::Knowledge
+            DocumentKind::Knowledge
         },
         date: r.get(6)?,
         importance: r.get(7)?,
         standing: match (r.get::<_, bool>(8)?, r.get::<_, Option<String>>(9)?) {
-            (_, Some(by)) => Standing::SupersededBy(by),
-            (true, None) => Standing::Deprecated,
-            _ => Standing::Current,
+            (_, Some(by)) => DocumentStanding::SupersededBy(by),
+            (true, None) => DocumentStanding::Deprecated,
+            _ => DocumentStanding::Current,
         },
         ordinal: r.get::<_, i64>(10)? as usize,
         headings: headings.lines().map(str::to_owned).collect(),
@@ -577,17 +589,17 @@ fn passage(r: &rusqlite::Row) -> rusqlite::Result<Passage> {
 
 /// Returns the best `pool` hits, best first, with everything that ties with the
 /// last.
-fn best(mut hits: Vec<(u32, f32)>, pool: usize) -> Vec<(u32, f32)> {
+fn take_best_hits(mut hits: Vec<(u32, f32)>, pool: usize) -> Vec<(u32, f32)> {
     if hits.len() > pool && pool > 0 {
         let (_, nth, _) = hits.select_nth_unstable_by(pool - 1, |a, b| b.1.total_cmp(&a.1));
         let floor = nth.1;
         hits.retain(|h| h.1 >= floor);
     }
-    sort(&mut hits);
+    sort_hits_by_score(&mut hits);
     hits
 }
 
 /// Sorts hits best first, and equal ones by their ids.
-pub(super) fn sort(hits: &mut [(u32, f32)]) {
+pub(super) fn sort_hits_by_score(hits: &mut [(u32, f32)]) {
     hits.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
 }

@@ -7,24 +7,24 @@ use std::collections::HashMap;
 
 use rusqlite::OptionalExtension;
 
-use super::Error;
-use super::postings::bm25;
-use super::query::{self, Slots, TermMatch, TextHits, Words};
+use super::IndexError;
+use super::postings::bm25_score;
+use super::query::{self, PassageSlots, TermMatch, TextHits, TextQuery};
 use super::store::Index;
-use super::terms::{Starts, Terms};
-use forge_text::document::{Voice, turn};
+use super::terms::{TermInitials, TermSplitter};
+use forge_text::document::{TurnSpeaker, parse_turn};
 
 /// The number of best passages that are read.
-const READ: usize = 64;
+const REREAD_HITS: usize = 64;
 /// The most passages that are read, however many tie.
-pub const MOST_READ: usize = 4 * READ;
+pub const MAX_REREAD_HITS: usize = 4 * REREAD_HITS;
 /// The share of the weight of two words that their being neighbours adds.
-const PAIR: f32 = 0.2;
+const PAIR_WEIGHT: f32 = 0.2;
 /// The share of a word's weight that is added if the user speaks it.
-const TOLD: f32 = 0.3;
+const USER_WORD_WEIGHT: f32 = 0.3;
 
 /// A query, prepared for reading passages.
-struct Reading<'a> {
+struct RereadQuery<'a> {
     /// Term → its number, of those that some passage holds.
     terms: HashMap<&'a str, usize>,
     /// Numbers of two terms → the pair's own.
@@ -32,21 +32,21 @@ struct Reading<'a> {
     /// The weight of each pair, and of each term in the user's words.
     pair_weights: Vec<f32>,
     told_weights: Vec<f32>,
-    starts: Starts,
+    starts: TermInitials,
 }
 
 /// The occurrences of each pair, and of each term in the user's words.
-struct Read {
+struct RereadCounts {
     pairs: Vec<u32>,
     told: Vec<u32>,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> RereadQuery<'a> {
     /// Prepares a query. `weights` are those of the terms, 0 if no passage
     /// holds a term.
-    fn new(words: &Words<'a>, weights: &[f32]) -> Reading<'a> {
+    fn new(words: &TextQuery<'a>, weights: &[f32]) -> RereadQuery<'a> {
         let mut terms = HashMap::new();
-        let mut starts = Starts::default();
+        let mut starts = TermInitials::default();
         for (at, term) in words
             .terms
             .iter()
@@ -54,39 +54,42 @@ impl<'a> Reading<'a> {
             .filter(|it| weights[it.0] > 0.0)
         {
             terms.insert(term.as_str(), at);
-            starts.add(term);
+            starts.add_term(term);
         }
         let mut pairs = HashMap::new();
         let mut pair_weights = Vec::new();
         for (a, b) in words.pairs {
             if weights[*a] > 0.0 && weights[*b] > 0.0 && !pairs.contains_key(&(*a, *b)) {
                 pairs.insert((*a, *b), pair_weights.len());
-                pair_weights.push(PAIR * (weights[*a] + weights[*b]));
+                pair_weights.push(PAIR_WEIGHT * (weights[*a] + weights[*b]));
             }
         }
-        Reading {
+        RereadQuery {
             terms,
             pairs,
             pair_weights,
-            told_weights: weights.iter().map(|weight| TOLD * weight).collect(),
+            told_weights: weights
+                .iter()
+                .map(|weight| USER_WORD_WEIGHT * weight)
+                .collect(),
             starts,
         }
     }
 
-    fn read(&self, text: &str, terms: &mut Terms) -> Read {
-        let mut read = Read {
+    fn count_matches(&self, text: &str, terms: &mut TermSplitter) -> RereadCounts {
+        let mut read = RereadCounts {
             pairs: vec![0; self.pair_weights.len()],
             told: vec![0; self.told_weights.len()],
         };
         let mut before: Option<usize> = None;
-        let mut voice = Voice::Author;
+        let mut voice = TurnSpeaker::Author;
         for line in text.lines() {
-            if let Some((speaks, _)) = turn(line) {
+            if let Some((speaks, _)) = parse_turn(line) {
                 voice = speaks;
             }
-            terms.each_starting(line, &self.starts, |term| {
+            terms.for_each_starting(line, &self.starts, |term| {
                 let here = term.and_then(|term| self.terms.get(term).copied());
-                if let Some(at) = here.filter(|_| voice == Voice::User) {
+                if let Some(at) = here.filter(|_| voice == TurnSpeaker::User) {
                     read.told[at] += 1;
                 }
                 if let (Some(a), Some(b)) = (before, here)
@@ -103,12 +106,12 @@ impl<'a> Reading<'a> {
 
 /// Returns how many hits are read. Ties are read together or not at all: which
 /// of them comes first depends on the order in which files were indexed.
-fn how_many(hits: &[(u32, f32)]) -> usize {
-    let Some((_, last)) = hits.get(READ - 1) else {
+fn rerank_count(hits: &[(u32, f32)]) -> usize {
+    let Some((_, last)) = hits.get(REREAD_HITS - 1) else {
         return hits.len();
     };
     let with_equals = hits.partition_point(|hit| hit.1 >= *last);
-    if with_equals <= MOST_READ {
+    if with_equals <= MAX_REREAD_HITS {
         with_equals
     } else {
         hits.partition_point(|hit| hit.1 > *last)
@@ -116,56 +119,56 @@ fn how_many(hits: &[(u32, f32)]) -> usize {
 }
 
 /// A source of passages that may be read again, with their lengths.
-pub trait Shelf {
+pub trait PassageReader {
     /// Returns its length in terms and its file.
-    fn place(&self, chunk: u32) -> Option<(u16, u32)>;
+    fn length_and_file(&self, chunk: u32) -> Option<(u16, u32)>;
     /// Returns its text.
-    fn text(&self, chunk: u32) -> Result<String, Error>;
+    fn passage_text(&self, chunk: u32) -> Result<String, IndexError>;
 }
 
 /// Raises the score of passages in which words of the query are neighbours, as
 /// they are in the query, and of those in which the user speaks them. `weights`
 /// are those of the terms, 0 if no passage holds a term.
-pub fn reread(
-    shelf: &dyn Shelf,
-    words: &Words,
+pub fn rerank_hits(
+    shelf: &dyn PassageReader,
+    words: &TextQuery,
     weights: &[f32],
     average: f32,
     found: &mut TextHits,
-) -> Result<(), Error> {
-    let reading = Reading::new(words, weights);
+) -> Result<(), IndexError> {
+    let reading = RereadQuery::new(words, weights);
     if reading.terms.is_empty() {
         return Ok(());
     }
-    let mut terms = Terms::default();
-    let most = how_many(&found.hits);
+    let mut terms = TermSplitter::default();
+    let most = rerank_count(&found.hits);
     for (chunk, score) in &mut found.hits[..most] {
-        let read = reading.read(&shelf.text(*chunk)?, &mut terms);
-        let place = shelf.place(*chunk);
+        let read = reading.count_matches(&shelf.passage_text(*chunk)?, &mut terms);
+        let place = shelf.length_and_file(*chunk);
         let length = place.map_or(0, |it| it.0) as f32;
         let pairs = read.pairs.iter().zip(&reading.pair_weights);
         let told = read.told.iter().zip(&reading.told_weights);
         for (count, weight) in pairs.chain(told).filter(|it| *it.0 > 0) {
-            *score += bm25(*weight, *count as f32, length, average);
+            *score += bm25_score(*weight, *count as f32, length, average);
         }
         if let Some(all) = place.and_then(|it| found.files.get_mut(&it.1)) {
             *all = all.max(*score);
         }
     }
-    query::sort(&mut found.hits);
+    query::sort_hits_by_score(&mut found.hits);
     Ok(())
 }
 
 /// Returns the score that reading added to one passage.
-pub fn explain(
+pub fn explain_rerank(
     text: &str,
     length: u16,
-    words: &Words,
+    words: &TextQuery,
     weights: &[f32],
     average: f32,
 ) -> Vec<TermMatch> {
-    let reading = Reading::new(words, weights);
-    let read = reading.read(text, &mut Terms::default());
+    let reading = RereadQuery::new(words, weights);
+    let read = reading.count_matches(text, &mut TermSplitter::default());
     let name = |(a, b): &(usize, usize)| format!("{} {}", words.terms[*a], words.terms[*b]);
     let pairs = reading.pairs.iter().map(|(pair, at)| {
         let weight = reading.pair_weights[*at];
@@ -181,21 +184,21 @@ pub fn explain(
             body,
             in_headings: false,
             in_title: false,
-            score: bm25(idf, body as f32, f32::from(length), average),
+            score: bm25_score(idf, body as f32, f32::from(length), average),
         })
         .collect()
 }
 
 /// The passages of an index.
-pub(super) struct OfIndex<'a>(pub(super) &'a Index, pub(super) &'a Slots);
+pub(super) struct IndexPassages<'a>(pub(super) &'a Index, pub(super) &'a PassageSlots);
 
-impl Shelf for OfIndex<'_> {
-    fn place(&self, chunk: u32) -> Option<(u16, u32)> {
+impl PassageReader for IndexPassages<'_> {
+    fn length_and_file(&self, chunk: u32) -> Option<(u16, u32)> {
         Some((self.1.length(chunk)?, self.1.file(chunk)?))
     }
 
-    fn text(&self, chunk: u32) -> Result<String, Error> {
-        self.0.read(|db| {
+    fn passage_text(&self, chunk: u32) -> Result<String, IndexError> {
+        self.0.with_connection(|db| {
             let mut statement = db.prepare_cached("select text from chunk where id = ?")?;
             let text = statement.query_row([chunk], |r| r.get(0)).optional()?;
             Ok(text.unwrap_or_default())
@@ -213,9 +216,9 @@ mod tests {
             let scores = [2.0].repeat(better).into_iter().chain([1.0].repeat(equal));
             (0..).zip(scores).collect()
         };
-        assert_eq!(how_many(&hits(3, 5)), 8);
-        assert_eq!(how_many(&hits(60, 10)), 70);
-        assert_eq!(how_many(&hits(60, 1000)), 60);
-        assert_eq!(how_many(&hits(64, 1000)), 64);
+        assert_eq!(rerank_count(&hits(3, 5)), 8);
+        assert_eq!(rerank_count(&hits(60, 10)), 70);
+        assert_eq!(rerank_count(&hits(60, 1000)), 60);
+        assert_eq!(rerank_count(&hits(64, 1000)), 64);
     }
 }

@@ -6,37 +6,37 @@ use std::collections::HashMap;
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
-use super::chunk::Chunk;
-use super::postings::{self, Builder};
-use super::query::{DEAD, SLOT_BYTES, SLOT_PAGE};
-use super::store::{Index, number, sqlite, step};
-use super::vectors::{self, Packed};
-use super::{Error, Kind, Stamp, Standing};
+use super::chunk::DocumentPassage;
+use super::postings::{self, SegmentBuilder};
+use super::query::{DELETED_LENGTH, SLOT_BYTES, SLOT_PAGE};
+use super::store::{Index, announce_index_step, read_counter, sqlite_error};
+use super::vectors::{self, PackedVector};
+use super::{DocumentKind, DocumentStanding, FileStamp, IndexError};
 
 /// One step of bringing the index up to date.
-pub enum Change {
-    Put(Box<Put>),
+pub enum IndexChange {
+    Put(Box<DocumentRecord>),
     Remove(String),
     /// Same content under a new time stamp.
-    Restamp(String, Stamp),
+    Restamp(String, FileStamp),
 }
 
 /// A file as the index keeps it.
-pub struct Put {
+pub struct DocumentRecord {
     pub path: String,
-    pub stamp: Stamp,
+    pub stamp: FileStamp,
     pub hash: String,
     pub scope: String,
-    pub kind: Kind,
+    pub kind: DocumentKind,
     pub title: String,
     /// More words that the document goes by: tags, aliases, path.
     pub names: String,
     pub date: Option<String>,
     pub importance: i64,
-    pub standing: Standing,
+    pub standing: DocumentStanding,
     /// The documents that it replaces, as the author named them.
     pub supersedes: Vec<String>,
-    pub chunks: Vec<Chunk>,
+    pub chunks: Vec<DocumentPassage>,
     /// The findings of a look at the whole text: bits that the caller defines.
     pub traits: u32,
     /// The reason why it could not be indexed; then there are no passages.
@@ -45,35 +45,35 @@ pub struct Put {
 
 /// The most segments before the small ones are merged: each costs every term of
 /// every query one look-up.
-const MOST_SEGMENTS: usize = 10;
+const MAX_SEGMENTS: usize = 10;
 
 impl Index {
     /// Applies one batch in one transaction.
-    pub fn apply(&mut self, changes: Vec<Change>) -> Result<(), Error> {
+    pub fn apply_changes(&mut self, changes: Vec<IndexChange>) -> Result<(), IndexError> {
         if changes.is_empty() {
             return Ok(());
         }
         self.kept.get_mut().pages = None;
         let path = self.path.clone();
-        let mut run = || -> rusqlite::Result<Result<(), postings::Damaged>> {
+        let mut run = || -> rusqlite::Result<Result<(), postings::DamagedList>> {
             let tx = self
                 .db
                 // A deferred transaction would fail at its first write if
                 // another process wrote since it began.
                 .transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let mut batch = Batch::begin(&tx)?;
+            let mut batch = IndexBatch::begin(&tx)?;
             // Additions first: a renamed or edited file finds the vectors of the
             // passages that it still shares with its old self.
             let mut gone = Vec::new();
             let mut replaced = Vec::new();
             for change in changes.iter() {
                 match change {
-                    Change::Put(put) => {
-                        step(&path)?;
-                        replaced.push(batch.put(put)?);
+                    IndexChange::Put(put) => {
+                        announce_index_step(&path)?;
+                        replaced.push(batch.put_file(put)?);
                     }
-                    Change::Remove(path) => gone.push(path.as_str()),
-                    Change::Restamp(path, stamp) => {
+                    IndexChange::Remove(path) => gone.push(path.as_str()),
+                    IndexChange::Restamp(path, stamp) => {
                         tx.execute(
                             "update file set size = ?2, mtime_ns = ?3, recorded_ns = ?4 where path = ?1",
                             params![path, stamp.size as i64, stamp.mtime_ns, stamp.recorded_ns],
@@ -82,29 +82,29 @@ impl Index {
                 }
             }
             for (file, below) in replaced {
-                batch.drop_chunks(file, below)?;
+                batch.drop_passages(file, below)?;
             }
             for path in gone {
-                batch.remove(path)?;
+                batch.remove_file(path)?;
             }
             batch.finish()?;
             if let Err(damage) = merge_segments(&tx)? {
                 return Ok(Err(damage));
             }
-            step(&path)?;
+            announce_index_step(&path)?;
             tx.commit()?;
             Ok(Ok(()))
         };
         let done = run();
-        self.seal();
-        done.map_err(|e| sqlite(&path, e))?
-            .map_err(|e| self.damaged(e.to_string()))
+        self.write_seal();
+        done.map_err(|e| sqlite_error(&path, e))?
+            .map_err(|e| self.damage_error(e.to_string()))
     }
 
     /// Removes all files and passages; usage counts stay. Ids of passages are
     /// not reused, so a vector that is still being computed for an old passage
     /// cannot be taken for that of a new one.
-    pub fn clear(&mut self) -> Result<(), Error> {
+    pub fn clear(&mut self) -> Result<(), IndexError> {
         self.kept.get_mut().pages = None;
         let path = self.path.clone();
         let mut run = || -> rusqlite::Result<()> {
@@ -116,18 +116,18 @@ impl Index {
                  delete from slot; delete from vector;
                  delete from meta where key in ('chunks', 'terms');",
             )?;
-            step(&path)?;
+            announce_index_step(&path)?;
             tx.commit()
         };
         let done = run();
-        self.seal();
-        done.map_err(|e| sqlite(&path, e))
+        self.write_seal();
+        done.map_err(|e| sqlite_error(&path, e))
     }
 
     /// Ensures that stored vectors come from this model; those of another model
     /// are dropped, the text stays.
-    pub fn use_model(&mut self, id: &str, dimensions: usize) -> Result<(), Error> {
-        if self.has_model(id, dimensions)? {
+    pub fn switch_to_model(&mut self, id: &str, dimensions: usize) -> Result<(), IndexError> {
+        if self.has_vectors_of_model(id, dimensions)? {
             return Ok(());
         }
         self.kept.get_mut().pages = None;
@@ -147,24 +147,24 @@ impl Index {
                 "insert or replace into meta(key, value) values('dimensions', ?)",
                 [dimensions as i64],
             )?;
-            step(&path)?;
+            announce_index_step(&path)?;
             tx.commit()
         };
         let done = run();
-        self.seal();
-        done.map_err(|e| sqlite(&path, e))
+        self.write_seal();
+        done.map_err(|e| sqlite_error(&path, e))
     }
 
     /// Returns `true` if stored vectors come from this model.
-    pub fn has_model(&self, id: &str, dimensions: usize) -> Result<bool, Error> {
-        let stored = self.note("model")?;
+    pub fn has_vectors_of_model(&self, id: &str, dimensions: usize) -> Result<bool, IndexError> {
+        let stored = self.stored_value("model")?;
         Ok(stored.is_some_and(|m| m == format!("{id}/{dimensions}")))
     }
 
     /// Returns passages that have no vector yet: id, and the text to embed with
     /// its headings in front.
-    pub fn to_embed(&self, most: usize) -> Result<Vec<(u32, String)>, Error> {
-        self.read(|db| {
+    pub fn passages_to_embed(&self, most: usize) -> Result<Vec<(u32, String)>, IndexError> {
+        self.with_connection(|db| {
             let mut statement = db.prepare(
                 "select c.id, f.title, c.headings, c.text from chunk c join file f on f.id = c.file
                  where c.embedded = 0 order by c.id limit ?",
@@ -179,16 +179,20 @@ impl Index {
     }
 
     /// Finds the vector of a passage with this title and text.
-    pub fn vector_of(&self, title: &str, chunk: &Chunk) -> Result<Option<Packed>, Error> {
+    pub fn find_vector_of(
+        &self,
+        title: &str,
+        chunk: &DocumentPassage,
+    ) -> Result<Option<PackedVector>, IndexError> {
         let text = embedding_text(title, &chunk.headings.join("\n"), &chunk.text);
         let digest = blake3::hash(text.as_bytes());
         let hash = &digest.as_bytes()[..16];
-        let bytes = self.read(|db| known_vector(db, dimensions(db)?, hash))?;
-        Ok(bytes.and_then(|bytes| Packed::from_bytes(&bytes)))
+        let bytes = self.with_connection(|db| known_vector(db, stored_dimensions(db)?, hash))?;
+        Ok(bytes.and_then(|bytes| PackedVector::from_bytes(&bytes)))
     }
 
     /// Stores vectors. A passage that went away in the meantime is passed over.
-    pub fn store_vectors(&mut self, vectors: &[(u32, Packed)]) -> Result<(), Error> {
+    pub fn store_vectors(&mut self, vectors: &[(u32, PackedVector)]) -> Result<(), IndexError> {
         self.kept.get_mut().pages = None;
         let path = self.path.clone();
         let mut run = || -> rusqlite::Result<()> {
@@ -201,18 +205,18 @@ impl Index {
                     write_vector(&tx, *chunk, &packed.to_bytes())?;
                 }
             }
-            step(&path)?;
+            announce_index_step(&path)?;
             tx.commit()
         };
         let done = run();
-        self.seal();
-        done.map_err(|e| sqlite(&path, e))
+        self.write_seal();
+        done.map_err(|e| sqlite_error(&path, e))
     }
 }
 
 /// Returns the length of the vectors. A number that no model has means damage.
-fn dimensions(db: &Connection) -> rusqlite::Result<usize> {
-    let value = number(db, "dimensions")?;
+fn stored_dimensions(db: &Connection) -> rusqlite::Result<usize> {
+    let value = read_counter(db, "dimensions")?;
     if value <= 1 << 16 {
         Ok(value as usize)
     } else {
@@ -250,8 +254,11 @@ fn known_vector(
         .query_row([hash], |r| r.get(0))
         .optional()?;
     let Some(twin) = twin else { return Ok(None) };
-    let (page, slot) = (twin / vectors::PAGE, twin % vectors::PAGE);
-    let size = vectors::slot_bytes(dimensions);
+    let (page, slot) = (
+        twin / vectors::PASSAGES_PER_PAGE,
+        twin % vectors::PASSAGES_PER_PAGE,
+    );
+    let size = vectors::vector_slot_bytes(dimensions);
     let mut blob = match db.blob_open(c"main", c"vector", c"data", page as i64, true) {
         Ok(blob) => blob,
         // The page of this passage was never written.
@@ -265,9 +272,9 @@ fn known_vector(
     Ok(read.is_ok().then_some(bytes))
 }
 
-struct Batch<'a> {
+struct IndexBatch<'a> {
     tx: &'a Transaction<'a>,
-    postings: Builder,
+    postings: SegmentBuilder,
     slots: HashMap<u32, Vec<u8>>,
     first_chunk: u32,
     next_chunk: u32,
@@ -277,30 +284,30 @@ struct Batch<'a> {
     dimensions: usize,
 }
 
-impl<'a> Batch<'a> {
-    fn begin(tx: &'a Transaction<'a>) -> rusqlite::Result<Batch<'a>> {
-        let next = number(tx, "next_chunk")?;
+impl<'a> IndexBatch<'a> {
+    fn begin(tx: &'a Transaction<'a>) -> rusqlite::Result<IndexBatch<'a>> {
+        let next = read_counter(tx, "next_chunk")?;
         // Some ids must be left to give out.
         let next = u32::try_from(next)
             .ok()
             .filter(|next| *next < u32::MAX / 2)
             .ok_or(rusqlite::Error::IntegralValueOutOfRange(0, next))?;
-        Ok(Batch {
+        Ok(IndexBatch {
             tx,
-            postings: Builder::default(),
+            postings: SegmentBuilder::default(),
             slots: HashMap::new(),
             first_chunk: next,
             next_chunk: next,
-            next_file: number(tx, "next_file")?.max(1),
-            live: number(tx, "chunks")?,
-            terms: number(tx, "terms")?,
-            dimensions: dimensions(tx)?,
+            next_file: read_counter(tx, "next_file")?.max(1),
+            live: read_counter(tx, "chunks")?,
+            terms: read_counter(tx, "terms")?,
+            dimensions: stored_dimensions(tx)?,
         })
     }
 
     /// Writes the new state of a file and returns its id with the first of its
     /// new passages: all before that one are of the old state.
-    fn put(&mut self, put: &Put) -> rusqlite::Result<(i64, u32)> {
+    fn put_file(&mut self, put: &DocumentRecord) -> rusqlite::Result<(i64, u32)> {
         let known: Option<i64> = self
             .tx
             .prepare_cached("select id from file where path = ?")?
@@ -311,9 +318,9 @@ impl<'a> Batch<'a> {
             self.next_file - 1
         });
         let (deprecated, superseded_by) = match &put.standing {
-            Standing::Current => (false, None),
-            Standing::Deprecated => (true, None),
-            Standing::SupersededBy(by) => (true, Some(by)),
+            DocumentStanding::Current => (false, None),
+            DocumentStanding::Deprecated => (true, None),
+            DocumentStanding::SupersededBy(by) => (true, Some(by)),
         };
         self.tx
             .prepare_cached(
@@ -329,7 +336,7 @@ impl<'a> Batch<'a> {
                 put.stamp.recorded_ns,
                 put.hash,
                 put.scope,
-                (put.kind == Kind::Skill) as i64,
+                (put.kind == DocumentKind::Skill) as i64,
                 put.title,
                 put.date,
                 put.importance,
@@ -342,17 +349,17 @@ impl<'a> Batch<'a> {
             ])?;
         let first = self.next_chunk;
         for (ordinal, chunk) in put.chunks.iter().enumerate() {
-            self.add_chunk(id, ordinal, put, chunk)?;
+            self.add_passage(id, ordinal, put, chunk)?;
         }
         Ok((id, first))
     }
 
-    fn add_chunk(
+    fn add_passage(
         &mut self,
         file: i64,
         ordinal: usize,
-        put: &Put,
-        chunk: &Chunk,
+        put: &DocumentRecord,
+        chunk: &DocumentPassage,
     ) -> rusqlite::Result<()> {
         let id = self.next_chunk;
         self.next_chunk += 1;
@@ -381,13 +388,15 @@ impl<'a> Batch<'a> {
             write_vector(self.tx, id, &bytes)?;
         }
         let names = format!("{} {}", put.title, put.names);
-        let length = self.postings.add(id, &names, &headings, &chunk.text);
+        let length = self
+            .postings
+            .add_passage(id, &names, &headings, &chunk.text);
         self.live += 1;
         self.terms += length as i64;
-        self.set_slot(id, length, file as u32)
+        self.write_slot(id, length, file as u32)
     }
 
-    fn drop_chunks(&mut self, file: i64, below: u32) -> rusqlite::Result<()> {
+    fn drop_passages(&mut self, file: i64, below: u32) -> rusqlite::Result<()> {
         let old: Vec<u32> = self
             .tx
             .prepare_cached("select id from chunk where file = ? and id < ?")?
@@ -397,7 +406,7 @@ impl<'a> Batch<'a> {
             let length = self.slot_length(*chunk)?;
             self.live -= 1;
             self.terms -= length as i64;
-            self.set_slot(*chunk, DEAD, 0)?;
+            self.write_slot(*chunk, DELETED_LENGTH, 0)?;
             clear_vector(self.tx, *chunk, self.dimensions)?;
         }
         self.tx
@@ -406,13 +415,13 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    fn remove(&mut self, path: &str) -> rusqlite::Result<()> {
+    fn remove_file(&mut self, path: &str) -> rusqlite::Result<()> {
         let id: Option<i64> = self
             .tx
             .query_row("select id from file where path = ?", [path], |r| r.get(0))
             .optional()?;
         if let Some(id) = id {
-            self.drop_chunks(id, u32::MAX)?;
+            self.drop_passages(id, u32::MAX)?;
             self.tx.execute("delete from file where id = ?", [id])?;
         }
         Ok(())
@@ -448,7 +457,7 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    fn slot_page(&mut self, page: u32) -> rusqlite::Result<&mut Vec<u8>> {
+    fn load_slot_page(&mut self, page: u32) -> rusqlite::Result<&mut Vec<u8>> {
         if !self.slots.contains_key(&page) {
             let stored: Option<Vec<u8>> = self
                 .tx
@@ -461,9 +470,9 @@ impl<'a> Batch<'a> {
         Ok(self.slots.get_mut(&page).expect("inserted above"))
     }
 
-    fn set_slot(&mut self, chunk: u32, length: u16, file: u32) -> rusqlite::Result<()> {
+    fn write_slot(&mut self, chunk: u32, length: u16, file: u32) -> rusqlite::Result<()> {
         let at = (chunk % SLOT_PAGE) as usize * SLOT_BYTES;
-        let page = self.slot_page(chunk / SLOT_PAGE)?;
+        let page = self.load_slot_page(chunk / SLOT_PAGE)?;
         page[at..at + 2].copy_from_slice(&length.to_le_bytes());
         page[at + 2..at + 6].copy_from_slice(&file.to_le_bytes());
         Ok(())
@@ -471,16 +480,22 @@ impl<'a> Batch<'a> {
 
     fn slot_length(&mut self, chunk: u32) -> rusqlite::Result<u16> {
         let at = (chunk % SLOT_PAGE) as usize * SLOT_BYTES;
-        let page = self.slot_page(chunk / SLOT_PAGE)?;
+        let page = self.load_slot_page(chunk / SLOT_PAGE)?;
         Ok(u16::from_le_bytes([page[at], page[at + 1]]))
     }
 }
 
 fn write_vector(db: &Connection, chunk: u32, bytes: &[u8]) -> rusqlite::Result<()> {
     use std::io::{Seek, SeekFrom, Write};
-    let (page, slot) = (chunk / vectors::PAGE, chunk % vectors::PAGE);
+    let (page, slot) = (
+        chunk / vectors::PASSAGES_PER_PAGE,
+        chunk % vectors::PASSAGES_PER_PAGE,
+    );
     db.prepare_cached("insert or ignore into vector(page, data) values(?, zeroblob(?))")?
-        .execute(params![page, (vectors::PAGE as usize * bytes.len()) as i64])?;
+        .execute(params![
+            page,
+            (vectors::PASSAGES_PER_PAGE as usize * bytes.len()) as i64
+        ])?;
     let mut blob = db.blob_open(c"main", c"vector", c"data", page as i64, false)?;
     blob.seek(SeekFrom::Start((slot as usize * bytes.len()) as u64))
         .and_then(|_| blob.write_all(bytes))
@@ -490,17 +505,17 @@ fn write_vector(db: &Connection, chunk: u32, bytes: &[u8]) -> rusqlite::Result<(
 fn clear_vector(db: &Connection, chunk: u32, dimensions: usize) -> rusqlite::Result<()> {
     let there: Option<i64> = db
         .prepare_cached("select page from vector where page = ?")?
-        .query_row([chunk / vectors::PAGE], |r| r.get(0))
+        .query_row([chunk / vectors::PASSAGES_PER_PAGE], |r| r.get(0))
         .optional()?;
     if there.is_none() || dimensions == 0 {
         return Ok(());
     }
-    write_vector(db, chunk, &vec![0; vectors::slot_bytes(dimensions)])
+    write_vector(db, chunk, &vec![0; vectors::vector_slot_bytes(dimensions)])
 }
 
 /// Merges the small segments into one when there are too many, leaving out
 /// passages that are gone; when most are gone, merges all.
-fn merge_segments(tx: &Transaction) -> rusqlite::Result<Result<(), postings::Damaged>> {
+fn merge_segments(tx: &Transaction) -> rusqlite::Result<Result<(), postings::DamagedList>> {
     let segments: Vec<(i64, i64)> = tx
         .prepare_cached("select id, chunks from segment order by id")?
         .query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?
@@ -508,10 +523,10 @@ fn merge_segments(tx: &Transaction) -> rusqlite::Result<Result<(), postings::Dam
     let held = segments
         .iter()
         .fold(0, |sum: i64, s| sum.saturating_add(s.1));
-    let live = number(tx, "chunks")?;
+    let live = read_counter(tx, "chunks")?;
     // The constant keeps a small index from being merged at every edit.
     let mostly_gone = held > 2 * live + 1000;
-    if segments.len() <= MOST_SEGMENTS && !mostly_gone {
+    if segments.len() <= MAX_SEGMENTS && !mostly_gone {
         return Ok(Ok(()));
     }
     let chosen: Vec<(i64, i64)> = if mostly_gone {
@@ -524,14 +539,14 @@ fn merge_segments(tx: &Transaction) -> rusqlite::Result<Result<(), postings::Dam
             .iter()
             .filter(|s| s.1.saturating_mul(4) < largest)
             .count();
-        let keep_large = small + 1 >= MOST_SEGMENTS / 2;
+        let keep_large = small + 1 >= MAX_SEGMENTS / 2;
         segments
             .into_iter()
             .filter(|s| !keep_large || s.1.saturating_mul(4) < largest)
             .collect()
     };
-    let slots = super::query::Slots::load(tx)?;
-    let mut merged: HashMap<String, Vec<postings::Posting>> = HashMap::new();
+    let slots = super::query::PassageSlots::load(tx)?;
+    let mut merged: HashMap<String, Vec<postings::TermPosting>> = HashMap::new();
     let mut read = tx.prepare("select term, list from post where segment = ?")?;
     for (segment, _) in &chosen {
         let mut rows = read.query([segment])?;
@@ -539,7 +554,7 @@ fn merge_segments(tx: &Transaction) -> rusqlite::Result<Result<(), postings::Dam
             let term: String = row.get(0)?;
             let list = row.get_ref(1)?.as_blob()?;
             let into = merged.entry(term).or_default();
-            if let Err(damage) = postings::decode(list, |p| {
+            if let Err(damage) = postings::decode_postings(list, |p| {
                 if slots.length(p.chunk).is_some() {
                     into.push(p);
                 }
@@ -553,7 +568,7 @@ fn merge_segments(tx: &Transaction) -> rusqlite::Result<Result<(), postings::Dam
         tx.execute("delete from post where segment = ?", [segment])?;
         tx.execute("delete from segment where id = ?", [segment])?;
     }
-    let mut terms: Vec<(String, Vec<postings::Posting>)> = merged
+    let mut terms: Vec<(String, Vec<postings::TermPosting>)> = merged
         .into_iter()
         .filter(|(_, list)| !list.is_empty())
         .collect();
@@ -569,7 +584,7 @@ fn merge_segments(tx: &Transaction) -> rusqlite::Result<Result<(), postings::Dam
     let mut insert = tx.prepare("insert into post(segment, term, list) values(?, ?, ?)")?;
     for (term, mut list) in terms {
         list.sort_unstable_by_key(|p| p.chunk);
-        insert.execute(params![segment, term, postings::encode(&list)])?;
+        insert.execute(params![segment, term, postings::encode_postings(&list)])?;
     }
     Ok(Ok(()))
 }

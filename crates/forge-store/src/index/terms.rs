@@ -12,48 +12,48 @@ use unicode_normalization::char::is_combining_mark;
 
 /// The length at which terms are cut: longer ones are never typed, and base64
 /// would fill the index.
-const LONGEST_TERM: usize = 64;
+const MAX_TERM_BYTES: usize = 64;
 /// The length up to which a run of word characters is language; a longer run is
 /// data.
-const LONGEST_RUN: usize = 512;
+const MAX_RUN_BYTES: usize = 512;
 
 /// Splits text into terms and remembers what it has already worked out, which
 /// makes the second occurrence of a word cost one look-up.
-pub struct Terms {
+pub struct TermSplitter {
     stemmer: Stemmer,
     /// Raw run → the terms that it gives.
     known: HashMap<String, Box<[String]>>,
 }
 
-impl Default for Terms {
+impl Default for TermSplitter {
     fn default() -> Self {
-        Terms {
+        TermSplitter {
             stemmer: Stemmer::create(Algorithm::English),
             known: HashMap::new(),
         }
     }
 }
 
-impl Terms {
+impl TermSplitter {
     /// Calls `each` for every term of `text`, in order, repeats included.
-    pub fn each(&mut self, text: &str, mut each: impl FnMut(&str)) {
-        self.each_with_place(text, |_, term| each(term));
+    pub fn for_each_term(&mut self, text: &str, mut each: impl FnMut(&str)) {
+        self.for_each_with_place(text, |_, term| each(term));
     }
 
-    /// Calls `each` as [`Terms::each`], with the place in the text that gave
+    /// Calls `each` as [`TermSplitter::for_each_term`], with the place in the text that gave
     /// the term.
-    pub fn each_with_place(&mut self, text: &str, mut each: impl FnMut(Range<usize>, &str)) {
+    pub fn for_each_with_place(&mut self, text: &str, mut each: impl FnMut(Range<usize>, &str)) {
         let mut at = 0;
-        while let Some(skipped) = text[at..].find(starts_run) {
+        while let Some(skipped) = text[at..].find(can_start_run) {
             let start = at + skipped;
             let run = &text[start..];
             let cjk = run.starts_with(is_cjk);
-            let inside: fn(char) -> bool = if cjk { is_cjk } else { continues_run };
+            let inside: fn(char) -> bool = if cjk { is_cjk } else { can_continue_run };
             let end = start + run.find(|c| !inside(c)).unwrap_or(run.len());
             if cjk {
-                pairs(text, start..end, &mut each);
+                for_each_pair(text, start..end, &mut each);
             } else {
-                self.run(&text[start..end], &mut |term| each(start..end, term));
+                self.split_run(&text[start..end], &mut |term| each(start..end, term));
             }
             at = end;
         }
@@ -62,23 +62,23 @@ impl Terms {
     /// Calls `each` for every term that may be one of those wanted, and with
     /// `None` for a word that cannot be: most words need not be stemmed to see
     /// that.
-    pub(super) fn each_starting(
+    pub(super) fn for_each_starting(
         &mut self,
         text: &str,
-        wanted: &Starts,
+        wanted: &TermInitials,
         mut each: impl FnMut(Option<&str>),
     ) {
         let mut at = 0;
-        while let Some(skipped) = text[at..].find(starts_run) {
+        while let Some(skipped) = text[at..].find(can_start_run) {
             let start = at + skipped;
             let run = &text[start..];
             let cjk = run.starts_with(is_cjk);
-            let inside: fn(char) -> bool = if cjk { is_cjk } else { continues_run };
+            let inside: fn(char) -> bool = if cjk { is_cjk } else { can_continue_run };
             let end = start + run.find(|c| !inside(c)).unwrap_or(run.len());
             if cjk {
-                pairs(text, start..end, &mut |_, term: &str| each(Some(term)));
-            } else if wanted.may_give(&text[start..end]) {
-                self.run(&text[start..end], &mut |term: &str| each(Some(term)));
+                for_each_pair(text, start..end, &mut |_, term: &str| each(Some(term)));
+            } else if wanted.can_yield_term(&text[start..end]) {
+                self.split_run(&text[start..end], &mut |term: &str| each(Some(term)));
             } else {
                 each(None);
             }
@@ -87,10 +87,10 @@ impl Terms {
     }
 
     /// Returns the distinct terms of a query, in order of first appearance.
-    pub fn of(&mut self, text: &str) -> Vec<String> {
+    pub fn distinct_terms(&mut self, text: &str) -> Vec<String> {
         let mut terms: Vec<String> = Vec::new();
         let mut known: HashSet<String> = HashSet::new();
-        self.each(text, |t| {
+        self.for_each_term(text, |t| {
             if !known.contains(t) {
                 known.insert(t.to_owned());
                 terms.push(t.to_owned());
@@ -99,13 +99,13 @@ impl Terms {
         terms
     }
 
-    fn run(&mut self, run: &str, each: &mut impl FnMut(&str)) {
-        if run.len() > LONGEST_RUN {
+    fn split_run(&mut self, run: &str, each: &mut impl FnMut(&str)) {
+        if run.len() > MAX_RUN_BYTES {
             // Data rather than language: its parts are found, the whole is not
             // worth a term. Searching for the exact string still finds it.
             for part in run.split(|c: char| !c.is_alphanumeric()) {
                 if !part.is_empty() {
-                    each(cut(&fold(part)));
+                    each(truncate_term(&fold_text(part)));
                 }
             }
             return;
@@ -122,7 +122,7 @@ impl Terms {
     fn terms_of_run(&self, run: &str) -> Box<[String]> {
         let mut terms: Vec<String> = Vec::new();
         let mut add = |term: String| {
-            let term = cut(&term).to_owned();
+            let term = truncate_term(&term).to_owned();
             if !term.is_empty() && !terms.contains(&term) {
                 terms.push(term);
             }
@@ -135,24 +135,24 @@ impl Terms {
         if core.is_empty() {
             return Box::default();
         }
-        let parts = parts(core);
+        let parts = identifier_parts(core);
         if parts.len() == 1 && parts[0].len() == core.len() {
-            add(self.stem(&fold(core)));
+            add(self.stem_word(&fold_text(core)));
         } else {
-            add(fold(core));
+            add(fold_text(core));
             for part in parts {
-                add(self.stem(&fold(part)));
+                add(self.stem_word(&fold_text(part)));
             }
         }
         // `--dry-run`, `-x`: flags are looked for with their dashes.
         if run.starts_with('-') {
             let flag = run.trim_end_matches(|c: char| !c.is_alphanumeric());
-            add(fold(flag));
+            add(fold_text(flag));
         }
         terms.into_boxed_slice()
     }
 
-    fn stem(&self, word: &str) -> String {
+    fn stem_word(&self, word: &str) -> String {
         let plain = word.len() > 3 && word.bytes().all(|b| b.is_ascii_lowercase());
         if plain {
             self.stemmer.stem(word).into_owned()
@@ -164,10 +164,10 @@ impl Terms {
 
 /// The first letters of some terms.
 #[derive(Default)]
-pub(super) struct Starts([bool; 26]);
+pub(super) struct TermInitials([bool; 26]);
 
-impl Starts {
-    pub(super) fn add(&mut self, term: &str) {
+impl TermInitials {
+    pub(super) fn add_term(&mut self, term: &str) {
         if let Some(first @ b'a'..=b'z') = term.bytes().next() {
             self.0[(first - b'a') as usize] = true;
         }
@@ -176,7 +176,7 @@ impl Starts {
     /// Returns `true` if a run may give one of the terms. A stem begins like
     /// its word; a run that is not a plain word has parts, or letters to be
     /// folded.
-    fn may_give(&self, run: &str) -> bool {
+    fn can_yield_term(&self, run: &str) -> bool {
         let bytes = run.as_bytes();
         let first = bytes[0].to_ascii_lowercase();
         let plain = first.is_ascii_lowercase()
@@ -189,7 +189,7 @@ impl Starts {
 
 /// Folds text to lower case without accents, the form that two spellings of a
 /// word share.
-pub fn fold(text: &str) -> String {
+pub fn fold_text(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
     }
@@ -212,7 +212,7 @@ pub fn fold(text: &str) -> String {
 
 /// Splits an identifier into words: `snake_case`, `camelCase`, `HTTPServer`,
 /// `path/to.rs`, `foo::bar`.
-fn parts(core: &str) -> Vec<&str> {
+fn identifier_parts(core: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     for piece in core.split(|c: char| !c.is_alphanumeric()) {
         let chars: Vec<(usize, char)> = piece.char_indices().collect();
@@ -239,33 +239,33 @@ fn parts(core: &str) -> Vec<&str> {
 
 /// Calls `each` for neighbouring pairs of a run without spaces; a single
 /// character is a term of its own.
-fn pairs(text: &str, run: Range<usize>, each: &mut impl FnMut(Range<usize>, &str)) {
+fn for_each_pair(text: &str, run: Range<usize>, each: &mut impl FnMut(Range<usize>, &str)) {
     let at: Vec<usize> = text[run.clone()]
         .char_indices()
         .map(|(i, _)| run.start + i)
         .chain([run.end])
         .collect();
     if at.len() == 2 {
-        each(run.clone(), &fold(&text[run]));
+        each(run.clone(), &fold_text(&text[run]));
     }
     for w in at.windows(3) {
-        each(w[0]..w[2], &fold(&text[w[0]..w[2]]));
+        each(w[0]..w[2], &fold_text(&text[w[0]..w[2]]));
     }
 }
 
-fn cut(term: &str) -> &str {
-    let mut end = term.len().min(LONGEST_TERM);
+fn truncate_term(term: &str) -> &str {
+    let mut end = term.len().min(MAX_TERM_BYTES);
     while !term.is_char_boundary(end) {
         end -= 1;
     }
     &term[..end]
 }
 
-fn starts_run(c: char) -> bool {
+fn can_start_run(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '-' || (!c.is_ascii() && c.is_alphanumeric())
 }
 
-fn continues_run(c: char) -> bool {
+fn can_continue_run(c: char) -> bool {
     match c {
         'a'..='z' | 'A'..='Z' | '0'..='9' => true,
         '_' | '-' | '.' | '/' | ':' | '@' | '\'' | '’' | '\\' | '+' | '#' => true,
@@ -287,7 +287,7 @@ mod tests {
 
     fn check(text: &str, expect: &[&str]) {
         let mut got = Vec::new();
-        Terms::default().each(text, |t| got.push(t.to_owned()));
+        TermSplitter::default().for_each_term(text, |t| got.push(t.to_owned()));
         assert_eq!(got, expect, "terms of {text:?}");
     }
 
@@ -334,9 +334,9 @@ mod tests {
 
     #[test]
     fn questions_and_documents_meet() {
-        let mut terms = Terms::default();
-        let question = terms.of("retries retrying");
-        let document = terms.of("retry");
+        let mut terms = TermSplitter::default();
+        let question = terms.distinct_terms("retries retrying");
+        let document = terms.distinct_terms("retry");
         assert_eq!(question, document);
     }
 
@@ -356,16 +356,16 @@ mod tests {
             wanted in proptest::collection::vec("[a-z]{1,7}|[a-z]{2,4}_[a-z]{2,4}|ete|die|flag|憶の", 1..4),
         ) {
             let text = words.join(" ");
-            let mut terms = Terms::default();
-            let mut starts = Starts::default();
-            let mut all = terms.of(&wanted.join(" "));
-            all.extend(terms.of(&words[0]));
-            all.iter().for_each(|term| starts.add(term));
+            let mut terms = TermSplitter::default();
+            let mut starts = TermInitials::default();
+            let mut all = terms.distinct_terms(&wanted.join(" "));
+            all.extend(terms.distinct_terms(&words[0]));
+            all.iter().for_each(|term| starts.add_term(term));
             let mut expect = Vec::new();
-            terms.each(&text, |t| expect.push(t.to_owned()));
+            terms.for_each_term(&text, |t| expect.push(t.to_owned()));
             expect.retain(|t| all.contains(t));
             let mut got = Vec::new();
-            terms.each_starting(&text, &starts, |t| got.extend(t.map(str::to_owned)));
+            terms.for_each_starting(&text, &starts, |t| got.extend(t.map(str::to_owned)));
             got.retain(|t| all.contains(t));
             proptest::prop_assert_eq!(got, expect);
         }

@@ -3,49 +3,49 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::index::chunk::chunks;
-use crate::index::postings::{bm25, idf};
-use crate::index::terms::Terms;
-use forge_text::document::{content_hash, parse};
+use crate::index::chunk::split_into_passages;
+use crate::index::postings::{bm25_score, idf};
+use crate::index::terms::TermSplitter;
+use forge_text::document::{content_hash, parse_document};
 
-fn put(path: &str, text: &str) -> Change {
-    let document = parse(text.to_owned());
-    Change::Put(Box::new(Put {
+fn put(path: &str, text: &str) -> IndexChange {
+    let document = parse_document(text.to_owned());
+    IndexChange::Put(Box::new(DocumentRecord {
         path: path.to_owned(),
-        stamp: Stamp {
+        stamp: FileStamp {
             size: text.len() as u64,
             mtime_ns: 1,
             recorded_ns: i64::MAX,
         },
         hash: content_hash(text),
         scope: "knowledge".to_owned(),
-        kind: Kind::Knowledge,
+        kind: DocumentKind::Knowledge,
         title: document.title().unwrap_or("").to_owned(),
         names: String::new(),
         date: None,
         importance: 5,
-        standing: Standing::Current,
+        standing: DocumentStanding::Current,
         supersedes: Vec::new(),
-        chunks: chunks(&document, Sizes::up_to(60)),
+        chunks: split_into_passages(&document, PassageSizes::with_limit(60)),
         traits: 0,
         problem: None,
     }))
 }
 
-fn remove(path: &str) -> Change {
-    Change::Remove(path.to_owned())
+fn remove(path: &str) -> IndexChange {
+    IndexChange::Remove(path.to_owned())
 }
 
 /// Every passage with its score, by path and position, as the index gives them.
 fn asked(index: &Index, question: &str) -> Vec<(String, usize, f32)> {
-    let slots = index.slots().unwrap();
-    let terms = Terms::default().of(question);
-    let words = Words {
+    let slots = index.load_slots().unwrap();
+    let terms = TermSplitter::default().distinct_terms(question);
+    let words = TextQuery {
         terms: &terms,
-        ..Words::default()
+        ..TextQuery::default()
     };
     let hits = index
-        .text_hits(&slots, &words, &|_| true, usize::MAX)
+        .find_text_hits(&slots, &words, &|_| true, usize::MAX)
         .unwrap();
     let mut out: Vec<(String, usize, f32)> = hits
         .hits
@@ -67,19 +67,22 @@ fn naive(files: &HashMap<String, String>, question: &str) -> Vec<(String, usize,
         frequency: HashMap<String, f32>,
         length: usize,
     }
-    let mut terms = Terms::default();
+    let mut terms = TermSplitter::default();
     let mut passages = Vec::new();
     for (path, text) in files {
-        let document = parse(text.clone());
-        let titles = terms.of(document.title().unwrap_or(""));
-        for (ordinal, chunk) in chunks(&document, Sizes::up_to(60)).into_iter().enumerate() {
+        let document = parse_document(text.clone());
+        let titles = terms.distinct_terms(document.title().unwrap_or(""));
+        for (ordinal, chunk) in split_into_passages(&document, PassageSizes::with_limit(60))
+            .into_iter()
+            .enumerate()
+        {
             let mut frequency: HashMap<String, f32> = HashMap::new();
             let mut length = 0;
-            terms.each(&chunk.text, |t| {
+            terms.for_each_term(&chunk.text, |t| {
                 length += 1;
                 *frequency.entry(t.to_owned()).or_default() += 1.0;
             });
-            let headings = terms.of(&chunk.headings.join("\n"));
+            let headings = terms.distinct_terms(&chunk.headings.join("\n"));
             for term in headings.into_iter().chain(titles.iter().cloned()) {
                 *frequency.entry(term).or_default() += 1.0;
             }
@@ -96,11 +99,11 @@ fn naive(files: &HashMap<String, String>, question: &str) -> Vec<(String, usize,
     let mut out = Vec::new();
     for p in &passages {
         let mut score = 0.0;
-        for t in terms.of(question) {
+        for t in terms.distinct_terms(question) {
             let holding = passages.iter().filter(|p| p.frequency.contains_key(&t));
             let rarity = idf(passages.len(), holding.count());
             if let Some(f) = p.frequency.get(&t) {
-                score += bm25(rarity, *f, p.length as f32, average);
+                score += bm25_score(rarity, *f, p.length as f32, average);
             }
         }
         if score > 0.0 {
@@ -165,7 +168,7 @@ proptest! {
         let mut files: HashMap<String, String> = HashMap::new();
         for batch in batches {
             // One batch names a file once, as a scan does.
-            let mut changes: HashMap<String, Change> = HashMap::new();
+            let mut changes: HashMap<String, IndexChange> = HashMap::new();
             for step in batch {
                 match step {
                     Step::Write(f, words) => {
@@ -181,7 +184,7 @@ proptest! {
                     }
                 }
             }
-            index.apply(changes.into_values().collect()).unwrap();
+            index.apply_changes(changes.into_values().collect()).unwrap();
         }
         prop_assert_eq!(index.verify().unwrap(), Vec::<String>::new());
         for question in ["apple retry", "payments running", "snake_case head part"] {
@@ -193,7 +196,7 @@ proptest! {
 #[test]
 fn an_edit_keeps_the_vectors_of_what_did_not_change() {
     let mut index = Index::in_memory().unwrap();
-    index.use_model("test", 4).unwrap();
+    index.switch_to_model("test", 4).unwrap();
     let long = |tail: &str| {
         format!(
             "# T\n\n{}\n\n## B\n\n{}{tail}\n",
@@ -201,31 +204,38 @@ fn an_edit_keeps_the_vectors_of_what_did_not_change() {
             "two ".repeat(40)
         )
     };
-    index.apply(vec![put("a.md", &long(""))]).unwrap();
-    let todo = index.to_embed(100).unwrap();
+    index.apply_changes(vec![put("a.md", &long(""))]).unwrap();
+    let todo = index.passages_to_embed(100).unwrap();
     assert_eq!(todo.len(), 2);
-    let vectors: Vec<(u32, Packed)> = todo
+    let vectors: Vec<(u32, PackedVector)> = todo
         .iter()
-        .map(|(id, _)| (*id, Packed::from(&[1.0, 0.0, 0.0, 0.0])))
+        .map(|(id, _)| (*id, PackedVector::from_floats(&[1.0, 0.0, 0.0, 0.0])))
         .collect();
     index.store_vectors(&vectors).unwrap();
-    index.apply(vec![put("a.md", &long("changed"))]).unwrap();
+    index
+        .apply_changes(vec![put("a.md", &long("changed"))])
+        .unwrap();
     assert_eq!(
-        index.to_embed(100).unwrap().len(),
+        index.passages_to_embed(100).unwrap().len(),
         1,
         "only the edited section waits"
     );
     index
-        .apply(vec![put("b.md", &long("changed")), remove("a.md")])
+        .apply_changes(vec![put("b.md", &long("changed")), remove("a.md")])
         .unwrap();
     assert_eq!(
-        index.to_embed(100).unwrap().len(),
+        index.passages_to_embed(100).unwrap().len(),
         1,
         "a renamed file keeps them too"
     );
-    let slots = index.slots().unwrap();
+    let slots = index.load_slots().unwrap();
     let near = index
-        .vector_hits(&slots, &Packed::from(&[1.0, 0.0, 0.0, 0.0]), &|_| true, 10)
+        .find_vector_hits(
+            &slots,
+            &PackedVector::from_floats(&[1.0, 0.0, 0.0, 0.0]),
+            &|_| true,
+            10,
+        )
         .unwrap();
     assert_eq!(near.len(), 1);
     assert_eq!(index.verify().unwrap(), Vec::<String>::new());
@@ -235,18 +245,23 @@ fn an_edit_keeps_the_vectors_of_what_did_not_change() {
 fn vectors_kept_for_the_next_question_follow_every_change() {
     let folder = tempfile::tempdir().unwrap();
     let mut ours = Index::open(folder.path()).unwrap().index;
-    ours.use_model("test", 4).unwrap();
-    ours.apply(vec![
+    ours.switch_to_model("test", 4).unwrap();
+    ours.apply_changes(vec![
         put("a.md", "one"),
         put("b.md", "two"),
         put("c.md", "three"),
     ])
     .unwrap();
-    let ids: Vec<u32> = ours.to_embed(9).unwrap().iter().map(|it| it.0).collect();
-    let x = Packed::from(&[1.0, 0.0, 0.0, 0.0]);
+    let ids: Vec<u32> = ours
+        .passages_to_embed(9)
+        .unwrap()
+        .iter()
+        .map(|it| it.0)
+        .collect();
+    let x = PackedVector::from_floats(&[1.0, 0.0, 0.0, 0.0]);
     let near = |index: &Index| -> Vec<u32> {
-        let slots = index.slots().unwrap();
-        let hits = index.vector_hits(&slots, &x, &|_| true, 10).unwrap();
+        let slots = index.load_slots().unwrap();
+        let hits = index.find_vector_hits(&slots, &x, &|_| true, 10).unwrap();
         hits.iter().map(|hit| hit.0).collect()
     };
     let kept = |index: &Index| index.kept.borrow().pages.is_some();
@@ -262,16 +277,16 @@ fn vectors_kept_for_the_next_question_follow_every_change() {
     assert_eq!(near(&ours), ids[..2], "another process embedded");
     ours.store_vectors(&[(ids[2], x.clone())]).unwrap();
     assert_eq!(near(&ours), ids, "we embedded");
-    theirs.apply(vec![remove("a.md")]).unwrap();
+    theirs.apply_changes(vec![remove("a.md")]).unwrap();
     assert_eq!(near(&ours), ids[1..], "another process removed a file");
-    ours.apply(vec![remove("b.md")]).unwrap();
+    ours.apply_changes(vec![remove("b.md")]).unwrap();
     assert_eq!(near(&ours), ids[2..], "we did");
-    theirs.use_model("other", 4).unwrap();
+    theirs.switch_to_model("other", 4).unwrap();
     assert!(
         near(&ours).is_empty(),
         "another model, nothing embedded yet"
     );
-    theirs.touch(&["c.md"], "2026-03-01T09:00:00Z");
+    theirs.record_uses(&["c.md"], "2026-03-01T09:00:00Z");
     theirs.store_vectors(&[(ids[2], x.clone())]).unwrap();
     assert_eq!(near(&ours), ids[2..]);
     ours.clear().unwrap();
@@ -281,21 +296,24 @@ fn vectors_kept_for_the_next_question_follow_every_change() {
 #[test]
 fn another_model_drops_vectors_and_keeps_text() {
     let mut index = Index::in_memory().unwrap();
-    index.use_model("one", 4).unwrap();
-    index.apply(vec![put("a.md", "some text")]).unwrap();
-    let (id, _) = index.to_embed(1).unwrap()[0].clone();
+    index.switch_to_model("one", 4).unwrap();
+    index.apply_changes(vec![put("a.md", "some text")]).unwrap();
+    let (id, _) = index.passages_to_embed(1).unwrap()[0].clone();
     index
-        .store_vectors(&[(id, Packed::from(&[1.0; 4]))])
+        .store_vectors(&[(id, PackedVector::from_floats(&[1.0; 4]))])
         .unwrap();
     assert_eq!(index.counts().unwrap().embedded, 1);
     // A new model may have as many dimensions as the one before.
-    assert!(!index.has_model("two", 4).unwrap());
-    index.use_model("two", 4).unwrap();
-    assert!(index.has_model("two", 4).unwrap() && !index.has_model("one", 4).unwrap());
+    assert!(!index.has_vectors_of_model("two", 4).unwrap());
+    index.switch_to_model("two", 4).unwrap();
+    assert!(
+        index.has_vectors_of_model("two", 4).unwrap()
+            && !index.has_vectors_of_model("one", 4).unwrap()
+    );
     assert_eq!(index.counts().unwrap().embedded, 0);
     assert!(
         index
-            .to_embed(9)
+            .passages_to_embed(9)
             .unwrap()
             .iter()
             .any(|(waiting, _)| *waiting == id)
@@ -307,25 +325,25 @@ fn another_model_drops_vectors_and_keeps_text() {
 fn prefixes_reach_words_through_their_stems() {
     let mut index = Index::in_memory().unwrap();
     index
-        .apply(vec![
+        .apply_changes(vec![
             put("a.md", "Authentication happens here"),
             put("b.md", "nothing"),
         ])
         .unwrap();
-    let slots = index.slots().unwrap();
+    let slots = index.load_slots().unwrap();
     for prefix in ["auth", "authenti", "authenticat"] {
-        let words = Words {
+        let words = TextQuery {
             prefixes: &[PrefixTerm(prefix.to_owned())],
-            ..Words::default()
+            ..TextQuery::default()
         };
-        let hits = index.text_hits(&slots, &words, &|_| true, 10).unwrap();
+        let hits = index.find_text_hits(&slots, &words, &|_| true, 10).unwrap();
         assert_eq!(hits.hits.len(), 1, "{prefix}*");
     }
 }
 
 #[test]
 fn a_stamp_proves_nothing_when_the_file_was_read_in_the_same_moment() {
-    let stamp = |mtime, recorded| Stamp {
+    let stamp = |mtime, recorded| FileStamp {
         size: 3,
         mtime_ns: mtime,
         recorded_ns: recorded,
@@ -362,7 +380,10 @@ mod opening {
     fn absent_then_ours() {
         let dir = directory();
         assert!(Index::open_existing(dir.path()).unwrap().is_none());
-        assert_eq!(Index::open(dir.path()).unwrap().note, Some(Note::Created));
+        assert_eq!(
+            Index::open(dir.path()).unwrap().note,
+            Some(OpenNote::Created)
+        );
         assert_eq!(Index::open(dir.path()).unwrap().note, None);
         assert!(Index::open_existing(dir.path()).unwrap().is_some());
     }
@@ -383,11 +404,14 @@ mod opening {
             assert!(Index::open_existing(dir.path()).unwrap().is_none());
             let mut opened = Index::open(dir.path()).unwrap();
             assert!(
-                matches!(opened.note, Some(Note::Rebuilt(_))),
+                matches!(opened.note, Some(OpenNote::Rebuilt(_))),
                 "{:?}",
                 opened.note
             );
-            opened.index.apply(vec![put("a.md", "text")]).unwrap();
+            opened
+                .index
+                .apply_changes(vec![put("a.md", "text")])
+                .unwrap();
             assert_eq!(asked(&opened.index, "text").len(), 1);
         }
     }
@@ -403,8 +427,14 @@ mod opening {
         let before = fs::read(dir.path().join("index.db")).unwrap();
         for _ in 0..2 {
             let mut opened = Index::open(dir.path()).unwrap();
-            assert!(matches!(opened.note, Some(Note::Beside { newer: 999, .. })));
-            opened.index.apply(vec![put("a.md", "text")]).unwrap();
+            assert!(matches!(
+                opened.note,
+                Some(OpenNote::Beside { newer: 999, .. })
+            ));
+            opened
+                .index
+                .apply_changes(vec![put("a.md", "text")])
+                .unwrap();
         }
         assert_eq!(fs::read(dir.path().join("index.db")).unwrap(), before);
         assert_eq!(
@@ -426,13 +456,13 @@ mod opening {
             )
         };
         index
-            .apply(
+            .apply_changes(
                 (0..40)
                     .map(|i| put(&format!("f{i}.md"), &text(i)))
                     .collect(),
             )
             .unwrap();
-        index.settle();
+        index.checkpoint_log();
         drop(index);
         let path = dir.path().join("index.db");
         let good = fs::read(&path).unwrap();
@@ -452,20 +482,20 @@ mod opening {
                     continue;
                 };
                 let index = opened.index;
-                let slots = match index.slots() {
+                let slots = match index.load_slots() {
                     Ok(slots) => slots,
                     Err(e) => {
                         assert!(e.is_damage(), "{e}");
                         continue;
                     }
                 };
-                let terms = Terms::default().of("number7 words");
-                let words = Words {
+                let terms = TermSplitter::default().distinct_terms("number7 words");
+                let words = TextQuery {
                     terms: &terms,
                     pairs: &[(0, 1)],
-                    ..Words::default()
+                    ..TextQuery::default()
                 };
-                if let Ok(hits) = index.text_hits(&slots, &words, &|_| true, 100) {
+                if let Ok(hits) = index.find_text_hits(&slots, &words, &|_| true, 100) {
                     let ids: Vec<u32> = hits.hits.iter().map(|h| h.0).collect();
                     let _ = index.passages(&ids);
                 }
@@ -488,20 +518,24 @@ fn a_damaged_number_is_damage_and_never_a_size() {
         ("next_file", i64::MAX),
     ] {
         let mut index = Index::in_memory().unwrap();
-        index.apply(vec![put("a.md", "# A\n\ntides\n")]).unwrap();
+        index
+            .apply_changes(vec![put("a.md", "# A\n\ntides\n")])
+            .unwrap();
         let set = "insert or replace into meta(key, value) values(?, ?)";
         index
             .db
             .execute(set, rusqlite::params![key, value])
             .unwrap();
         let refused = [
-            index.slots().err(),
+            index.load_slots().err(),
             index.counts().err(),
-            index.apply(vec![put("b.md", "# B\n\nmoon\n")]).err(),
+            index
+                .apply_changes(vec![put("b.md", "# B\n\nmoon\n")])
+                .err(),
         ];
-        let refused: Vec<Error> = refused.into_iter().flatten().collect();
+        let refused: Vec<IndexError> = refused.into_iter().flatten().collect();
         assert!(!refused.is_empty(), "{key} = {value}");
-        assert!(refused.iter().all(Error::is_damage), "{refused:?}");
+        assert!(refused.iter().all(IndexError::is_damage), "{refused:?}");
     }
 }
 
@@ -533,16 +567,20 @@ fn a_header_that_makes_the_index_read_only_is_damage() {
     for at in [18, 19, 59] {
         let folder = tempfile::tempdir().unwrap();
         let mut index = Index::open(folder.path()).unwrap().index;
-        index.apply(vec![put("a.md", "# A\n\ntides\n")]).unwrap();
-        index.settle();
+        index
+            .apply_changes(vec![put("a.md", "# A\n\ntides\n")])
+            .unwrap();
+        index.checkpoint_log();
         drop(index);
         let path = folder.path().join("index.db");
         let mut bytes = std::fs::read(&path).unwrap();
         bytes[at] = 9;
         std::fs::write(&path, bytes).unwrap();
         let mut opened = Index::open(folder.path()).unwrap();
-        assert!(matches!(opened.note, Some(Note::Rebuilt(_))), "{at}");
-        let written = opened.index.apply(vec![put("b.md", "# B\n\nmoon\n")]);
+        assert!(matches!(opened.note, Some(OpenNote::Rebuilt(_))), "{at}");
+        let written = opened
+            .index
+            .apply_changes(vec![put("b.md", "# B\n\nmoon\n")]);
         assert!(written.is_ok(), "{at}: {written:?}");
     }
 }
@@ -551,8 +589,10 @@ fn a_header_that_makes_the_index_read_only_is_damage() {
 fn an_index_cut_short_within_a_page_is_damage() {
     let folder = tempfile::tempdir().unwrap();
     let mut index = Index::open(folder.path()).unwrap().index;
-    index.apply(vec![put("a.md", "# A\n\ntides\n")]).unwrap();
-    index.settle();
+    index
+        .apply_changes(vec![put("a.md", "# A\n\ntides\n")])
+        .unwrap();
+    index.checkpoint_log();
     drop(index);
     let path = folder.path().join("index.db");
     let whole = std::fs::read(&path).unwrap();
@@ -561,7 +601,7 @@ fn an_index_cut_short_within_a_page_is_damage() {
         let index = Index::open(folder.path()).unwrap().index;
         let asked = [
             index.verify().err(),
-            index.slots().err(),
+            index.load_slots().err(),
             index.catalogue().err(),
         ];
         for error in asked.into_iter().flatten() {
@@ -587,7 +627,7 @@ fn unpack_fixture(packed: &[u8], directory: &std::path::Path) {
         row.get(0)
     });
     let token: String = token.unwrap_or_default();
-    super::mark::write(&path, if token.is_empty() { "0" } else { &token }).unwrap();
+    super::mark::write_mark(&path, if token.is_empty() { "0" } else { &token }).unwrap();
 }
 
 /// Each format that was ever written is kept here, so that a program which
@@ -604,7 +644,7 @@ fn an_index_of_every_format_is_opened() {
         assert!(Index::open_existing(folder.path()).unwrap().is_none());
         let opened = Index::open(folder.path()).unwrap();
         let why = format!("it was of the older version {version}");
-        assert_eq!(opened.note, Some(Note::Rebuilt(why)));
+        assert_eq!(opened.note, Some(OpenNote::Rebuilt(why)));
         assert_eq!(opened.index.counts().unwrap().files, 0);
     }
     let folder = tempfile::tempdir().unwrap();

@@ -1,40 +1,40 @@
 //! Vectors as signed bytes in pages, and the exact scan over them.
 //!
-//! A page holds [`PAGE`] slots, one per passage id; a slot is a scale (f32,
+//! A page holds [`PASSAGES_PER_PAGE`] slots, one per passage id; a slot is a scale (f32,
 //! zero while the passage is not embedded) and `dimensions` bytes. Reading
 //! pages in order is as fast as a flat file, and a page is one row.
 
 /// Passages per page.
-pub(super) const PAGE: u32 = 1024;
+pub(super) const PASSAGES_PER_PAGE: u32 = 1024;
 
-pub(super) fn slot_bytes(dimensions: usize) -> usize {
+pub(super) fn vector_slot_bytes(dimensions: usize) -> usize {
     4 + dimensions
 }
 
-pub(super) fn page_bytes(dimensions: usize) -> usize {
-    PAGE as usize * slot_bytes(dimensions)
+pub(super) fn vector_page_bytes(dimensions: usize) -> usize {
+    PASSAGES_PER_PAGE as usize * vector_slot_bytes(dimensions)
 }
 
 /// A vector as it is stored: bytes and the factor that turns them back.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Packed {
+pub struct PackedVector {
     pub scale: f32,
     pub values: Vec<i8>,
 }
 
-impl Packed {
+impl PackedVector {
     /// Packs a vector as signed bytes.
-    pub fn from(vector: &[f32]) -> Packed {
+    pub fn from_floats(vector: &[f32]) -> PackedVector {
         let largest = vector.iter().fold(0f32, |m, v| m.max(v.abs()));
         if largest <= 0.0 || !largest.is_finite() {
             // No direction: a tiny scale marks it as done without a similarity.
-            return Packed {
+            return PackedVector {
                 scale: f32::MIN_POSITIVE,
                 values: vec![0; vector.len()],
             };
         }
         let scale = largest / 127.0;
-        Packed {
+        PackedVector {
             scale,
             values: vector.iter().map(|v| (v / scale).round() as i8).collect(),
         }
@@ -47,11 +47,11 @@ impl Packed {
         bytes
     }
 
-    /// Reads the bytes of [`Packed::to_bytes`]; `None` if they hold no vector.
-    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Packed> {
+    /// Reads the bytes of [`PackedVector::to_bytes`]; `None` if they hold no vector.
+    pub(super) fn from_bytes(bytes: &[u8]) -> Option<PackedVector> {
         let (scale, values) = bytes.split_first_chunk::<4>()?;
         let scale = f32::from_le_bytes(*scale);
-        (scale > 0.0).then(|| Packed {
+        (scale > 0.0).then(|| PackedVector {
             scale,
             values: values.iter().map(|v| *v as i8).collect(),
         })
@@ -64,7 +64,7 @@ impl Packed {
 }
 
 /// Calls `each` with the slot and cosine of every embedded passage of a page.
-pub(super) fn scan_page(page: &[u8], query: &Packed, each: impl FnMut(u32, f32)) {
+pub(super) fn scan_vector_page(page: &[u8], query: &PackedVector, each: impl FnMut(u32, f32)) {
     #[cfg(target_arch = "x86_64")]
     {
         if std::is_x86_feature_detected!("avx512bw")
@@ -81,17 +81,17 @@ pub(super) fn scan_page(page: &[u8], query: &Packed, each: impl FnMut(u32, f32))
             return unsafe { scan_avx2(page, query, each) };
         }
     }
-    scan(page, query, dot, each);
+    scan_slots(page, query, dot_product, each);
 }
 
 #[inline(always)]
-fn scan(
+fn scan_slots(
     page: &[u8],
-    query: &Packed,
+    query: &PackedVector,
     dot: impl Fn(&[i8], &[u8]) -> i32,
     mut each: impl FnMut(u32, f32),
 ) {
-    let slot = slot_bytes(query.values.len());
+    let slot = vector_slot_bytes(query.values.len());
     for (i, bytes) in page.chunks_exact(slot).enumerate() {
         let (scale, values) = bytes.split_at(4);
         let scale = f32::from_le_bytes([scale[0], scale[1], scale[2], scale[3]]);
@@ -107,7 +107,7 @@ fn scan(
 /// Computes the dot product of signed bytes; the second slice holds them as raw
 /// bytes.
 #[inline(always)]
-fn dot(a: &[i8], b: &[u8]) -> i32 {
+fn dot_product(a: &[i8], b: &[u8]) -> i32 {
     a.iter()
         .zip(b)
         .map(|(a, b)| *a as i16 as i32 * (*b as i8) as i16 as i32)
@@ -117,8 +117,8 @@ fn dot(a: &[i8], b: &[u8]) -> i32 {
 /// Runs the plain loop, compiled for wider registers.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn scan_avx2(page: &[u8], query: &Packed, each: impl FnMut(u32, f32)) {
-    scan(page, query, dot, each);
+fn scan_avx2(page: &[u8], query: &PackedVector, each: impl FnMut(u32, f32)) {
+    scan_slots(page, query, dot_product, each);
 }
 
 /// Computes products of four bytes at once, of which one side must be unsigned:
@@ -130,11 +130,11 @@ fn scan_avx2(page: &[u8], query: &Packed, each: impl FnMut(u32, f32)) {
 /// The query's length is a multiple of 64.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-unsafe fn scan_avx512(page: &[u8], query: &Packed, each: impl FnMut(u32, f32)) {
+unsafe fn scan_avx512(page: &[u8], query: &PackedVector, each: impl FnMut(u32, f32)) {
     use std::arch::x86_64::*;
     let sum: i32 = query.values.iter().map(|&v| i32::from(v)).sum();
     let offset = _mm512_set1_epi8(-128);
-    scan(
+    scan_slots(
         page,
         query,
         |a, b| {
@@ -160,7 +160,7 @@ unsafe fn scan_avx512(page: &[u8], query: &Packed, each: impl FnMut(u32, f32)) {
 /// Pages that an index keeps in memory, since reading them from its file takes
 /// several times as long as the scan.
 #[derive(Default)]
-pub(super) struct Kept {
+pub(super) struct PageCache {
     /// Whether there was a question before. One that stays alone, as that of a
     /// command does, needs nothing kept.
     pub(super) asked: bool,
@@ -171,7 +171,7 @@ pub(super) struct Kept {
 
 /// The most bytes that are kept: the vectors of some 690,000 passages. A larger
 /// index is read from its file for every query.
-pub(super) const MOST_KEPT: usize = 256 << 20;
+pub(super) const MAX_CACHED_BYTES: usize = 256 << 20;
 
 #[cfg(test)]
 mod tests {
@@ -180,12 +180,12 @@ mod tests {
 
     #[test]
     fn an_empty_slot_is_skipped_and_a_full_one_found() {
-        let query = Packed::from(&[1.0, 0.0, 0.0, 0.0]);
-        let mut page = vec![0u8; page_bytes(4)];
-        let stored = Packed::from(&[0.6, 0.8, 0.0, 0.0]).to_bytes();
+        let query = PackedVector::from_floats(&[1.0, 0.0, 0.0, 0.0]);
+        let mut page = vec![0u8; vector_page_bytes(4)];
+        let stored = PackedVector::from_floats(&[0.6, 0.8, 0.0, 0.0]).to_bytes();
         page[7 * 8..8 * 8].copy_from_slice(&stored);
         let mut seen = Vec::new();
-        scan_page(&page, &query, |slot, cosine| seen.push((slot, cosine)));
+        scan_vector_page(&page, &query, |slot, cosine| seen.push((slot, cosine)));
         assert_eq!(seen.len(), 1);
         assert_eq!(seen[0].0, 7);
         assert!((seen[0].1 - 0.6).abs() < 0.01, "{seen:?}");
@@ -193,12 +193,14 @@ mod tests {
 
     #[test]
     fn a_text_without_direction_is_embedded_but_near_nothing() {
-        let zero = Packed::from(&[0.0; 8]);
+        let zero = PackedVector::from_floats(&[0.0; 8]);
         assert!(zero.scale > 0.0);
         let mut cosines = Vec::new();
-        scan_page(&zero.to_bytes(), &Packed::from(&[1.0; 8]), |_, c| {
-            cosines.push(c)
-        });
+        scan_vector_page(
+            &zero.to_bytes(),
+            &PackedVector::from_floats(&[1.0; 8]),
+            |_, c| cosines.push(c),
+        );
         assert_eq!(cosines, [0.0]);
     }
 
@@ -214,7 +216,7 @@ mod tests {
                 )
             })
         ) {
-            let query = Packed { scale: 0.5, values: query };
+            let query = PackedVector { scale: 0.5, values: query };
             let page: Vec<u8> = match query.values.len() {
                 0 => Vec::new(),
                 length => page
@@ -228,8 +230,8 @@ mod tests {
                 scan(&mut |slot, cosine| seen.push((slot, cosine.to_bits())));
                 seen
             };
-            let plain = all(&|each| scan(&page, &query, dot, each));
-            prop_assert_eq!(all(&|each| scan_page(&page, &query, each)), plain.clone());
+            let plain = all(&|each| scan_slots(&page, &query, dot_product, each));
+            prop_assert_eq!(all(&|each| scan_vector_page(&page, &query, each)), plain.clone());
             #[cfg(target_arch = "x86_64")]
             if std::is_x86_feature_detected!("avx2") {
                 // SAFETY: the feature was just detected.

@@ -3,14 +3,20 @@
 
 use std::ops::Range;
 
-use forge_text::document::{Cell, Edit, EditError, Row, apply, cell_shown, cell_text};
+use forge_text::document::{
+    EditError, MarkdownCell, MarkdownRow, TextEdit, apply_edits, escape_cell_text,
+    unescape_cell_text,
+};
 
-use super::{Entry, FORMAT, MARKER, Manifest, Marker, Part, VERSION};
+use super::{
+    MANAGED_MARKER, MANIFEST_FORMAT_VERSION, Manifest, ManifestEntry, ManifestMarker, ManifestPart,
+    SUMMARY_FORMAT_MARKER,
+};
 use crate::workspace::RelPath;
 
 /// An entry to list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct New<'a> {
+pub struct NewManifestEntry<'a> {
     /// The domain, where the table has a column for it.
     pub name: &'a str,
     /// Without brackets and `.md`.
@@ -24,8 +30,8 @@ impl Manifest {
     /// parsed again: if a change of one row changes others, as an open bracket
     /// above a table can cause, the edit fails and the user must repair the
     /// text.
-    pub fn edited(&self, mut edits: Vec<Edit>) -> Result<String, EditError> {
-        let after = apply(self.text(), edits.clone())?;
+    pub fn text_after_edits(&self, mut edits: Vec<TextEdit>) -> Result<String, EditError> {
+        let after = apply_edits(self.text(), edits.clone())?;
         edits.sort_by_key(|edit| edit.span.start);
         let read = if self.page {
             Manifest::parse_page(after.as_str())
@@ -35,21 +41,23 @@ impl Manifest {
         let mut found = read.entries.iter();
         let mut kept = 0;
         for entry in &self.entries {
-            let row = self.row(entry).map(|row| &row.span);
-            let is_there = match row.map(|row| change_of(row, &edits)) {
+            let row = self.table_row(entry).map(|row| &row.span);
+            let is_there = match row.map(|row| row_change(row, &edits)) {
                 Some(RowChange::TakenOut) => continue,
-                Some(RowChange::Cells) => found.any(|it| it.leads_as(entry)),
-                Some(RowChange::None) | None => found.any(|it| it.words() == entry.words()),
+                Some(RowChange::Cells) => found.any(|it| it.has_same_target(entry)),
+                Some(RowChange::None) | None => {
+                    found.any(|it| it.cell_values() == entry.cell_values())
+                }
             };
             if !is_there {
-                let line = self.document.line_of(row.map_or(0, |row| row.start));
+                let line = self.document.line_number_at(row.map_or(0, |row| row.start));
                 return Err(EditError::Disturbs { line });
             }
             kept += 1;
         }
         // The first row of an empty part takes the place of the blank line there.
-        let is_blank = |edit: &Edit| self.text()[edit.span.clone()].trim().is_empty();
-        let new_lines = |edit: &&Edit| is_blank(edit) && edit.text.contains(['\n', '\r']);
+        let is_blank = |edit: &TextEdit| self.text()[edit.span.clone()].trim().is_empty();
+        let new_lines = |edit: &&TextEdit| is_blank(edit) && edit.text.contains(['\n', '\r']);
         if read.entries.len() - kept <= edits.iter().filter(new_lines).count() {
             Ok(after)
         } else {
@@ -57,63 +65,70 @@ impl Manifest {
         }
     }
 
-    fn row(&self, entry: &Entry) -> Option<&Row> {
+    fn table_row(&self, entry: &ManifestEntry) -> Option<&MarkdownRow> {
         let (sheet, row) = entry.row?;
         Some(&self.sheets[sheet].table.rows[row])
     }
 
     /// Sets the summary, purpose or reason of a row.
-    pub fn set_text(&self, entry: &Entry, text: &str) -> Option<Edit> {
+    pub fn set_summary(&self, entry: &ManifestEntry, text: &str) -> Option<TextEdit> {
         let (sheet, _) = entry.row?;
         let column = self.sheets[sheet].columns.text?;
         self.document
-            .set_cell(self.row(entry)?, column, &cell_text(text))
+            .set_cell(self.table_row(entry)?, column, &escape_cell_text(text))
     }
 
     /// Returns `true` if a row has a cell for a summary at all.
-    pub fn has_text(&self, entry: &Entry) -> bool {
+    pub fn has_summary_cell(&self, entry: &ManifestEntry) -> bool {
         let sheet = entry.row.map(|(sheet, _)| &self.sheets[sheet]);
         sheet.is_some_and(|sheet| sheet.columns.text.is_some())
     }
 
     /// Sets the cell below a heading such as `Status`.
-    pub fn set_under(&self, entry: &Entry, heading: &str, text: &str) -> Option<Edit> {
+    pub fn set_cell_under(
+        &self,
+        entry: &ManifestEntry,
+        heading: &str,
+        text: &str,
+    ) -> Option<TextEdit> {
         let (sheet, _) = entry.row?;
         let table = &self.sheets[sheet].table;
-        let named = |cell: &Cell| {
-            let title = self.document.str(&cell.text);
+        let named = |cell: &MarkdownCell| {
+            let title = self.document.span_text(&cell.text);
             title.trim_matches(['*', '`']).eq_ignore_ascii_case(heading)
         };
         let column = table.header.cells.iter().position(named)?;
         self.document
-            .set_cell(self.row(entry)?, column, &cell_text(text))
+            .set_cell(self.table_row(entry)?, column, &escape_cell_text(text))
     }
 
     /// Adds an entry, or updates the row that lists it already.
-    pub fn list(&self, part: Part, new: &New<'_>) -> Option<Edit> {
+    pub fn list_entry(&self, part: ManifestPart, new: &NewManifestEntry<'_>) -> Option<TextEdit> {
         // Compared as it will be read again.
-        let wanted = super::key(&super::target_of(&cell_shown(&link(new.target))));
-        let same = |entry: &&Entry| super::key(&entry.target) == wanted;
-        if let Some(entry) = self.part(part).find(same) {
+        let wanted = super::comparison_key(&super::parse_target(&unescape_cell_text(
+            &format_wikilink(new.target),
+        )));
+        let same = |entry: &&ManifestEntry| super::comparison_key(&entry.target) == wanted;
+        if let Some(entry) = self.entries_of(part).find(same) {
             // A new entry without a summary must not erase one.
             return if new.text.is_empty() {
                 None
             } else {
-                self.set_text(entry, new.text)
+                self.set_summary(entry, new.text)
             };
         }
-        let listed = |after: &Manifest| after.part(part).any(|it| same(&it));
+        let listed = |after: &Manifest| after.entries_of(part).any(|it| same(&it));
         let sheet = self.sheets.iter().find(|sheet| sheet.part == part);
         let Some(sheet) = sheet else {
-            return self.read_again(self.start_table(part, new), listed);
+            return self.keep_if_readable(self.start_table(part, new), listed);
         };
         let mut cells = vec![String::new(); sheet.table.header.cells.len()];
         let columns = sheet.columns;
         let values = [
-            (columns.name, cell_text(new.name)),
-            (columns.text, cell_text(new.text)),
-            (columns.note, cell_text(new.note)),
-            (columns.target, link(new.target)),
+            (columns.name, escape_cell_text(new.name)),
+            (columns.text, escape_cell_text(new.text)),
+            (columns.note, escape_cell_text(new.note)),
+            (columns.target, format_wikilink(new.target)),
         ];
         for (column, value) in values {
             if let Some(cell) = column.and_then(|column| cells.get_mut(column)) {
@@ -121,7 +136,7 @@ impl Manifest {
             }
         }
         let cells: Vec<&str> = cells.iter().map(String::as_str).collect();
-        self.read_again(self.document.add_row(&sheet.table, &cells), listed)
+        self.keep_if_readable(self.document.add_row(&sheet.table, &cells), listed)
     }
 
     /// Returns the text of a hub page with an empty table at its end, for a
@@ -139,20 +154,20 @@ impl Manifest {
 
     /// Adds a row for a file to the first table of a hub page; `None` if the
     /// page has no table.
-    pub fn add_file(&self, target: &str, text: &str, status: &str) -> Option<Edit> {
+    pub fn add_file_row(&self, target: &str, text: &str, status: &str) -> Option<TextEdit> {
         let sheet = self.sheets.first()?;
         let mut cells = vec![String::new(); sheet.table.header.cells.len()];
         let header = sheet.table.header.cells.iter();
-        let titled = |it: &Cell| {
-            let title = self.document.str(&it.text);
+        let titled = |it: &MarkdownCell| {
+            let title = self.document.span_text(&it.text);
             title
                 .trim_matches(['*', '`'])
                 .eq_ignore_ascii_case("Status")
         };
         let columns = [
-            (header.clone().position(titled), cell_text(status)),
-            (sheet.columns.text, cell_text(text)),
-            (sheet.columns.target, link(target)),
+            (header.clone().position(titled), escape_cell_text(status)),
+            (sheet.columns.text, escape_cell_text(text)),
+            (sheet.columns.target, format_wikilink(target)),
         ];
         for (column, value) in columns {
             if let Some(cell) = column.and_then(|column| cells.get_mut(column)) {
@@ -164,24 +179,24 @@ impl Manifest {
     }
 
     /// Removes a row. Entries in a line or a list are left to people.
-    pub fn unlist(&self, entry: &Entry) -> Option<Edit> {
-        Some(self.document.remove_row(self.row(entry)?))
+    pub fn remove_entry(&self, entry: &ManifestEntry) -> Option<TextEdit> {
+        Some(self.document.remove_row(self.table_row(entry)?))
     }
 
     /// Adds a domain to Tier 2, unless it is there or no link can lead to it.
-    pub fn add_domain(&self, name: &str, target: &str) -> Option<Edit> {
+    pub fn add_domain(&self, name: &str, target: &str) -> Option<TextEdit> {
         let is_path = RelPath::new(target).is_ok_and(|path| path.as_str() == target);
-        if !is_path || !link(target).starts_with("[[") {
+        if !is_path || !format_wikilink(target).starts_with("[[") {
             return None;
         }
-        let wanted = super::key(&super::target_of(&link(target)));
-        let same = |entry: &Entry| super::key(&entry.target) == wanted;
-        if self.part(Part::Tier2).any(same) {
+        let wanted = super::comparison_key(&super::parse_target(&format_wikilink(target)));
+        let same = |entry: &ManifestEntry| super::comparison_key(&entry.target) == wanted;
+        if self.entries_of(ManifestPart::Tier2).any(same) {
             return None;
         }
-        let title = cell_text(name);
-        let body = format!("Closets: {}", link(target));
-        let tier = self.heading_of(Part::Tier2);
+        let title = escape_cell_text(name);
+        let body = format!("Closets: {}", format_wikilink(target));
+        let tier = self.part_section(ManifestPart::Tier2);
         let edit = match tier {
             Some(tier) => {
                 let level = self.document.sections[tier].level + 1;
@@ -189,47 +204,57 @@ impl Manifest {
             }
             None => {
                 let marks = "#".repeat(usize::from(self.level_at_end()) + 1);
-                self.start_part(Part::Tier2, &format!("{marks} {title}\n\n{body}"))
+                self.start_part(ManifestPart::Tier2, &format!("{marks} {title}\n\n{body}"))
             }
         };
-        self.read_again(edit, |after| after.part(Part::Tier2).any(same))
+        self.keep_if_readable(edit, |after| {
+            after.entries_of(ManifestPart::Tier2).any(same)
+        })
     }
 
     /// Sets the version that maintains this manifest. A marker keeps its name;
     /// a newer version is left alone.
-    pub fn set_version(&self) -> Option<Edit> {
+    pub fn set_version(&self) -> Option<TextEdit> {
         match &self.marker {
-            Some(_) if self.age() != Some(super::Age::Older) => None,
-            Some(marker) => Some(self.set_marker(marker, VERSION)),
-            None => self.read_again(self.new_marker(MARKER, VERSION), |it| it.marker.is_some()),
+            Some(_) if self.age() != Some(super::VersionAge::Older) => None,
+            Some(marker) => Some(self.set_marker(marker, MANIFEST_FORMAT_VERSION)),
+            None => self.keep_if_readable(
+                self.insert_marker(MANAGED_MARKER, MANIFEST_FORMAT_VERSION),
+                |it| it.marker.is_some(),
+            ),
         }
     }
 
     /// Sets the version of the summaries.
-    pub fn set_summary_format(&self, version: u32) -> Option<Edit> {
+    pub fn set_summary_format(&self, version: u32) -> Option<TextEdit> {
         match &self.format {
             Some(_) if self.summary_format().is_some_and(|is| is >= version) => None,
             Some(marker) => Some(self.set_marker(marker, &version.to_string())),
-            None => self.read_again(self.new_marker(FORMAT, &version.to_string()), |it| {
-                it.format.is_some()
-            }),
+            None => self.keep_if_readable(
+                self.insert_marker(SUMMARY_FORMAT_MARKER, &version.to_string()),
+                |it| it.format.is_some(),
+            ),
         }
     }
 
     /// Returns an edit that adds something if the parsed result has it; else it
     /// would be added again at every run.
-    fn read_again(&self, edit: Edit, there: impl Fn(&Manifest) -> bool) -> Option<Edit> {
-        let after = apply(self.text(), vec![edit.clone()]).ok()?;
+    fn keep_if_readable(
+        &self,
+        edit: TextEdit,
+        there: impl Fn(&Manifest) -> bool,
+    ) -> Option<TextEdit> {
+        let after = apply_edits(self.text(), vec![edit.clone()]).ok()?;
         there(&Manifest::parse(after)).then_some(edit)
     }
 
-    fn set_marker(&self, marker: &Marker, value: &str) -> Edit {
+    fn set_marker(&self, marker: &ManifestMarker, value: &str) -> TextEdit {
         let text = match self.text()[..marker.value.start].ends_with(':') {
             _ if !marker.value.is_empty() => value.to_owned(),
             true => value.to_owned(),
             false => format!(":{value}"),
         };
-        Edit {
+        TextEdit {
             span: marker.value.clone(),
             text,
         }
@@ -238,10 +263,13 @@ impl Manifest {
     /// Adds a marker below the existing one if that has its own line, else
     /// below the first heading, else at the top. Within a table a new line
     /// would end the table.
-    fn new_marker(&self, name: &str, value: &str) -> Edit {
+    fn insert_marker(&self, name: &str, value: &str) -> TextEdit {
         let document = &self.document;
         let title = document.sections.iter().find(|section| section.level == 1);
-        let below = self.marker.as_ref().and_then(|it| self.below_comment(it));
+        let below = self
+            .marker
+            .as_ref()
+            .and_then(|it| self.line_below_marker(it));
         let at = match (below, title) {
             (Some(at), _) => at,
             (None, Some(title)) => title.own.start,
@@ -251,7 +279,7 @@ impl Manifest {
         let before = &self.text()[..at];
         let open = !before.is_empty() && before != "\u{feff}" && !before.ends_with(['\n', '\r']);
         let open = if open { newline } else { "" };
-        Edit {
+        TextEdit {
             span: at..at,
             text: format!("{open}<!-- {name}:{value} -->{newline}"),
         }
@@ -259,7 +287,7 @@ impl Manifest {
 
     /// Returns where the next line begins, if the marker's line holds nothing
     /// else.
-    fn below_comment(&self, marker: &Marker) -> Option<usize> {
+    fn line_below_marker(&self, marker: &ManifestMarker) -> Option<usize> {
         let (before, rest) = self.text().split_at(marker.value.end);
         let start = before.rfind(['\n', '\r']).map_or(0, |at| at + 1);
         let length = rest.find(['\n', '\r']).unwrap_or(rest.len());
@@ -277,41 +305,50 @@ impl Manifest {
     }
 
     /// Returns the section that names a part.
-    fn heading_of(&self, part: Part) -> Option<usize> {
-        let wanted = super::Place { part, inner: false };
-        let parts = super::parts(&self.document);
+    fn part_section(&self, part: ManifestPart) -> Option<usize> {
+        let wanted = super::ManifestPlace { part, inner: false };
+        let parts = super::locate_parts(&self.document);
         parts.iter().position(|place| *place == Some(wanted))
     }
 
     /// Adds a part that is missing, with its first row.
-    fn start_table(&self, part: Part, new: &New<'_>) -> Edit {
+    fn start_table(&self, part: ManifestPart, new: &NewManifestEntry<'_>) -> TextEdit {
         let row = match part {
-            Part::HubMap => [cell_text(new.name), link(new.target), cell_text(new.text)],
-            _ => [link(new.target), cell_text(new.text), cell_text(new.note)],
+            ManifestPart::HubMap => [
+                escape_cell_text(new.name),
+                format_wikilink(new.target),
+                escape_cell_text(new.text),
+            ],
+            _ => [
+                format_wikilink(new.target),
+                escape_cell_text(new.text),
+                escape_cell_text(new.note),
+            ],
         };
         let header = match part {
-            Part::Tier1 => "| File | Summary | Volatility |",
-            Part::Tier2 => "| File | Summary | Status |",
-            Part::Tier3 => "| File | Reason | Date |",
-            Part::HubMap => "| Domain | Hub | Summary |",
-            Part::Config => "| Key | Value | Remark |",
+            ManifestPart::Tier1 => "| File | Summary | Volatility |",
+            ManifestPart::Tier2 => "| File | Summary | Status |",
+            ManifestPart::Tier3 => "| File | Reason | Date |",
+            ManifestPart::HubMap => "| Domain | Hub | Summary |",
+            ManifestPart::Config => "| Key | Value | Remark |",
         };
         let body = format!("{header}\n|---|---|---|\n| {} |", row.join(" | "));
-        match self.heading_of(part) {
+        match self.part_section(part) {
             Some(section) => self.document.append_to_section(section, &body),
             None => self.start_part(part, &body),
         }
     }
 
-    fn start_part(&self, part: Part, body: &str) -> Edit {
+    fn start_part(&self, part: ManifestPart, body: &str) -> TextEdit {
         let level = self.level_at_end();
-        self.document.append_section(level, heading(part), body)
+        self.document
+            .append_section(level, part_heading(part), body)
     }
 
     /// Returns the level of a part that is added at the end: that of the part
     /// before it, which would else enclose it.
     fn level_at_end(&self) -> u8 {
-        let parts = super::parts(&self.document);
+        let parts = super::locate_parts(&self.document);
         let sections = self.document.sections.iter().zip(parts).rev();
         sections
             .map_while(|(section, place)| Some((section, place?)))
@@ -328,36 +365,36 @@ enum RowChange {
 }
 
 /// Returns what edits in text order do to the row in this line.
-fn change_of(line: &Range<usize>, edits: &[Edit]) -> RowChange {
+fn row_change(line: &Range<usize>, edits: &[TextEdit]) -> RowChange {
     let first = edits.partition_point(|edit| edit.span.end <= line.start);
     match edits.get(first) {
-        Some(Edit { span, .. }) if span.start <= line.start && line.end <= span.end => {
+        Some(TextEdit { span, .. }) if span.start <= line.start && line.end <= span.end => {
             RowChange::TakenOut
         }
-        Some(Edit { span, .. }) if span.start < line.end => RowChange::Cells,
+        Some(TextEdit { span, .. }) if span.start < line.end => RowChange::Cells,
         _ => RowChange::None,
     }
 }
 
 /// Returns the heading of a new part.
-fn heading(part: Part) -> &'static str {
+fn part_heading(part: ManifestPart) -> &'static str {
     match part {
-        Part::Tier1 => "Tier 1 - Always Load",
-        Part::Tier2 => "Tier 2 - By Domain",
-        Part::Tier3 => "Tier 3 - Archive",
-        Part::HubMap => "Hub Map",
-        Part::Config => "Config",
+        ManifestPart::Tier1 => "Tier 1 - Always Load",
+        ManifestPart::Tier2 => "Tier 2 - By Domain",
+        ManifestPart::Tier3 => "Tier 3 - Archive",
+        ManifestPart::HubMap => "Hub Map",
+        ManifestPart::Config => "Config",
     }
 }
 
 /// Formats a link to a file, or its name as text if no link could hold it.
-pub fn link(target: &str) -> String {
+pub fn format_wikilink(target: &str) -> String {
     let plain = !target.contains(['[', ']', '|', '#', '^', '\\', '<', '>', '`'])
         && !target.contains(char::is_control)
         && !target.trim().is_empty();
     if plain {
         format!("[[{target}]]")
     } else {
-        cell_text(target)
+        escape_cell_text(target)
     }
 }

@@ -5,44 +5,46 @@
 //! again. Nothing else in the program lists documents.
 
 use super::Manifest;
-use crate::workspace::{RelPath, Role, Scan, Tree, Workspace, role_in};
+use crate::workspace::{
+    FileRole, RelPath, Workspace, WorkspaceScan, WorkspaceTree, role_with_domains,
+};
 
 impl Workspace {
     /// Lists every Markdown file that is memory, domains included, with its
     /// size and time.
-    pub fn scan(&self) -> Scan {
+    pub fn scan(&self) -> WorkspaceScan {
         self.scan_and_manifest().0
     }
 
     /// Lists as [`Workspace::scan`], with the manifest that was read for it.
-    pub fn scan_and_manifest(&self) -> (Scan, Option<Manifest>) {
+    pub fn scan_and_manifest(&self) -> (WorkspaceScan, Option<Manifest>) {
         let manifest = Manifest::read(self);
-        let scan = self.scan_in(&domains_of(manifest.as_ref()));
+        let scan = self.scan_with_domains(&domains_of(manifest.as_ref()));
         (scan, manifest)
     }
 
     /// Lists every file of the workspace of whatever kind. Folders with a dot,
     /// other people's code and build outputs are left out.
-    pub fn tree(&self) -> Tree {
-        self.tree_in(&domains_of(Manifest::read(self).as_ref()))
+    pub fn tree(&self) -> WorkspaceTree {
+        self.tree_with_domains(&domains_of(Manifest::read(self).as_ref()))
     }
 
     /// Returns the role of a path. It reads the manifest: for many paths use a
     /// listing, which has their roles.
-    pub fn role(&self, path: &RelPath) -> Role {
-        role_in(path, &domains_of(Manifest::read(self).as_ref()))
+    pub fn role(&self, path: &RelPath) -> FileRole {
+        role_with_domains(path, &domains_of(Manifest::read(self).as_ref()))
     }
 }
 
 impl Manifest {
     /// Lists the memory of its workspace, for callers that have read it.
-    pub fn scan(&self, workspace: &Workspace) -> Scan {
-        workspace.scan_in(&self.domains())
+    pub fn scan(&self, workspace: &Workspace) -> WorkspaceScan {
+        workspace.scan_with_domains(&self.domains())
     }
 
     /// Lists every file of its workspace, for callers that have read it.
-    pub fn tree(&self, workspace: &Workspace) -> Tree {
-        workspace.tree_in(&self.domains())
+    pub fn tree(&self, workspace: &Workspace) -> WorkspaceTree {
+        workspace.tree_with_domains(&self.domains())
     }
 }
 

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use testkit::TestWorkspace;
 
 use super::*;
-use crate::workspace::Role;
+use crate::workspace::FileRole;
 
 const CURRENT: &str = "\
 # Context Routing
@@ -69,9 +69,9 @@ const OLDER: &str = "\
 #[test]
 fn the_current_shape() {
     let manifest = Manifest::parse(CURRENT);
-    assert_eq!(manifest.mode(), Mode::Full);
+    assert_eq!(manifest.mode(), ManifestMode::Full);
     assert_eq!(manifest.version(), Some("2.1.3"));
-    assert_eq!(manifest.age(), Some(Age::Current));
+    assert_eq!(manifest.age(), Some(VersionAge::Current));
     assert_eq!(manifest.summary_format(), Some(2));
     assert_eq!(manifest.domains(), ["legal", "people"]);
     let shown: Vec<String> = manifest
@@ -92,19 +92,19 @@ fn the_current_shape() {
             "Tier2 People|people-index||",
         ]
     );
-    let retired = manifest.retired();
-    assert!(retired.holds("legal/Old-Lease.md") && retired.holds("old-lease.md"));
-    assert!(!retired.holds("legal/very-old-lease.md"));
+    let retired = manifest.retired_files();
+    assert!(retired.contains_path("legal/Old-Lease.md") && retired.contains_path("old-lease.md"));
+    assert!(!retired.contains_path("legal/very-old-lease.md"));
 }
 
 #[test]
 fn an_older_shape_without_a_marker() {
     let manifest = Manifest::parse(OLDER.replace('\n', "\r\n"));
-    assert_eq!(manifest.mode(), Mode::Compatible);
+    assert_eq!(manifest.mode(), ManifestMode::Compatible);
     assert_eq!((manifest.version(), manifest.age()), (None, None));
-    assert_eq!(manifest.config("session-log"), Some("notes/log"));
-    assert_eq!(manifest.config("status"), Some("notes/now"));
-    let first = manifest.part(Part::Tier1).next().unwrap();
+    assert_eq!(manifest.config_value("session-log"), Some("notes/log"));
+    assert_eq!(manifest.config_value("status"), Some("notes/now"));
+    let first = manifest.entries_of(ManifestPart::Tier1).next().unwrap();
     assert_eq!(
         (first.target.as_str(), first.text.as_str()),
         ("memory/status", "State")
@@ -115,64 +115,76 @@ fn an_older_shape_without_a_marker() {
 
 #[test]
 fn modes_and_ages() {
-    let check = |text: &str, mode: Mode, age: Option<Age>| {
+    let check = |text: &str, mode: ManifestMode, age: Option<VersionAge>| {
         let manifest = Manifest::parse(text);
         assert_eq!((manifest.mode(), manifest.age()), (mode, age), "{text:?}");
     };
-    check("", Mode::Absent, None);
-    check("# Something else\n\ntext\n", Mode::Absent, None);
-    check("## Tier 1 - Always Load\n", Mode::Compatible, None);
+    check("", ManifestMode::Absent, None);
+    check("# Something else\n\ntext\n", ManifestMode::Absent, None);
+    check("## Tier 1 - Always Load\n", ManifestMode::Compatible, None);
     check(
         "# X\n<!-- memex-managed -->\n",
-        Mode::Full,
-        Some(Age::Older),
+        ManifestMode::Full,
+        Some(VersionAge::Older),
     );
-    check("<!--memex-managed:1.4-->\n", Mode::Full, Some(Age::Older));
+    check(
+        "<!--memex-managed:1.4-->\n",
+        ManifestMode::Full,
+        Some(VersionAge::Older),
+    );
     check(
         "<!-- memory-forge-managed: 2.1.3 -->\n",
-        Mode::Full,
-        Some(Age::Current),
+        ManifestMode::Full,
+        Some(VersionAge::Current),
     );
     check(
         "<!-- memex-managed:2.1.3.0 -->\n",
-        Mode::Full,
-        Some(Age::Current),
+        ManifestMode::Full,
+        Some(VersionAge::Current),
     );
     check(
         "<!-- memex-managed:10.0 -->\n",
-        Mode::Full,
-        Some(Age::Newer),
+        ManifestMode::Full,
+        Some(VersionAge::Newer),
     );
     check(
         "```\n<!-- memex-managed:2.1.3 -->\n```\n",
-        Mode::Absent,
+        ManifestMode::Absent,
         None,
     );
-    check("<!-- memex-managed-by: me -->\n", Mode::Absent, None);
-    check("## Tier 12\n", Mode::Absent, None);
+    check(
+        "<!-- memex-managed-by: me -->\n",
+        ManifestMode::Absent,
+        None,
+    );
+    check("## Tier 12\n", ManifestMode::Absent, None);
 }
 
-fn list(text: &str, part: Part, new: New<'_>) -> String {
+fn list(text: &str, part: ManifestPart, new: NewManifestEntry<'_>) -> String {
     let manifest = Manifest::parse(text);
-    let edits = manifest.list(part, &new).into_iter().collect();
-    manifest.edited(edits).unwrap()
+    let edits = manifest.list_entry(part, &new).into_iter().collect();
+    manifest.text_after_edits(edits).unwrap()
 }
 
 #[test]
 fn rows_are_added_in_the_words_of_the_table() {
-    let new = New {
+    let new = NewManifestEntry {
         name: "HR",
         target: "hr/_CLOSETS",
         text: "Pay | leave",
         note: "",
     };
     let row = "| HR | [[hr/_CLOSETS]] | Pay \\| leave |";
-    let after = list(CURRENT, Part::HubMap, new.clone());
+    let after = list(CURRENT, ManifestPart::HubMap, new.clone());
     assert_eq!(after, format!("{CURRENT}{row}\n"));
-    assert_eq!(list(&after, Part::HubMap, new.clone()), after);
+    assert_eq!(list(&after, ManifestPart::HubMap, new.clone()), after);
 
     let crlf = OLDER.replace('\n', "\r\n");
-    let after = list(&crlf, Part::Tier3, New { target: "a", ..new });
+    let after = list(
+        &crlf,
+        ManifestPart::Tier3,
+        NewManifestEntry { target: "a", ..new },
+    );
     let table = "\r\n## Tier 3 - Archive\r\n\r\n| File | Reason | Date |\r\n|---|---|---|\r\n| [[a]] | Pay \\| leave |  |\r\n";
     assert_eq!(after, format!("{crlf}{table}"));
 }
@@ -180,18 +192,18 @@ fn rows_are_added_in_the_words_of_the_table() {
 #[test]
 fn a_summary_changes_one_cell() {
     let manifest = Manifest::parse(CURRENT);
-    let entry = manifest.part(Part::Tier1).nth(1).unwrap();
-    let edit = manifest.set_text(entry, "New").unwrap();
-    let after = manifest.edited(vec![edit]).unwrap();
+    let entry = manifest.entries_of(ManifestPart::Tier1).nth(1).unwrap();
+    let edit = manifest.set_summary(entry, "New").unwrap();
+    let after = manifest.text_after_edits(vec![edit]).unwrap();
     assert_eq!(after, CURRENT.replace("| Words \\| names |", "| New |"));
-    assert_eq!(manifest.set_text(entry, "Words | names"), None);
+    assert_eq!(manifest.set_summary(entry, "Words | names"), None);
 }
 
 #[test]
 fn a_domain_joins_tier_2() {
     let manifest = Manifest::parse(CURRENT);
     let edit = manifest.add_domain("HR", "hr/_CLOSETS").unwrap();
-    let after = manifest.edited(vec![edit]).unwrap();
+    let after = manifest.text_after_edits(vec![edit]).unwrap();
     let expect = CURRENT.replace(
         "Hub: [[people-index]]\n\n",
         "Hub: [[people-index]]\n\n### HR\n\nCloset: [[hr/_CLOSETS]]\n\n",
@@ -206,7 +218,7 @@ fn markers_are_set_where_they_are_or_below_the_title() {
         let manifest = Manifest::parse(text);
         let edits = [manifest.set_version(), manifest.set_summary_format(2)];
         let after = manifest
-            .edited(edits.into_iter().flatten().collect())
+            .text_after_edits(edits.into_iter().flatten().collect())
             .unwrap();
         assert_eq!(after, expect, "{text:?}");
         let again = Manifest::parse(after);
@@ -252,14 +264,14 @@ fn domains_may_lie_in_a_folder_that_is_not_named() {
     let ws = TestWorkspace::files(
         "//- working/legal/lease.md\nx\n//- working/legal/_CLOSETS.md\nx\n//- working/people/people-index.md\n[[working/people/anna]] [[notes/extra]] [[memory/status]]\n//- working/people/anna.md\nx\n//- working/people/archive/old.md\nx\n//- notes/extra.md\nx\n//- memory/status.md\nx\n//- memory/_CLOSETS.md\nx\n//- memory/session-log-archive.md\nx\n",
     );
-    ws.write(FILE, CURRENT);
+    ws.write(MANIFEST_FILE, CURRENT);
     let workspace = Workspace::open(ws.root()).unwrap();
     let manifest = Manifest::read(&workspace).unwrap();
     assert_eq!(manifest.domains(), ["working/legal", "working/people"]);
     let found = |path: &str| workspace.role(&RelPath::new(path).unwrap());
-    assert_eq!(found("working/people/anna.md"), Role::Knowledge);
-    assert_eq!(found("working/people/archive/old.md"), Role::Archive);
-    assert_eq!(found("notes/extra.md"), Role::Untracked);
+    assert_eq!(found("working/people/anna.md"), FileRole::Knowledge);
+    assert_eq!(found("working/people/archive/old.md"), FileRole::Archive);
+    assert_eq!(found("notes/extra.md"), FileRole::Untracked);
 }
 
 #[test]
@@ -327,50 +339,59 @@ fn hostile() -> impl Strategy<Value = String> {
 #[test]
 fn a_column_has_one_meaning() {
     let text = "## Tier 3\n\n| File | Reason (updated weekly) |\n|---|---|\n";
-    let new = New {
+    let new = NewManifestEntry {
         target: "old",
         text: "Done",
         note: "2026-01-02",
-        ..New::default()
+        ..NewManifestEntry::default()
     };
-    let after = list(text, Part::Tier3, new.clone());
+    let after = list(text, ManifestPart::Tier3, new.clone());
     assert_eq!(after, format!("{text}| [[old]] | Done |\n"));
-    assert_eq!(list(&after, Part::Tier3, new), after);
+    assert_eq!(list(&after, ManifestPart::Tier3, new), after);
 }
 
 #[test]
 fn a_marker_keeps_the_remark_behind_its_value() {
     let set = |text: &str| {
         let manifest = Manifest::parse(text);
-        assert_eq!(manifest.age(), Some(Age::Older), "{text}");
+        assert_eq!(manifest.age(), Some(VersionAge::Older), "{text}");
         let edits = manifest.set_version().into_iter().collect();
-        manifest.edited(edits).expect("it fits")
+        manifest.text_after_edits(edits).expect("it fits")
     };
     let text = "<!-- memex-managed: 2.0 by hand -->\n## Tier 1\n";
-    assert_eq!(set(text), text.replace("2.0", VERSION));
+    assert_eq!(set(text), text.replace("2.0", MANIFEST_FORMAT_VERSION));
     let row = "## Tier 1\n\n| File | Summary |\n|---|---|\n| a <!-- memex-managed:2 | b --> |\n";
-    assert_eq!(set(row), row.replace(":2 ", &format!(":{VERSION} ")));
+    assert_eq!(
+        set(row),
+        row.replace(":2 ", &format!(":{MANIFEST_FORMAT_VERSION} "))
+    );
 }
 
 /// `[open` goes on to `]: d`, and all of it is the definition of a link, once
 /// no other bracket stands between them.
 #[test]
 fn an_empty_part_before_another_gets_its_first_row() {
-    let new = New {
+    let new = NewManifestEntry {
         target: "legal/_CLOSETS-archive",
         text: "Older",
-        ..New::default()
+        ..NewManifestEntry::default()
     };
     for before in [
         "## Tier 3 - Archive\n\n## Hub Map\n",
         "## Tier 3 - Archive\n## Hub Map\n",
     ] {
         let manifest = Manifest::parse(before);
-        let edit = manifest.list(Part::Tier3, &new).expect("it can be listed");
-        let after = manifest.edited(vec![edit]).expect("no row is disturbed");
+        let edit = manifest
+            .list_entry(ManifestPart::Tier3, &new)
+            .expect("it can be listed");
+        let after = manifest
+            .text_after_edits(vec![edit])
+            .expect("no row is disturbed");
         let after = Manifest::parse(after);
         assert!(
-            after.retired().holds("legal/_CLOSETS-archive"),
+            after
+                .retired_files()
+                .contains_path("legal/_CLOSETS-archive"),
             "{before:?}"
         );
         assert!(after.text().ends_with("## Hub Map\n"), "{}", after.text());
@@ -382,11 +403,11 @@ fn a_change_that_would_change_other_rows_is_refused() {
     let text = "## Tier 1\n\n[open | Summary |\n|---|---|\n| [[a]] | A |\n| b | B |\n]: d\n";
     let manifest = Manifest::parse(text);
     assert_eq!(manifest.entries().len(), 3);
-    let edits = manifest.unlist(&manifest.entries()[0]);
-    let refused = manifest.edited(edits.into_iter().collect());
+    let edits = manifest.remove_entry(&manifest.entries()[0]);
+    let refused = manifest.text_after_edits(edits.into_iter().collect());
     assert_eq!(refused, Err(EditError::Disturbs { line: 6 }));
-    let edits = manifest.unlist(&manifest.entries()[1]);
-    let after = manifest.edited(edits.into_iter().collect());
+    let edits = manifest.remove_entry(&manifest.entries()[1]);
+    let after = manifest.text_after_edits(edits.into_iter().collect());
     assert_eq!(after, Ok(text.replace("| b | B |\n", "")));
 }
 
@@ -394,18 +415,25 @@ fn a_change_that_would_change_other_rows_is_refused() {
 fn a_new_part_does_not_end_up_in_the_one_before_it() {
     let text = "# Tier 1\n\n| File | Summary |\n|---|---|\n| [[a]] | A |\n";
     let manifest = Manifest::parse(text);
-    let new = New {
+    let new = NewManifestEntry {
         target: "old",
         text: "Done",
-        ..New::default()
+        ..NewManifestEntry::default()
     };
-    let edits = manifest.list(Part::Tier3, &new).into_iter().collect();
-    let after = Manifest::parse(manifest.edited(edits).expect("it fits"));
+    let edits = manifest
+        .list_entry(ManifestPart::Tier3, &new)
+        .into_iter()
+        .collect();
+    let after = Manifest::parse(manifest.text_after_edits(edits).expect("it fits"));
     assert!(after.text().contains("\n# Tier 3"), "{}", after.text());
-    assert!(after.retired().holds("old.md"));
-    assert_eq!(after.list(Part::Tier3, &new), None);
+    assert!(after.retired_files().contains_path("old.md"));
+    assert_eq!(after.list_entry(ManifestPart::Tier3, &new), None);
     let edits = after.add_domain("Sea", "sea/_CLOSETS");
-    let after = Manifest::parse(after.edited(edits.into_iter().collect()).expect("it fits"));
+    let after = Manifest::parse(
+        after
+            .text_after_edits(edits.into_iter().collect())
+            .expect("it fits"),
+    );
     assert!(after.text().contains("\n# Tier 2"), "{}", after.text());
     assert_eq!(after.domains(), ["sea"]);
     assert_eq!(after.add_domain("Sea", "sea/_CLOSETS"), None);
@@ -420,18 +448,18 @@ proptest! {
     ) {
         let edit = |text: &str| {
             let manifest = Manifest::parse(text);
-            let new = New { name: &name, target: &target, text: &words, note: &words };
+            let new = NewManifestEntry { name: &name, target: &target, text: &words, note: &words };
             let edit = match which {
-                0 => manifest.list(Part::Tier1, &new),
-                1 => manifest.list(Part::Tier3, &new),
-                2 => manifest.list(Part::HubMap, &new),
+                0 => manifest.list_entry(ManifestPart::Tier1, &new),
+                1 => manifest.list_entry(ManifestPart::Tier3, &new),
+                2 => manifest.list_entry(ManifestPart::HubMap, &new),
                 3 => manifest.add_domain(&name, &target),
                 4 => manifest.set_version(),
                 5 => manifest.set_summary_format(2),
-                _ => manifest.part(Part::Tier1).next().and_then(|it| manifest.set_text(it, &words)),
+                _ => manifest.entries_of(ManifestPart::Tier1).next().and_then(|it| manifest.set_summary(it, &words)),
             };
             let span = edit.as_ref().map(|edit| edit.span.clone());
-            (manifest.edited(edit.into_iter().collect()).unwrap(), span)
+            (manifest.text_after_edits(edit.into_iter().collect()).unwrap(), span)
         };
         let before = Manifest::parse(text.as_str());
         let (after, span) = edit(&text);
@@ -440,10 +468,10 @@ proptest! {
         // itself is a part of one line.
         prop_assert!(span.is_none_or(|span| !text[span].trim().contains(['\n', '\r'])));
         let part = match which {
-            0 | 6 => Some(Part::Tier1),
-            1 => Some(Part::Tier3),
-            2 => Some(Part::HubMap),
-            3 => Some(Part::Tier2),
+            0 | 6 => Some(ManifestPart::Tier1),
+            1 => Some(ManifestPart::Tier3),
+            2 => Some(ManifestPart::HubMap),
+            3 => Some(ManifestPart::Tier2),
             _ => None,
         };
         let others = |manifest: &Manifest| -> Vec<[String; 4]> {
@@ -467,7 +495,7 @@ proptest! {
     #[test]
     fn no_text_makes_reading_fail(text in any::<String>()) {
         let manifest = Manifest::parse(text);
-        let _ = (manifest.mode(), manifest.domains(), manifest.age(), manifest.retired());
+        let _ = (manifest.mode(), manifest.domains(), manifest.age(), manifest.retired_files());
     }
 }
 
@@ -480,11 +508,11 @@ fn a_summary_is_never_written_over_the_link() {
         panic!("{:?}", manifest.entries());
     };
     let edit = manifest
-        .set_text(first, "new")
+        .set_summary(first, "new")
         .expect("there is a column for it");
-    let after = manifest.edited(vec![edit]).expect("it fits");
+    let after = manifest.text_after_edits(vec![edit]).expect("it fits");
     assert!(after.contains("| [[a]] | new |"), "{after}");
-    assert_eq!(manifest.set_text(second, "new"), None);
+    assert_eq!(manifest.set_summary(second, "new"), None);
 }
 
 /// Every file is compared with every domain, so a Hub Map has a limit, and what

@@ -1,10 +1,10 @@
 use super::*;
 
-fn claim<'a>(root: &'a Path, file: &Path, content: &'a [u8]) -> Claim<'a> {
-    Claim {
+fn claim<'a>(root: &'a Path, file: &Path, content: &'a [u8]) -> TrustClaim<'a> {
+    TrustClaim {
         root,
         purpose: "test",
-        identity: Identity::of(&file.symlink_metadata().unwrap()),
+        identity: FileIdentity::of(&file.symlink_metadata().unwrap()),
         content,
     }
 }
@@ -14,17 +14,17 @@ fn a_mark_holds_for_the_same_file_and_content_alone() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("a");
     fs::write(&file, "x").unwrap();
-    let mark = claim(dir.path(), &file, b"x").mark().unwrap();
-    assert!(claim(dir.path(), &file, b"x").is_marked(&mark));
-    assert!(!claim(dir.path(), &file, b"y").is_marked(&mark));
-    let other = Claim {
+    let mark = claim(dir.path(), &file, b"x").make_mark().unwrap();
+    assert!(claim(dir.path(), &file, b"x").matches_mark(&mark));
+    assert!(!claim(dir.path(), &file, b"y").matches_mark(&mark));
+    let other = TrustClaim {
         purpose: "other",
         ..claim(dir.path(), &file, b"x")
     };
-    assert!(!other.is_marked(&mark));
+    assert!(!other.matches_mark(&mark));
     for broken in ["", "00", &mark[1..], &"0".repeat(64)] {
         assert!(
-            !claim(dir.path(), &file, b"x").is_marked(broken),
+            !claim(dir.path(), &file, b"x").matches_mark(broken),
             "{broken}"
         );
     }
@@ -36,13 +36,13 @@ fn a_file_that_was_replaced_or_copied_is_another() {
     let dir = tempfile::tempdir().unwrap();
     let (file, copy) = (dir.path().join("a"), dir.path().join("b"));
     fs::write(&file, "x").unwrap();
-    let before = Identity::of(&file.symlink_metadata().unwrap());
+    let before = FileIdentity::of(&file.symlink_metadata().unwrap());
     fs::copy(&file, &copy).unwrap();
-    assert_ne!(Identity::of(&copy.symlink_metadata().unwrap()), before);
+    assert_ne!(FileIdentity::of(&copy.symlink_metadata().unwrap()), before);
     fs::remove_file(&file).unwrap();
     fs::write(&file, "x").unwrap();
     // The inode may be given out again; the time of birth is not.
-    assert_ne!(Identity::of(&file.symlink_metadata().unwrap()), before);
+    assert_ne!(FileIdentity::of(&file.symlink_metadata().unwrap()), before);
 }
 
 #[test]
@@ -50,20 +50,20 @@ fn a_renamed_or_edited_file_stays_itself() {
     let dir = tempfile::tempdir().unwrap();
     let (file, moved) = (dir.path().join("a"), dir.path().join("b"));
     fs::write(&file, "x").unwrap();
-    let before = Identity::of(&file.symlink_metadata().unwrap());
+    let before = FileIdentity::of(&file.symlink_metadata().unwrap());
     fs::write(&file, "more").unwrap();
     fs::rename(&file, &moved).unwrap();
-    assert_eq!(Identity::of(&moved.symlink_metadata().unwrap()), before);
+    assert_eq!(FileIdentity::of(&moved.symlink_metadata().unwrap()), before);
 }
 
 #[test]
 fn a_key_is_made_once_and_private() {
     let dir = tempfile::tempdir().unwrap();
     let folder = dir.path().join("state/memory-forge");
-    assert!(read_key(&folder).is_none());
+    assert!(read_key_file(&folder).is_none());
     let key = create_key(&folder).unwrap();
     assert_eq!(create_key(&folder).unwrap().0, key.0);
-    assert_eq!(read_key(&folder).unwrap().0, key.0);
+    assert_eq!(read_key_file(&folder).unwrap().0, key.0);
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "no leftovers");
     #[cfg(unix)]
     {
@@ -84,7 +84,7 @@ fn a_key_that_others_can_read_is_replaced() {
     let key = create_key(&folder).unwrap();
     let file = folder.join(KEY_FILE);
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
-    assert!(read_key(&folder).is_none());
+    assert!(read_key_file(&folder).is_none());
     assert_ne!(create_key(&folder).unwrap().0, key.0);
 }
 
@@ -110,6 +110,6 @@ fn a_key_inside_of_the_workspace_is_not_used() {
         real: OnceLock::new(),
         key: OnceLock::new(),
     };
-    assert!(folder.is_inside(&root));
-    assert!(!folder.is_inside(&root.join("project")));
+    assert!(folder.is_inside_workspace(&root));
+    assert!(!folder.is_inside_workspace(&root.join("project")));
 }

@@ -10,14 +10,14 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::path::{is_inside, is_plain_name};
-use super::regular::{self, Links};
+use super::path::{is_inside_root, is_plain_name};
+use super::regular::{self, LinkPolicy};
 use super::role::is_autoload;
-use super::{DERIVED, RelPath, ScanProblem, Workspace};
+use super::{DERIVED_FOLDER, RelPath, ScanProblem, Workspace};
 
 /// The files of a walk and its problems, both sorted by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Autoload {
+pub struct AutoloadScan {
     pub files: Vec<AutoloadFile>,
     pub problems: Vec<ScanProblem>,
 }
@@ -32,12 +32,12 @@ pub struct AutoloadFile {
 
 impl Workspace {
     /// Finds every Markdown file that some client may load without a request.
-    pub fn autoload(&self) -> Autoload {
-        let mut walk = Walk {
+    pub fn find_autoload_files(&self) -> AutoloadScan {
+        let mut walk = AutoloadWalk {
             root: self.root(),
-            found: Autoload::default(),
+            found: AutoloadScan::default(),
         };
-        walk.folder("", self.root(), &mut Vec::new());
+        walk.walk_folder("", self.root(), &mut Vec::new());
         walk.found.files.sort_by(|a, b| a.path.cmp(&b.path));
         walk.found.problems.sort();
         walk.found
@@ -45,31 +45,29 @@ impl Workspace {
 }
 
 /// Reads a file beyond the workspace, such as a person's own instructions.
-/// What is missing, not a regular file, or larger than `limit` is nothing.
-pub fn read_beyond(path: &Path, limit: u64) -> Option<String> {
-    /// Reads a file beyond the workspace, such as a person's own instructions.
-    /// Returns `None` if it is missing, not a regular file, or larger than
-    /// `limit`.
-    let bytes = regular::read(path, Links::Follow, limit).ok()?;
+/// Returns `None` if it is missing, not a regular file, or larger than
+/// `limit`.
+pub fn read_beyond_workspace(path: &Path, limit: u64) -> Option<String> {
+    let bytes = regular::read_regular(path, LinkPolicy::Follow, limit).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Lists the Markdown files below a folder beyond the workspace, sorted. Links
 /// are followed as clients follow them, `depth` folders down and no further.
-pub fn list_beyond(folder: &Path, depth: usize) -> Vec<PathBuf> {
+pub fn list_beyond_workspace(folder: &Path, depth: usize) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders = vec![(folder.to_path_buf(), depth)];
     let mut listed = 0;
     while let Some((folder, depth)) = folders.pop() {
         // Links may lead in circles, which `depth` alone does not keep short.
         listed += 1;
-        if listed > MOST_ENTRIES {
+        if listed > MAX_FOLDER_ENTRIES {
             break;
         }
         let Ok(entries) = fs::read_dir(&folder) else {
             continue;
         };
-        for path in entries.flatten().take(MOST_ENTRIES).map(|e| e.path()) {
+        for path in entries.flatten().take(MAX_FOLDER_ENTRIES).map(|e| e.path()) {
             if path.is_dir() {
                 if depth > 0 {
                     folders.push((path, depth - 1));
@@ -85,10 +83,10 @@ pub fn list_beyond(folder: &Path, depth: usize) -> Vec<PathBuf> {
 
 /// The most entries of a folder of instructions; a folder with more is
 /// something else.
-const MOST_ENTRIES: usize = 10_000;
+const MAX_FOLDER_ENTRIES: usize = 10_000;
 
 /// Other people's code, and what can be rebuilt.
-const SKIPPED: [&str; 10] = [
+const SKIPPED_FOLDERS: [&str; 10] = [
     ".git",
     ".hg",
     ".jj",
@@ -98,22 +96,22 @@ const SKIPPED: [&str; 10] = [
     "node_modules",
     "target",
     "venv",
-    DERIVED,
+    DERIVED_FOLDER,
 ];
 
-struct Walk<'a> {
+struct AutoloadWalk<'a> {
     root: &'a Path,
-    found: Autoload,
+    found: AutoloadScan,
 }
 
-impl Walk<'_> {
+impl AutoloadWalk<'_> {
     /// Walks `folder`, whose place on disk is `absolute`. `trail` holds the
     /// folders that symlinks on the way led to, so that no walk runs in
     /// circles.
-    fn folder(&mut self, folder: &str, absolute: &Path, trail: &mut Vec<PathBuf>) {
+    fn walk_folder(&mut self, folder: &str, absolute: &Path, trail: &mut Vec<PathBuf>) {
         let entries = match fs::read_dir(absolute) {
             Ok(entries) => entries,
-            Err(e) => return self.problem(folder, &format!("cannot be read: {e}")),
+            Err(e) => return self.add_problem(folder, &format!("cannot be read: {e}")),
         };
         for entry in entries {
             let Ok(entry) = entry else { continue };
@@ -129,46 +127,46 @@ impl Walk<'_> {
                 continue;
             };
             if kind.is_symlink() {
-                self.link(&path, &entry.path(), trail);
+                self.follow_link(&path, &entry.path(), trail);
             } else if kind.is_dir() {
                 if !is_skipped(&path, name) {
-                    self.folder(&path, &entry.path(), trail);
+                    self.walk_folder(&path, &entry.path(), trail);
                 }
-            } else if kind.is_file() && is_loaded(&path) {
-                self.file(path, &entry.path(), !trail.is_empty());
+            } else if kind.is_file() && is_loaded_path(&path) {
+                self.add_file(path, &entry.path(), !trail.is_empty());
             }
         }
     }
 
-    fn link(&mut self, path: &str, absolute: &Path, trail: &mut Vec<PathBuf>) {
-        let holds = holds_loaded(path);
-        if !holds && !is_loaded(path) {
+    fn follow_link(&mut self, path: &str, absolute: &Path, trail: &mut Vec<PathBuf>) {
+        let holds = can_hold_loaded(path);
+        if !holds && !is_loaded_path(path) {
             return;
         }
         let real = match fs::canonicalize(absolute) {
             Ok(real) => real,
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                return self.problem(path, "is a symlink to something that does not exist");
+                return self.add_problem(path, "is a symlink to something that does not exist");
             }
-            Err(e) => return self.problem(path, &format!("cannot be read: {e}")),
+            Err(e) => return self.add_problem(path, &format!("cannot be read: {e}")),
         };
-        if !is_inside(self.root, &real) {
-            self.problem(path, "is a symlink that leads out of the workspace");
+        if !is_inside_root(self.root, &real) {
+            self.add_problem(path, "is a symlink that leads out of the workspace");
         } else if real.is_dir() {
             let circle = absolute.starts_with(&real) || trail.iter().any(|t| t.starts_with(&real));
             if circle {
-                self.problem(path, "is a symlink to a folder that it lies in");
+                self.add_problem(path, "is a symlink to a folder that it lies in");
             } else if holds && trail.len() < 8 {
                 trail.push(real.clone());
-                self.folder(path, &real, trail);
+                self.walk_folder(path, &real, trail);
                 trail.pop();
             }
-        } else if is_loaded(path) {
-            self.file(path.to_string(), &real, true);
+        } else if is_loaded_path(path) {
+            self.add_file(path.to_string(), &real, true);
         }
     }
 
-    fn file(&mut self, path: String, absolute: &Path, linked: bool) {
+    fn add_file(&mut self, path: String, absolute: &Path, linked: bool) {
         let real = || {
             let real = fs::canonicalize(absolute).ok()?;
             let real = real.strip_prefix(self.root).ok()?.to_str()?;
@@ -179,7 +177,7 @@ impl Walk<'_> {
         self.found.files.push(AutoloadFile { path, real });
     }
 
-    fn problem(&mut self, path: &str, message: &str) {
+    fn add_problem(&mut self, path: &str, message: &str) {
         self.found.problems.push(ScanProblem {
             path: if path.is_empty() { "." } else { path }.to_string(),
             message: message.to_string(),
@@ -190,7 +188,7 @@ impl Walk<'_> {
 /// Returns `true` if a folder of this name holds other people's code or rebuilt
 /// files.
 pub fn is_foreign(name: &str) -> bool {
-    SKIPPED.contains(&name)
+    SKIPPED_FOLDERS.contains(&name)
 }
 
 pub(super) fn is_skipped(path: &str, name: &str) -> bool {
@@ -198,7 +196,7 @@ pub(super) fn is_skipped(path: &str, name: &str) -> bool {
     is_foreign(name) || path.ends_with(".claude/worktrees")
 }
 
-fn is_loaded(path: &str) -> bool {
+fn is_loaded_path(path: &str) -> bool {
     // Every file of the tree comes by here, and hardly any has such a name: a
     // path is made of none before that is known.
     let is_markdown = path.ends_with(".md") || path.ends_with(".mdc");
@@ -207,7 +205,7 @@ fn is_loaded(path: &str) -> bool {
 
 /// Returns `true` for a path of the workspace that is not derived.
 fn is_own_path(path: &str) -> bool {
-    RelPath::new(path).is_ok_and(|path| !path.starts_with(DERIVED))
+    RelPath::new(path).is_ok_and(|path| !path.starts_with(DERIVED_FOLDER))
 }
 
 fn is_of_another_client(path: &str) -> bool {
@@ -222,8 +220,8 @@ fn is_of_another_client(path: &str) -> bool {
 }
 
 /// Returns `true` if a folder of this name would hold files that are loaded.
-fn holds_loaded(path: &str) -> bool {
-    is_loaded(&format!("{path}/x.md"))
+fn can_hold_loaded(path: &str) -> bool {
+    is_loaded_path(&format!("{path}/x.md"))
         || matches!(path, ".agents" | ".cursor" | ".github" | ".gemini")
         || [".agents", ".cursor"]
             .iter()
@@ -241,7 +239,12 @@ mod tests {
             Some(real) => format!("{} = {real}", f.path),
             None => f.path.to_string(),
         };
-        workspace.autoload().files.into_iter().map(show).collect()
+        workspace
+            .find_autoload_files()
+            .files
+            .into_iter()
+            .map(show)
+            .collect()
     }
 
     #[test]
@@ -293,7 +296,7 @@ mod tests {
         ];
         assert_eq!(listed(&ws), expect);
         let workspace = Workspace::open(ws.root()).expect("it is a folder");
-        let problems = workspace.autoload().problems;
+        let problems = workspace.find_autoload_files().problems;
         let paths: Vec<&str> = problems.iter().map(|p| p.path.as_str()).collect();
         let expect = [
             ".agents/skills/loop",
@@ -308,17 +311,17 @@ mod tests {
     fn beyond_the_workspace_what_cannot_be_read_is_nothing() {
         let ws = TestWorkspace::files("//- a.md\nhello\n//- d/e/f.md\n");
         assert_eq!(
-            read_beyond(&ws.path("a.md"), 100).as_deref(),
+            read_beyond_workspace(&ws.path("a.md"), 100).as_deref(),
             Some("hello\n")
         );
         for (path, limit) in [("a.md", 3), ("gone.md", 100), ("d", 100)] {
-            assert_eq!(read_beyond(&ws.path(path), limit), None, "{path}");
+            assert_eq!(read_beyond_workspace(&ws.path(path), limit), None, "{path}");
         }
-        assert_eq!(list_beyond(ws.root(), 1), [ws.path("a.md")]);
+        assert_eq!(list_beyond_workspace(ws.root(), 1), [ws.path("a.md")]);
         assert_eq!(
-            list_beyond(ws.root(), 2),
+            list_beyond_workspace(ws.root(), 2),
             [ws.path("a.md"), ws.path("d/e/f.md")]
         );
-        assert!(list_beyond(&ws.path("gone"), 1).is_empty());
+        assert!(list_beyond_workspace(&ws.path("gone"), 1).is_empty());
     }
 }

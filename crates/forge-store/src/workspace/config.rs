@@ -15,17 +15,17 @@ use toml::de::{DeTable, DeValue};
 mod keys;
 
 use super::RelPath;
-use super::regular::{self, Links, Unreadable};
+use super::regular::{self, FileReadError, LinkPolicy};
 use forge_text::tokens::Tokenizer;
-use keys::{Fault, Given, KEYS, find, is_section, nearest, unknown};
+use keys::{CONFIG_KEYS, ConfigValue, KeyProblem, find_key, is_section, nearest_name, unknown_key};
 
-const FILE: &str = "memory-forge.toml";
+const CONFIG_FILE: &str = "memory-forge.toml";
 /// The settings file of an earlier tool; still read, never written.
-const OLD_FILE: &str = ".memoryforge.config.json";
+const LEGACY_CONFIG_FILE: &str = ".memoryforge.config.json";
 
 /// The settings of a workspace, defaults included.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Config {
+pub struct WorkspaceConfig {
     pub index: IndexConfig,
     pub search: SearchConfig,
     pub engine: EngineConfig,
@@ -34,16 +34,16 @@ pub struct Config {
     pub graph: GraphConfig,
     pub mind: MindConfig,
     /// Keys that something set, and what.
-    origins: Origins,
+    origins: KeyOrigins,
 }
 
 /// The file or flag that set each key. Settings with the same values are equal,
 /// whatever set them.
 #[derive(Debug, Clone, Default, Eq)]
-struct Origins(BTreeMap<&'static str, String>);
+struct KeyOrigins(BTreeMap<&'static str, String>);
 
-impl PartialEq for Origins {
-    fn eq(&self, _: &Origins) -> bool {
+impl PartialEq for KeyOrigins {
+    fn eq(&self, _: &KeyOrigins) -> bool {
         true
     }
 }
@@ -160,29 +160,30 @@ pub struct KeyDoc {
 }
 
 /// Returns every key with its type, its default and one sentence.
-pub fn reference() -> Vec<KeyDoc> {
-    let defaults = Config::default();
-    KEYS.iter()
+pub fn config_reference() -> Vec<KeyDoc> {
+    let defaults = WorkspaceConfig::default();
+    CONFIG_KEYS
+        .iter()
         .map(|key| KeyDoc {
             key: key.name,
             kind: key.kind.to_string(),
-            default: key.show(&defaults),
+            default: key.format_value(&defaults),
             about: key.about,
             old_name: key.old_name,
         })
         .collect()
 }
 
-impl Config {
+impl WorkspaceConfig {
     /// Loads the settings of the workspace at `root`, and their problems.
-    pub fn load(root: &Path) -> (Config, Vec<ConfigProblem>) {
-        let mut config = Config::default();
+    pub fn load(root: &Path) -> (WorkspaceConfig, Vec<ConfigProblem>) {
+        let mut config = WorkspaceConfig::default();
         let mut problems = Vec::new();
         // The older file first, so that the newer one wins.
-        if let Some(text) = read(root, OLD_FILE, &mut problems) {
+        if let Some(text) = read_config_file(root, LEGACY_CONFIG_FILE, &mut problems) {
             config.read_json(&text, &mut problems);
         }
-        if let Some(text) = read(root, FILE, &mut problems) {
+        if let Some(text) = read_config_file(root, CONFIG_FILE, &mut problems) {
             config.read_toml(&text, &mut problems);
         }
         config.order_thresholds(&mut problems);
@@ -193,11 +194,11 @@ impl Config {
     /// messages.
     pub fn set(&mut self, key: &str, value: &str, from: &str) -> Result<(), ConfigProblem> {
         let given = match value.parse() {
-            Ok(number) => Given::Number(number),
-            Err(_) => Given::Text(value.to_string()),
+            Ok(number) => ConfigValue::Number(number),
+            Err(_) => ConfigValue::Text(value.to_string()),
         };
-        self.give(key, given, from)
-            .map_err(|fault| fault.at(from, None, key))
+        self.apply_value(key, given, from)
+            .map_err(|fault| fault.at_key(from, None, key))
     }
 
     /// Returns what set a key: a file's name or a flag. `None` means the
@@ -208,7 +209,7 @@ impl Config {
 
     /// Returns the value of a key as it is written in the file.
     pub fn get(&self, key: &str) -> Option<String> {
-        find(key).map(|key| key.show(self))
+        find_key(key).map(|key| key.format_value(self))
     }
 
     fn read_toml(&mut self, text: &str, problems: &mut Vec<ConfigProblem>) {
@@ -216,28 +217,30 @@ impl Config {
         let place = |error: &toml::de::Error| error.span().map_or(0, |span| span.start);
         // The first error is most likely the cause of the others.
         if let Some(error) = errors.iter().min_by_key(|error| place(error)) {
-            let line = line_of(text, place(error));
-            let fault = Fault::new(format!("is not valid TOML: {}", error.message()));
-            problems.push(fault.whole_file(FILE, Some(line)));
+            let line = line_number_of(text, place(error));
+            let fault = KeyProblem::new(format!("is not valid TOML: {}", error.message()));
+            problems.push(fault.whole_file(CONFIG_FILE, Some(line)));
             return;
         }
         let table = table.into_inner();
         for (name, value) in table.iter() {
             let section: &str = name.get_ref();
             let DeValue::Table(keys) = value.get_ref() else {
-                let line = line_of(text, name.span().start);
-                problems.push(unknown(section).at(FILE, Some(line), section));
+                let line = line_number_of(text, name.span().start);
+                problems.push(unknown_key(section).at_key(CONFIG_FILE, Some(line), section));
                 continue;
             };
             if keys.is_empty() && !is_section(section) {
-                let line = line_of(text, name.span().start);
-                problems.push(unknown(section).at(FILE, Some(line), section));
+                let line = line_number_of(text, name.span().start);
+                problems.push(unknown_key(section).at_key(CONFIG_FILE, Some(line), section));
             }
             for (name, value) in keys.iter() {
                 let key = format!("{section}.{}", name.get_ref());
-                if let Err(fault) = self.give(&key, Given::from_toml(value.get_ref()), FILE) {
-                    let line = line_of(text, name.span().start);
-                    problems.push(fault.at(FILE, Some(line), &key));
+                if let Err(fault) =
+                    self.apply_value(&key, ConfigValue::from_toml(value.get_ref()), CONFIG_FILE)
+                {
+                    let line = line_number_of(text, name.span().start);
+                    problems.push(fault.at_key(CONFIG_FILE, Some(line), &key));
                 }
             }
         }
@@ -247,43 +250,45 @@ impl Config {
         let object = match serde_json::from_str(text.trim_start_matches('\u{feff}')) {
             Ok(Json::Object(object)) => object,
             Ok(_) => {
-                let fault = Fault::new("is not a JSON object");
-                problems.push(fault.whole_file(OLD_FILE, Some(1)));
+                let fault = KeyProblem::new("is not a JSON object");
+                problems.push(fault.whole_file(LEGACY_CONFIG_FILE, Some(1)));
                 return;
             }
             Err(error) => {
-                let fault = Fault::new(format!("is not valid JSON: {error}"));
-                problems.push(fault.whole_file(OLD_FILE, Some(error.line())));
+                let fault = KeyProblem::new(format!("is not valid JSON: {error}"));
+                problems.push(fault.whole_file(LEGACY_CONFIG_FILE, Some(error.line())));
                 return;
             }
         };
         for (name, value) in &object {
             let line = text
                 .find(&format!("\"{name}\""))
-                .map(|at| line_of(text, at));
+                .map(|at| line_number_of(text, at));
             let given = match value {
-                Json::Number(n) => n.as_i64().map_or(Given::Other, Given::Number),
-                Json::String(text) => Given::Text(text.clone()),
-                _ => Given::Other,
+                Json::Number(n) => n.as_i64().map_or(ConfigValue::Other, ConfigValue::Number),
+                Json::String(text) => ConfigValue::Text(text.clone()),
+                _ => ConfigValue::Other,
             };
-            let taken = match KEYS.iter().find(|key| key.old_name == Some(name)) {
-                Some(key) => key.give(self, given).map(|()| {
-                    self.origins.0.insert(key.name, OLD_FILE.to_string());
+            let taken = match CONFIG_KEYS.iter().find(|key| key.old_name == Some(name)) {
+                Some(key) => key.set_value(self, given).map(|()| {
+                    self.origins
+                        .0
+                        .insert(key.name, LEGACY_CONFIG_FILE.to_string());
                 }),
-                None => Err(Fault {
+                None => Err(KeyProblem {
                     message: "is not a known key".to_string(),
-                    nearest: nearest(name, KEYS.iter().filter_map(|key| key.old_name)),
+                    nearest: nearest_name(name, CONFIG_KEYS.iter().filter_map(|key| key.old_name)),
                 }),
             };
             if let Err(fault) = taken {
-                problems.push(fault.at(OLD_FILE, line, name));
+                problems.push(fault.at_key(LEGACY_CONFIG_FILE, line, name));
             }
         }
     }
 
-    fn give(&mut self, key: &str, given: Given, from: &str) -> Result<(), Fault> {
-        let key = find(key).ok_or_else(|| unknown(key))?;
-        key.give(self, given)?;
+    fn apply_value(&mut self, key: &str, given: ConfigValue, from: &str) -> Result<(), KeyProblem> {
+        let key = find_key(key).ok_or_else(|| unknown_key(key))?;
+        key.set_value(self, given)?;
         self.origins.0.insert(key.name, from.to_string());
         Ok(())
     }
@@ -322,10 +327,10 @@ impl Config {
                 self.origins
                     .0
                     .retain(|key, _| !key.starts_with(&format!("audit.{name}_")));
-                let fault = Fault::new(format!(
+                let fault = KeyProblem::new(format!(
                     "is above `audit.{name}_critical`; both have their defaults"
                 ));
-                problems.push(fault.at(FILE, None, &format!("audit.{name}_warn")));
+                problems.push(fault.at_key(CONFIG_FILE, None, &format!("audit.{name}_warn")));
             }
         }
     }
@@ -459,26 +464,26 @@ impl Default for MindConfig {
     }
 }
 
-fn read(root: &Path, name: &str, problems: &mut Vec<ConfigProblem>) -> Option<String> {
+fn read_config_file(root: &Path, name: &str, problems: &mut Vec<ConfigProblem>) -> Option<String> {
     let path = root.join(name);
-    let refused = match regular::read_text(&path, Links::Refuse, MAX_BYTES) {
+    let refused = match regular::read_text(&path, LinkPolicy::Refuse, MAX_CONFIG_BYTES) {
         Ok(text) => return Some(text),
         Err(error) if error.is_not_found() => return None,
-        Err(Unreadable::Link) => {
+        Err(FileReadError::Link) => {
             "is a symlink and was not read; put the file itself there".to_string()
         }
-        Err(Unreadable::NotAFile) => "is not a regular file and was not read".to_string(),
-        Err(Unreadable::TooLarge { limit, .. }) => {
+        Err(FileReadError::NotAFile) => "is not a regular file and was not read".to_string(),
+        Err(FileReadError::TooLarge { limit, .. }) => {
             format!("has more than {limit} bytes and was not read")
         }
-        Err(Unreadable::NotUtf8 { .. }) => "is not UTF-8 and was not read".to_string(),
-        Err(Unreadable::Io(error)) => format!("cannot be read: {error}"),
+        Err(FileReadError::NotUtf8 { .. }) => "is not UTF-8 and was not read".to_string(),
+        Err(FileReadError::Io(error)) => format!("cannot be read: {error}"),
     };
-    problems.push(Fault::new(refused).whole_file(name, None));
+    problems.push(KeyProblem::new(refused).whole_file(name, None));
     None
 }
 
-fn line_of(text: &str, offset: usize) -> usize {
+fn line_number_of(text: &str, offset: usize) -> usize {
     1 + text.as_bytes()[..offset]
         .iter()
         .filter(|&&b| b == b'\n')
@@ -487,7 +492,7 @@ fn line_of(text: &str, offset: usize) -> usize {
 
 /// The most bytes of a settings file; with more, something else is at that
 /// path.
-const MAX_BYTES: u64 = 1 << 20;
+const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
 #[cfg(test)]
 mod tests;

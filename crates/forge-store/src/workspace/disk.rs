@@ -9,10 +9,10 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::Error;
+use super::WorkspaceError;
 use crate::fault;
-pub(super) use crate::fault::Op;
-use crate::regular::{self, Links};
+pub(super) use crate::fault::DiskOperation;
+use crate::regular::{self, LinkPolicy};
 
 /// The most bytes of a file that is changed or journaled.
 const MAX_FILE_BYTES: u64 = 256 << 20;
@@ -23,30 +23,30 @@ const TEMP_SUFFIX: &str = ".tmp";
 
 /// The disk, or in tests one that breaks at a chosen step.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Disk {
+pub(super) struct WorkspaceDisk {
     #[cfg(test)]
     pub(super) fault: Option<std::sync::Arc<Fault>>,
 }
 
-impl Disk {
+impl WorkspaceDisk {
     /// Calls the watcher before an operation; see [`fault`].
-    pub(super) fn step(&self, op: Op, path: &Path) -> io::Result<()> {
-        self.step_to(op, path, path)
+    pub(super) fn announce_step(&self, op: DiskOperation, path: &Path) -> io::Result<()> {
+        self.announce_step_to(op, path, path)
     }
 
-    fn step_to(&self, op: Op, path: &Path, to: &Path) -> io::Result<()> {
+    fn announce_step_to(&self, op: DiskOperation, path: &Path, to: &Path) -> io::Result<()> {
         #[cfg(test)]
         if let Some(fault) = &self.fault {
             return fault.step(op);
         }
-        fault::step(op, path, to)
+        fault::announce_step(op, path, to)
     }
 
     /// Reads a file; `None` if it is missing. Fails if it is not a regular file
     /// or has more than [`MAX_FILE_BYTES`].
     pub(super) fn read(&self, path: &Path) -> io::Result<Option<Vec<u8>>> {
-        self.step(Op::Read, path)?;
-        match regular::read(path, Links::Refuse, MAX_FILE_BYTES) {
+        self.announce_step(DiskOperation::Read, path)?;
+        match regular::read_regular(path, LinkPolicy::Refuse, MAX_FILE_BYTES) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(e) if e.is_not_found() => Ok(None),
             Err(e) => Err(e.into()),
@@ -56,7 +56,7 @@ impl Disk {
     /// Makes one folder and syncs its name. A folder that is there already is
     /// fine; a link to one is not.
     pub(super) fn create_dir(&self, path: &Path) -> io::Result<()> {
-        self.step(Op::CreateDir, path)?;
+        self.announce_step(DiskOperation::CreateDir, path)?;
         match fs::create_dir(path) {
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
                 return if fs::symlink_metadata(path)?.is_dir() {
@@ -68,34 +68,34 @@ impl Disk {
             other => other?,
         }
         match path.parent() {
-            Some(parent) => self.sync_dir(parent),
+            Some(parent) => self.sync_directory(parent),
             None => Ok(()),
         }
     }
 
     /// Writes a new file, synced except for its name.
-    pub(super) fn write_new(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        self.step(Op::Create, path)?;
+    pub(super) fn write_new_file(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        self.announce_step(DiskOperation::Create, path)?;
         let file = File::create_new(path)?;
-        self.fill(file, path, bytes)
+        self.fill_file(file, path, bytes)
     }
 
     /// Replaces a file: a temporary one in the same folder is filled and
     /// synced, then renamed over it. `check` is the last step before the
     /// rename.
-    pub(super) fn replace<E: From<io::Error>>(
+    pub(super) fn replace_file<E: From<io::Error>>(
         &self,
         path: &Path,
         bytes: &[u8],
-        temp: Temp,
-        like: Like<'_>,
+        temp: TempKind,
+        like: FilePermissions<'_>,
         check: impl FnOnce() -> Result<(), E>,
     ) -> Result<(), E> {
         let dir = path.parent().unwrap_or(path);
-        self.step(Op::Create, path)?;
-        let (file, temp) = temp.create_with(dir, like.mode_to_ask_for())?;
+        self.announce_step(DiskOperation::Create, path)?;
+        let (file, temp) = temp.create_with(dir, like.creation_mode())?;
         let placed = self
-            .fill_like(file, &temp, bytes, like)
+            .fill_with_permissions(file, &temp, bytes, like)
             .map_err(E::from)
             .and_then(|()| check())
             .and_then(|()| self.rename(&temp, path).map_err(E::from));
@@ -106,14 +106,19 @@ impl Disk {
         placed
     }
 
-    /// Replaces a file as [`Disk::replace`] without any sync: every reader sees
+    /// Replaces a file as [`WorkspaceDisk::replace_file`] without any sync: every reader sees
     /// all of it or none, and a loss of power may remove it.
-    pub(super) fn replace_unsynced(&self, path: &Path, bytes: &[u8], temp: Temp) -> io::Result<()> {
+    pub(super) fn replace_unsynced(
+        &self,
+        path: &Path,
+        bytes: &[u8],
+        temp: TempKind,
+    ) -> io::Result<()> {
         let dir = path.parent().unwrap_or(path);
-        self.step(Op::Create, path)?;
+        self.announce_step(DiskOperation::Create, path)?;
         let (mut file, temp) = temp.create(dir)?;
         let placed = self
-            .write_all(&mut file, &temp, bytes)
+            .write_all_bytes(&mut file, &temp, bytes)
             .and_then(|()| self.rename(&temp, path));
         if placed.is_err() {
             let _ = self.remove_file(&temp);
@@ -125,7 +130,7 @@ impl Disk {
     /// incomplete is ended first.
     pub(super) fn append_line(&self, path: &Path, mut bytes: Vec<u8>) -> io::Result<()> {
         use std::io::{Read, Seek, SeekFrom};
-        self.step(Op::Create, path)?;
+        self.announce_step(DiskOperation::Create, path)?;
         let mut options = File::options();
         options.read(true).append(true).create(true);
         #[cfg(target_os = "linux")]
@@ -143,17 +148,17 @@ impl Disk {
         if last != [b'\n'] {
             bytes.insert(0, b'\n');
         }
-        self.write_all(&mut file, path, &bytes)
+        self.write_all_bytes(&mut file, path, &bytes)
     }
 
     pub(super) fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.step_to(Op::Rename, from, to)?;
+        self.announce_step_to(DiskOperation::Rename, from, to)?;
         fs::rename(from, to)
     }
 
     /// Removes a file; one that is gone already is fine.
     pub(super) fn remove_file(&self, path: &Path) -> io::Result<()> {
-        self.step(Op::Remove, path)?;
+        self.announce_step(DiskOperation::Remove, path)?;
         match fs::remove_file(path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
             other => other,
@@ -162,7 +167,7 @@ impl Disk {
 
     /// Removes a folder if it is empty, and returns whether it is gone.
     pub(super) fn remove_empty_dir(&self, path: &Path) -> io::Result<bool> {
-        self.step(Op::Remove, path)?;
+        self.announce_step(DiskOperation::Remove, path)?;
         match fs::remove_dir(path) {
             Ok(()) => Ok(true),
             Err(e) => match e.kind() {
@@ -176,7 +181,7 @@ impl Disk {
 
     /// Removes a folder of ours with the files in it.
     pub(super) fn remove_tree(&self, path: &Path) -> io::Result<()> {
-        self.step(Op::Remove, path)?;
+        self.announce_step(DiskOperation::Remove, path)?;
         match fs::remove_dir_all(path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
             other => other,
@@ -185,8 +190,8 @@ impl Disk {
 
     /// Syncs a folder: names in it become as durable as the files they belong
     /// to.
-    pub(super) fn sync_dir(&self, path: &Path) -> io::Result<()> {
-        self.step(Op::SyncDir, path)?;
+    pub(super) fn sync_directory(&self, path: &Path) -> io::Result<()> {
+        self.announce_step(DiskOperation::SyncDir, path)?;
         // Windows cannot open a folder this way, and orders renames itself.
         if cfg!(unix) && self.really_syncs() {
             File::open(path)?.sync_all()?;
@@ -195,7 +200,7 @@ impl Disk {
     }
 
     /// Removes temporary files of one kind that a crash left in a folder.
-    pub(super) fn sweep(&self, dir: &Path, temp: Temp) -> io::Result<()> {
+    pub(super) fn sweep_temp_files(&self, dir: &Path, temp: TempKind) -> io::Result<()> {
         let entries = match fs::read_dir(dir) {
             Ok(entries) => entries,
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -203,24 +208,30 @@ impl Disk {
         };
         for entry in entries {
             let entry = entry?;
-            if temp.is_named(&entry.file_name()) && entry.file_type()?.is_file() {
+            if temp.matches_name(&entry.file_name()) && entry.file_type()?.is_file() {
                 self.remove_file(&entry.path())?;
             }
         }
         Ok(())
     }
 
-    fn fill_like(&self, file: File, path: &Path, bytes: &[u8], like: Like<'_>) -> io::Result<()> {
-        if !matches!(like, Like::New) {
-            self.step(Op::Mode, path)?;
+    fn fill_with_permissions(
+        &self,
+        file: File,
+        path: &Path,
+        bytes: &[u8],
+        like: FilePermissions<'_>,
+    ) -> io::Result<()> {
+        if !matches!(like, FilePermissions::New) {
+            self.announce_step(DiskOperation::Mode, path)?;
             like.apply(&file)?;
         }
-        self.fill(file, path, bytes)
+        self.fill_file(file, path, bytes)
     }
 
-    fn fill(&self, mut file: File, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        self.write_all(&mut file, path, bytes)?;
-        self.step(Op::Sync, path)?;
+    fn fill_file(&self, mut file: File, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        self.write_all_bytes(&mut file, path, bytes)?;
+        self.announce_step(DiskOperation::Sync, path)?;
         if self.really_syncs() {
             file.sync_all()?;
         }
@@ -229,8 +240,8 @@ impl Disk {
 
     /// Writes bytes in one step, or in two if a test watches, so that a write
     /// that is cut off has written a part.
-    fn write_all(&self, file: &mut File, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        self.step(Op::Write, path)?;
+    fn write_all_bytes(&self, file: &mut File, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        self.announce_step(DiskOperation::Write, path)?;
         let half = if self.is_watched() {
             bytes.len() / 2
         } else {
@@ -238,7 +249,7 @@ impl Disk {
         };
         if half > 0 {
             file.write_all(&bytes[..half])?;
-            self.step(Op::Write, path)?;
+            self.announce_step(DiskOperation::Write, path)?;
         }
         file.write_all(&bytes[half..])
     }
@@ -259,29 +270,29 @@ impl Disk {
 }
 
 /// An error of putting a file into place: from the disk, or from our own check.
-pub(super) enum Placing {
+pub(super) enum PlaceError {
     Disk(io::Error),
-    Refused(Error),
+    Refused(WorkspaceError),
 }
 
-impl From<io::Error> for Placing {
-    fn from(error: io::Error) -> Placing {
-        Placing::Disk(error)
+impl From<io::Error> for PlaceError {
+    fn from(error: io::Error) -> PlaceError {
+        PlaceError::Disk(error)
     }
 }
 
-impl Placing {
-    pub(super) fn into_error(self, path: &Path) -> Error {
+impl PlaceError {
+    pub(super) fn into_error(self, path: &Path) -> WorkspaceError {
         match self {
-            Placing::Disk(error) => Error::io("write", path, error),
-            Placing::Refused(error) => error,
+            PlaceError::Disk(error) => WorkspaceError::from_io("write", path, error),
+            PlaceError::Refused(error) => error,
         }
     }
 }
 
 /// The permissions that a new file gets.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Like<'a> {
+pub(super) enum FilePermissions<'a> {
     /// The defaults of the process.
     New,
     /// The file that is replaced.
@@ -290,13 +301,13 @@ pub(super) enum Like<'a> {
     Mode(u32),
 }
 
-impl Like<'_> {
+impl FilePermissions<'_> {
     /// Returns the permissions to create the file with; the user's umask
     /// reduces them.
-    fn mode_to_ask_for(self) -> u32 {
+    fn creation_mode(self) -> u32 {
         match self {
-            Like::Mode(_) => 0o777,
-            Like::New | Like::File(_) => 0o666,
+            FilePermissions::Mode(_) => 0o777,
+            FilePermissions::New | FilePermissions::File(_) => 0o666,
         }
     }
 
@@ -304,14 +315,14 @@ impl Like<'_> {
     fn apply(self, file: &File) -> io::Result<()> {
         use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
         match self {
-            Like::New => Ok(()),
-            Like::Mode(mode) => {
+            FilePermissions::New => Ok(()),
+            FilePermissions::Mode(mode) => {
                 // The file was made with all permissions, so those that it has
                 // are what the user's umask leaves.
                 let allowed = file.metadata()?.permissions().mode() & 0o777;
                 file.set_permissions(fs::Permissions::from_mode(mode & allowed))
             }
-            Like::File(old) => {
+            FilePermissions::File(old) => {
                 // The owner first: changing it may clear bits of the mode.
                 let new = file.metadata()?;
                 if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
@@ -334,21 +345,21 @@ impl Like<'_> {
 /// written in the same folder under two locks: a sweep under one of them must
 /// not remove what is being written under the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Temp {
+pub(super) enum TempKind {
     Change,
     Machine,
 }
 
-impl Temp {
-    fn is_named(self, name: &OsStr) -> bool {
+impl TempKind {
+    fn matches_name(self, name: &OsStr) -> bool {
         let machine = name
             .as_encoded_bytes()
             .starts_with(MACHINE_PREFIX.as_bytes());
-        is_temp_name(name) && machine == (self == Temp::Machine)
+        is_temp_name(name) && machine == (self == TempKind::Machine)
     }
 
     fn create(self, dir: &Path) -> io::Result<(File, PathBuf)> {
-        self.create_with(dir, Like::New.mode_to_ask_for())
+        self.create_with(dir, FilePermissions::New.creation_mode())
     }
 
     fn create_with(self, dir: &Path, mode: u32) -> io::Result<(File, PathBuf)> {
@@ -356,8 +367,8 @@ impl Temp {
         let _ = mode;
         let mut builder = tempfile::Builder::new();
         builder.suffix(TEMP_SUFFIX).prefix(match self {
-            Temp::Change => TEMP_PREFIX,
-            Temp::Machine => MACHINE_PREFIX,
+            TempKind::Change => TEMP_PREFIX,
+            TempKind::Machine => MACHINE_PREFIX,
         });
         #[cfg(unix)]
         {
@@ -400,9 +411,15 @@ pub(super) enum FaultKind {
 
 #[cfg(test)]
 impl Fault {
-    fn step(&self, op: Op) -> io::Result<()> {
+    fn step(&self, op: DiskOperation) -> io::Result<()> {
         let step = self.steps.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
-        let grows = matches!(op, Op::CreateDir | Op::Create | Op::Write | Op::Sync);
+        let grows = matches!(
+            op,
+            DiskOperation::CreateDir
+                | DiskOperation::Create
+                | DiskOperation::Write
+                | DiskOperation::Sync
+        );
         match self.kind {
             FaultKind::Crash if step >= self.at => Err(io::Error::other("crashed")),
             FaultKind::Once(kind) if step == self.at => Err(kind.into()),
@@ -413,9 +430,9 @@ impl Fault {
 }
 
 #[cfg(test)]
-impl Disk {
-    pub(super) fn breaking(at: usize, kind: FaultKind) -> Disk {
-        Disk {
+impl WorkspaceDisk {
+    pub(super) fn breaking(at: usize, kind: FaultKind) -> WorkspaceDisk {
+        WorkspaceDisk {
             fault: Some(std::sync::Arc::new(Fault {
                 at,
                 kind,
@@ -425,8 +442,8 @@ impl Disk {
     }
 
     /// Returns a disk that works and skips the syncs.
-    pub(super) fn quick() -> Disk {
-        Disk::breaking(usize::MAX, FaultKind::Crash)
+    pub(super) fn quick() -> WorkspaceDisk {
+        WorkspaceDisk::breaking(usize::MAX, FaultKind::Crash)
     }
 
     pub(super) fn steps(&self) -> usize {

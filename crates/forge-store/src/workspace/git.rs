@@ -14,19 +14,20 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 
-use super::regular::{self, Links};
-use super::{Error, RelPath};
+use super::regular::{self, LinkPolicy};
+use super::{RelPath, WorkspaceError};
 
 mod sound;
 mod teams;
 
 pub use teams::{
-    Driver, clear_driver, driver, first_commit, merge_by_lines, prefix, set_driver, tracked_like,
+    MergeDriver, clear_driver, first_commit, list_tracked_ending, merge_by_lines, merge_driver,
+    repository_prefix, set_driver,
 };
 
 /// A past state of the workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rev {
+pub struct GitRevision {
     pub commit: String,
     /// The tree of the workspace's own folder, which may be below the
     /// repository's root.
@@ -38,43 +39,43 @@ pub struct Rev {
 /// Resolves a name (`HEAD~3`, `v1.0`, `1a2b3c`) or a date (`2026-01-31`,
 /// `2026-01-31T10:00`, `2 weeks ago`) to a commit. Names come first. A date
 /// without a time means the end of that day.
-pub fn tree_at(root: &Path, rev_or_date: &str) -> Result<Rev, Error> {
+pub fn resolve_revision(root: &Path, rev_or_date: &str) -> Result<GitRevision, WorkspaceError> {
     let asked = rev_or_date.trim();
     // A leading dash would make it an option of git.
     if asked.is_empty() || asked.starts_with('-') || asked.chars().any(char::is_control) {
-        return Err(unknown(rev_or_date));
+        return Err(unknown_revision(rev_or_date));
     }
     require_repository(root)?;
-    let commit = match commit_named(root, asked)? {
+    let commit = match find_commit_named(root, asked)? {
         Some(commit) => commit,
-        None => commit_before(root, asked)?,
+        None => find_commit_before(root, asked)?,
     };
-    let tree = git(
+    let tree = run_git(
         root,
         &["rev-parse", "--verify", "--quiet", &format!("{commit}:./")],
     )?;
     if !tree.status.success() {
-        return Err(fail(format!(
+        return Err(git_error(format!(
             "The workspace did not exist yet in commit `{commit}`"
         )));
     }
     // `<seconds> <commit>`
-    let stamp = line(git(
+    let stamp = output_line(run_git(
         root,
         &["rev-list", "-1", "--timestamp", &commit, "--"],
     )?)?;
     let seconds = stamp.split(' ').next().and_then(|s| s.parse().ok());
     let date = seconds.and_then(|s| Timestamp::from_second(s).ok());
-    Ok(Rev {
-        tree: line(tree)?,
-        date: date.ok_or_else(|| fail(format!("Commit `{commit}` has no readable date")))?,
+    Ok(GitRevision {
+        tree: output_line(tree)?,
+        date: date.ok_or_else(|| git_error(format!("Commit `{commit}` has no readable date")))?,
         commit,
     })
 }
 
 /// A commit in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Commit {
+pub struct GitCommit {
     pub id: String,
     pub date: Timestamp,
     pub author: String,
@@ -83,9 +84,13 @@ pub struct Commit {
 
 /// Lists the latest commits, newest first: all of them, or those that changed
 /// one file. Merges count by their first parent. Empty if there is no commit.
-pub fn log(root: &Path, path: Option<&RelPath>, most: usize) -> Result<Vec<Commit>, Error> {
+pub fn list_commits(
+    root: &Path,
+    path: Option<&RelPath>,
+    most: usize,
+) -> Result<Vec<GitCommit>, WorkspaceError> {
     require_repository(root)?;
-    if head(root).is_none() {
+    if head_commit(root).is_none() {
         return Ok(Vec::new());
     }
     let most = format!("--max-count={most}");
@@ -100,13 +105,13 @@ pub fn log(root: &Path, path: Option<&RelPath>, most: usize) -> Result<Vec<Commi
         "--",
     ];
     args.push(path.map_or(".", RelPath::as_str));
-    let listing = checked(git(root, &args)?)?;
+    let listing = require_success(run_git(root, &args)?)?;
     let listing = String::from_utf8_lossy(&listing);
     let commits = listing.split('\0').filter_map(|line| {
         let mut parts = line.splitn(4, '\u{1f}');
-        let id = parts.next().filter(|id| is_id(id))?.to_owned();
+        let id = parts.next().filter(|id| is_object_id(id))?.to_owned();
         let date = parts.next()?.parse().ok()?;
-        Some(Commit {
+        Some(GitCommit {
             id,
             date: Timestamp::from_second(date).ok()?,
             author: parts.next()?.to_owned(),
@@ -117,20 +122,28 @@ pub fn log(root: &Path, path: Option<&RelPath>, most: usize) -> Result<Vec<Commi
 }
 
 /// Reads a file from a commit; `None` if the commit has no such file.
-pub fn file_at(root: &Path, commit: &str, path: &RelPath) -> Result<Option<Vec<u8>>, Error> {
+pub fn read_file_at(
+    root: &Path,
+    commit: &str,
+    path: &RelPath,
+) -> Result<Option<Vec<u8>>, WorkspaceError> {
     require_id(commit)?;
     let name = format!("{commit}:./{path}");
-    let found = git(root, &["rev-parse", "--verify", "--quiet", &name])?;
+    let found = run_git(root, &["rev-parse", "--verify", "--quiet", &name])?;
     if !found.status.success() {
         return Ok(None);
     }
-    Ok(blobs(root, &[line(found)?])?.pop())
+    Ok(read_blobs(root, &[output_line(found)?])?.pop())
 }
 
 /// Lists the files of that state in a folder, with the ids of their content. An
 /// empty prefix means all; symlinks, submodules and names that are not UTF-8
 /// are left out.
-pub fn files_at(root: &Path, rev: &Rev, prefix: &str) -> Result<Vec<(String, String)>, Error> {
+pub fn list_files_at(
+    root: &Path,
+    rev: &GitRevision,
+    prefix: &str,
+) -> Result<Vec<(String, String)>, WorkspaceError> {
     require_id(&rev.tree)?;
     let mut args = vec!["ls-tree", "-r", "-z", "--full-tree", &rev.tree];
     let prefix = match prefix.trim_end_matches('/') {
@@ -140,7 +153,7 @@ pub fn files_at(root: &Path, rev: &Rev, prefix: &str) -> Result<Vec<(String, Str
     if let Some(prefix) = &prefix {
         args.extend(["--", prefix.as_str()]);
     }
-    let listing = checked(git(root, &args)?)?;
+    let listing = require_success(run_git(root, &args)?)?;
     let mut files = Vec::new();
     for entry in listing.split(|&b| b == 0).filter(|entry| !entry.is_empty()) {
         let Ok(entry) = std::str::from_utf8(entry) else {
@@ -157,14 +170,18 @@ pub fn files_at(root: &Path, rev: &Rev, prefix: &str) -> Result<Vec<(String, Str
                 files.push((path.to_string(), id.to_string()));
             }
             Some(_) => {}
-            None => return Err(fail(format!("git listed something unexpected: `{entry}`"))),
+            None => {
+                return Err(git_error(format!(
+                    "git listed something unexpected: `{entry}`"
+                )));
+            }
         }
     }
     Ok(files)
 }
 
 /// Reads the contents with these ids, in this order, by a single process.
-pub fn blobs(root: &Path, ids: &[impl AsRef<str>]) -> Result<Vec<Vec<u8>>, Error> {
+pub fn read_blobs(root: &Path, ids: &[impl AsRef<str>]) -> Result<Vec<Vec<u8>>, WorkspaceError> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
@@ -174,57 +191,64 @@ pub fn blobs(root: &Path, ids: &[impl AsRef<str>]) -> Result<Vec<Vec<u8>>, Error
         request.push_str(id.as_ref());
         request.push('\n');
     }
-    let mut command = command(root, &["cat-file", "--batch"]);
+    let mut command = git_command(root, &["cat-file", "--batch"]);
     command.stdin(Stdio::piped());
-    let output = ask(root, command, Some(request), Wait::Silent(ASKED))?;
+    let output = run_command(
+        root,
+        command,
+        Some(request),
+        AnswerWait::Silent(ANSWER_WAIT),
+    )?;
     if !output.status.success() {
-        return Err(fail("git could not read from its object store".to_string()));
+        return Err(git_error(
+            "git could not read from its object store".to_string(),
+        ));
     }
     split_batch(&output.stdout, ids)
 }
 
 /// Returns the commit that is checked out, if there is one.
-pub fn head(root: &Path) -> Option<String> {
+pub fn head_commit(root: &Path) -> Option<String> {
     // A hook waits for this, and can do without.
-    const WAIT: Duration = Duration::from_millis(800);
-    head_in_files(root).or_else(|| {
+    const HEAD_WAIT: Duration = Duration::from_millis(800);
+    read_head_file(root).or_else(|| {
         let args = ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"];
-        let told = git_within(root, &args, WAIT).ok().flatten()?;
+        let told = run_git_within(root, &args, HEAD_WAIT).ok().flatten()?;
         let commit = String::from_utf8_lossy(&told).trim().to_owned();
-        is_id(&commit).then_some(commit)
+        is_object_id(&commit).then_some(commit)
     })
 }
 
 /// Returns `true` if the commit is an ancestor of the one that is checked out.
-pub fn has(root: &Path, commit: &str) -> bool {
+pub fn is_in_history(root: &Path, commit: &str) -> bool {
     let asked = ["merge-base", "--is-ancestor", commit, "HEAD"];
-    is_id(commit) && git(root, &asked).is_ok_and(|answer| answer.status.success())
+    is_object_id(commit) && run_git(root, &asked).is_ok_and(|answer| answer.status.success())
 }
 
 /// Reads the commit of a usual repository without starting git: hooks have
 /// milliseconds.
-fn head_in_files(root: &Path) -> Option<String> {
+fn read_head_file(root: &Path) -> Option<String> {
     let folder = root.join(".git");
-    let head = short_text(&folder.join("HEAD"))?;
+    let head = read_short_text(&folder.join("HEAD"))?;
     let commit = match head.trim().strip_prefix("ref: ") {
         // An absolute name would take the place of the folder.
         Some(name) if !name.starts_with("refs/") => return None,
-        Some(name) => short_text(&folder.join(name))?,
+        Some(name) => read_short_text(&folder.join(name))?,
         None => head,
     };
     let commit = commit.trim();
-    is_id(commit).then(|| commit.to_owned())
+    is_object_id(commit).then(|| commit.to_owned())
 }
 
 /// Reads a file that holds a name or an id, if no link and no `..` is on the
 /// way to it: other files are not part of this repository.
-fn short_text(path: &Path) -> Option<String> {
-    const MAX_BYTES: u64 = 4096;
+fn read_short_text(path: &Path) -> Option<String> {
+    const MAX_REF_BYTES: u64 = 4096;
     let real = std::fs::canonicalize(path).ok()?;
     if real != path {
         return None;
     }
-    regular::read_text(path, Links::Refuse, MAX_BYTES).ok()
+    regular::read_text(path, LinkPolicy::Refuse, MAX_REF_BYTES).ok()
 }
 
 /// Lists files that changed after a moment, committed or not, sorted: those
@@ -232,15 +256,16 @@ fn short_text(path: &Path) -> Option<String> {
 /// since. Changes that were uncommitted before that moment do not count. Empty
 /// without a repository. Fails if git takes longer than `wait` for one of its
 /// answers, since hooks call this.
-pub fn changed_since(
+pub fn files_changed_since(
     root: &Path,
     commit: Option<&str>,
     since: Timestamp,
     wait: Duration,
-) -> Result<Vec<String>, Error> {
-    let filters = filters(root, wait)?;
-    let names = |args: &[&str]| -> Result<Vec<String>, Error> {
-        let output = within(root, command_with(root, args, &filters), wait)?.unwrap_or_default();
+) -> Result<Vec<String>, WorkspaceError> {
+    let filters = filter_settings(root, wait)?;
+    let names = |args: &[&str]| -> Result<Vec<String>, WorkspaceError> {
+        let output = run_within(root, git_command_unsetting(root, args, &filters), wait)?
+            .unwrap_or_default();
         let names = output
             .split(|byte| *byte == 0)
             .filter(|name| !name.is_empty());
@@ -279,7 +304,7 @@ pub fn changed_since(
     ])?);
     changed.extend(
         open.into_iter()
-            .filter(|name| written_since(&root.join(name), since)),
+            .filter(|name| is_written_since(&root.join(name), since)),
     );
     changed.sort();
     changed.dedup();
@@ -288,7 +313,7 @@ pub fn changed_since(
 
 /// Returns `true` if a file was written at or after a moment. One that is gone
 /// was removed when its folder last changed.
-fn written_since(path: &Path, since: Timestamp) -> bool {
+fn is_written_since(path: &Path, since: Timestamp) -> bool {
     let modified = |path: &Path| {
         let time = std::fs::symlink_metadata(path).ok()?.modified().ok()?;
         Timestamp::try_from(time).ok()
@@ -299,19 +324,19 @@ fn written_since(path: &Path, since: Timestamp) -> bool {
 }
 
 /// The time to wait for git's first or next output at a user's request.
-const ASKED: Duration = Duration::from_secs(8);
+const ANSWER_WAIT: Duration = Duration::from_secs(8);
 
 /// The most bytes of an answer; none that is used is longer.
-const MAX_ANSWER: usize = 128 << 20;
+const MAX_ANSWER_BYTES: usize = 128 << 20;
 
 /// The bytes of git's error output that are kept.
-const MAX_SAID: usize = 64 << 10;
+const MAX_STDERR_BYTES: usize = 64 << 10;
 
 /// Returns when a file was last committed; `None` for one that git does not
 /// know, or that was edited since.
-pub fn written(root: &Path, path: &str) -> Option<Timestamp> {
-    let filters = filters(root, ASKED).ok()?;
-    let run = |args: &[&str]| checked(git_on_files(root, args, &filters).ok()?).ok();
+pub fn last_commit_time(root: &Path, path: &str) -> Option<Timestamp> {
+    let filters = filter_settings(root, ANSWER_WAIT).ok()?;
+    let run = |args: &[&str]| require_success(git_on_files(root, args, &filters).ok()?).ok();
     // A submodule has settings of its own, which those above do not reach.
     let edited = run(&[
         "status",
@@ -331,7 +356,7 @@ pub fn written(root: &Path, path: &str) -> Option<Timestamp> {
 
 /// The treatment of an untracked path by git.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ignored {
+pub enum IgnoreStatus {
     /// Ignored by a rule in this file, relative to the root or absolute.
     By(String),
     No,
@@ -341,17 +366,19 @@ pub enum Ignored {
 
 /// Returns why git does not run in this folder, if there is a `.git` that leads
 /// elsewhere or would block git.
-pub fn refusal(root: &Path) -> Option<String> {
-    sound::check(root).err().map(|error| error.to_string())
+pub fn repository_refusal(root: &Path) -> Option<String> {
+    sound::check_repository(root)
+        .err()
+        .map(|error| error.to_string())
 }
 
 /// Returns whether git ignores a path. A folder has a slash at its end.
-pub fn ignored(root: &Path, path: &str) -> Ignored {
-    let mut command = command(root, &["check-ignore", "--verbose", "--", path]);
+pub fn ignore_status(root: &Path, path: &str) -> IgnoreStatus {
+    let mut command = git_command(root, &["check-ignore", "--verbose", "--", path]);
     // This command takes plain names and fails if this is set.
     command.env_remove("GIT_LITERAL_PATHSPECS");
-    let Ok(output) = ask(root, command, None, Wait::Silent(ASKED)) else {
-        return Ignored::Unknown;
+    let Ok(output) = run_command(root, command, None, AnswerWait::Silent(ANSWER_WAIT)) else {
+        return IgnoreStatus::Unknown;
     };
     match output.status.code() {
         // `<file>:<line>:<pattern>\t<path>`; a pattern that begins with `!`
@@ -361,23 +388,23 @@ pub fn ignored(root: &Path, path: &str) -> Ignored {
             let mut parts = said.splitn(3, ':');
             match (parts.next(), parts.nth(1)) {
                 (Some(file), Some(pattern)) if !pattern.starts_with('!') => {
-                    Ignored::By(file.to_string())
+                    IgnoreStatus::By(file.to_string())
                 }
-                _ => Ignored::No,
+                _ => IgnoreStatus::No,
             }
         }
-        Some(1) => Ignored::No,
-        _ => Ignored::Unknown,
+        Some(1) => IgnoreStatus::No,
+        _ => IgnoreStatus::Unknown,
     }
 }
 
 /// Counts the files that git tracks below a folder.
-pub fn tracked_below(root: &Path, folder: &str) -> Result<usize, Error> {
-    let listing = checked(git(root, &["ls-files", "-z", "--", folder])?)?;
+pub fn count_tracked_below(root: &Path, folder: &str) -> Result<usize, WorkspaceError> {
+    let listing = require_success(run_git(root, &["ls-files", "-z", "--", folder])?)?;
     Ok(memchr::memchr_iter(0, &listing).count())
 }
 
-fn commit_named(root: &Path, name: &str) -> Result<Option<String>, Error> {
+fn find_commit_named(root: &Path, name: &str) -> Result<Option<String>, WorkspaceError> {
     let name = format!("{name}^{{commit}}");
     let args = [
         "rev-parse",
@@ -386,28 +413,31 @@ fn commit_named(root: &Path, name: &str) -> Result<Option<String>, Error> {
         "--end-of-options",
         &name,
     ];
-    let output = git(root, &args)?;
+    let output = run_git(root, &args)?;
     if !output.status.success() {
         return Ok(None);
     }
     // Older versions print the separator as if it were an answer.
     let text = String::from_utf8_lossy(&output.stdout);
-    Ok(text.lines().rfind(|line| is_id(line)).map(str::to_string))
+    Ok(text
+        .lines()
+        .rfind(|line| is_object_id(line))
+        .map(str::to_string))
 }
 
-fn commit_before(root: &Path, asked: &str) -> Result<String, Error> {
+fn find_commit_before(root: &Path, asked: &str) -> Result<String, WorkspaceError> {
     // git takes any words at all for a date, most of them for today, so what is
     // not clearly a date must not reach it.
-    let date = date_for_git(asked).ok_or_else(|| unknown(asked))?;
-    if head(root).is_none() {
-        return Err(fail("The repository has no commit yet".to_string()));
+    let date = date_for_git(asked).ok_or_else(|| unknown_revision(asked))?;
+    if head_commit(root).is_none() {
+        return Err(git_error("The repository has no commit yet".to_string()));
     }
     let before = format!("--before={date}");
-    let commit = line(git(root, &["rev-list", "-1", &before, "HEAD", "--"])?)?;
-    if is_id(&commit) {
+    let commit = output_line(run_git(root, &["rev-list", "-1", &before, "HEAD", "--"])?)?;
+    if is_object_id(&commit) {
         Ok(commit)
     } else {
-        Err(fail(format!("There is no commit before `{asked}`")))
+        Err(git_error(format!("There is no commit before `{asked}`")))
     }
 }
 
@@ -444,8 +474,8 @@ fn date_for_git(asked: &str) -> Option<String> {
     }
 }
 
-fn split_batch(answer: &[u8], ids: &[impl AsRef<str>]) -> Result<Vec<Vec<u8>>, Error> {
-    let cut_off = || fail("git ended in the middle of an answer".to_string());
+fn split_batch(answer: &[u8], ids: &[impl AsRef<str>]) -> Result<Vec<Vec<u8>>, WorkspaceError> {
+    let cut_off = || git_error("git ended in the middle of an answer".to_string());
     let mut blobs = Vec::with_capacity(ids.len());
     let mut rest = answer;
     for id in ids {
@@ -459,7 +489,7 @@ fn split_batch(answer: &[u8], ids: &[impl AsRef<str>]) -> Result<Vec<Vec<u8>>, E
             (Some("blob"), Some(size)) => size.parse::<usize>().ok(),
             _ => None,
         };
-        let size = size.ok_or_else(|| fail(format!("git has no file content `{id}` here")))?;
+        let size = size.ok_or_else(|| git_error(format!("git has no file content `{id}` here")))?;
         if rest.len() <= size {
             return Err(cut_off());
         }
@@ -469,40 +499,40 @@ fn split_batch(answer: &[u8], ids: &[impl AsRef<str>]) -> Result<Vec<Vec<u8>>, E
     Ok(blobs)
 }
 
-fn require_repository(root: &Path) -> Result<(), Error> {
-    let output = git(root, &["rev-parse", "--git-dir"])?;
+fn require_repository(root: &Path) -> Result<(), WorkspaceError> {
+    let output = run_git(root, &["rev-parse", "--git-dir"])?;
     if output.status.success() {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&output.stderr);
     Err(if said.contains("not a git repository") {
-        fail(format!(
+        git_error(format!(
             "`{}` is not in a git repository, so there is no past to look at",
             root.display()
         ))
     } else {
-        fail(format!("git refused: {}", said.trim()))
+        git_error(format!("git refused: {}", said.trim()))
     })
 }
 
-fn require_id(id: &str) -> Result<(), Error> {
-    if is_id(id) {
+fn require_id(id: &str) -> Result<(), WorkspaceError> {
+    if is_object_id(id) {
         Ok(())
     } else {
-        Err(fail(format!("`{id}` is not the id of a git object")))
+        Err(git_error(format!("`{id}` is not the id of a git object")))
     }
 }
 
 /// Returns `true` for the id of an object. SHA-1 and SHA-256 repositories
 /// differ in length.
-fn is_id(text: &str) -> bool {
+fn is_object_id(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
 /// The settings by which a repository's own `.git/config` names programs that
 /// git runs: a monitor of files, hooks, a checker of signatures. The commands
 /// here need none of them.
-const WITHOUT_PROGRAMS: &[(&str, &str)] = &[
+const DISABLED_PROGRAMS: &[(&str, &str)] = &[
     ("core.fsmonitor", "false"),
     ("core.hooksPath", "/dev/null"),
     ("core.pager", "cat"),
@@ -523,7 +553,7 @@ const WITHOUT_PROGRAMS: &[(&str, &str)] = &[
 
 /// The variables that point a git hook to its repository, or that make git run
 /// or write something.
-const WITHOUT: &[&str] = &[
+const REMOVED_VARIABLES: &[&str] = &[
     "GIT_DIR",
     "GIT_WORK_TREE",
     "GIT_INDEX_FILE",
@@ -549,20 +579,20 @@ const WITHOUT: &[&str] = &[
     "GIT_REPLACE_REF_BASE",
 ];
 
-fn command(root: &Path, args: &[&str]) -> Command {
-    command_with(root, args, &[])
+fn git_command(root: &Path, args: &[&str]) -> Command {
+    git_command_unsetting(root, args, &[])
 }
 
 /// Builds a command as `command` does, with more of the repository's settings
 /// set to nothing.
-fn command_with(root: &Path, args: &[&str], unset: &[String]) -> Command {
+fn git_command_unsetting(root: &Path, args: &[&str], unset: &[String]) -> Command {
     let mut command = Command::new("git");
     command.arg("--no-pager").arg("-C").arg(root);
-    for (key, value) in WITHOUT_PROGRAMS {
+    for (key, value) in DISABLED_PROGRAMS {
         command.arg("-c").arg(format!("{key}={value}"));
     }
     command.args(args);
-    for name in WITHOUT {
+    for name in REMOVED_VARIABLES {
         command.env_remove(name);
     }
     // By variables and not by `-c`, where a name could not have a `=` in it.
@@ -592,22 +622,22 @@ fn command_with(root: &Path, args: &[&str], unset: &[String]) -> Command {
 /// Lists the settings by which a repository names programs that convert files.
 /// git runs them to compare files with the index, and they can have any name,
 /// so they must be listed to be disabled.
-fn filters(root: &Path, wait: Duration) -> Result<Vec<String>, Error> {
-    const MOST: usize = 1_000;
+fn filter_settings(root: &Path, wait: Duration) -> Result<Vec<String>, WorkspaceError> {
+    const MAX_FILTERS: usize = 1_000;
     let args = ["config", "--name-only", "-z", "--get-regexp", r"^filter\."];
-    let listing = git_within(root, &args, wait)?.unwrap_or_default();
+    let listing = run_git_within(root, &args, wait)?.unwrap_or_default();
     let mut names = Vec::new();
     for name in listing.split(|byte| *byte == 0).filter(|it| !it.is_empty()) {
         // One that cannot be unset would run.
         let name = std::str::from_utf8(name)
-            .map_err(|_| fail("A filter in git's settings has no readable name".to_owned()))?;
+            .map_err(|_| git_error("A filter in git's settings has no readable name".to_owned()))?;
         names.push(name.to_owned());
     }
     names.sort();
     names.dedup();
-    if names.len() > MOST {
-        Err(fail(format!(
-            "Git's settings have more than {MOST} lines about filters"
+    if names.len() > MAX_FILTERS {
+        Err(git_error(format!(
+            "Git's settings have more than {MAX_FILTERS} lines about filters"
         )))
     } else {
         Ok(names)
@@ -615,35 +645,48 @@ fn filters(root: &Path, wait: Duration) -> Result<Vec<String>, Error> {
 }
 
 /// Runs a command for which git may read files of the work tree.
-fn git_on_files(root: &Path, args: &[&str], filters: &[String]) -> Result<Output, Error> {
-    let command = command_with(root, args, filters);
-    ask(root, command, None, Wait::Silent(ASKED))
+fn git_on_files(root: &Path, args: &[&str], filters: &[String]) -> Result<Output, WorkspaceError> {
+    let command = git_command_unsetting(root, args, filters);
+    run_command(root, command, None, AnswerWait::Silent(ANSWER_WAIT))
 }
 
-fn git(root: &Path, args: &[&str]) -> Result<Output, Error> {
-    ask(root, command(root, args), None, Wait::Silent(ASKED))
+fn run_git(root: &Path, args: &[&str]) -> Result<Output, WorkspaceError> {
+    run_command(
+        root,
+        git_command(root, args),
+        None,
+        AnswerWait::Silent(ANSWER_WAIT),
+    )
 }
 
 /// Returns git's output; `None` if git fails or must not run. A command that
 /// takes longer than `wait` is killed.
-fn git_within(root: &Path, args: &[&str], wait: Duration) -> Result<Option<Vec<u8>>, Error> {
-    within(root, command(root, args), wait)
+fn run_git_within(
+    root: &Path,
+    args: &[&str],
+    wait: Duration,
+) -> Result<Option<Vec<u8>>, WorkspaceError> {
+    run_within(root, git_command(root, args), wait)
 }
 
-fn within(root: &Path, command: Command, wait: Duration) -> Result<Option<Vec<u8>>, Error> {
-    if sound::check(root).is_err() {
+fn run_within(
+    root: &Path,
+    command: Command,
+    wait: Duration,
+) -> Result<Option<Vec<u8>>, WorkspaceError> {
+    if sound::check_repository(root).is_err() {
         return Ok(None);
     }
-    match ask(root, command, None, Wait::Whole(wait)) {
+    match run_command(root, command, None, AnswerWait::Whole(wait)) {
         Ok(output) => Ok(output.status.success().then_some(output.stdout)),
-        Err(error) if is_late(root, wait) => Err(error),
+        Err(error) if is_known_late(root, wait) => Err(error),
         Err(_) => Ok(None),
     }
 }
 
 /// The time that an answer may take.
 #[derive(Debug, Clone, Copy)]
-enum Wait {
+enum AnswerWait {
     /// From the question to the end of the answer.
     Whole(Duration),
     /// Between one piece of the answer and the next.
@@ -652,9 +695,9 @@ enum Wait {
 
 /// Repositories in which git gave no answer in time. It would not the next time
 /// either, and a program that runs five commands must not wait five times.
-static LATE: Mutex<Vec<Late>> = Mutex::new(Vec::new());
+static LATE: Mutex<Vec<LateRepository>> = Mutex::new(Vec::new());
 
-struct Late {
+struct LateRepository {
     root: PathBuf,
     at: Instant,
     /// The wait that was too short; a longer one may try again.
@@ -662,59 +705,61 @@ struct Late {
 }
 
 /// The time for which git is not run there again.
-const LATE_FOR: Duration = Duration::from_secs(60);
+const LATE_DURATION: Duration = Duration::from_secs(60);
 
-fn is_late(root: &Path, wait: Duration) -> bool {
+fn is_known_late(root: &Path, wait: Duration) -> bool {
     let late = LATE.lock().unwrap_or_else(|it| it.into_inner());
     late.iter()
-        .any(|it| it.root == root && it.wait >= wait && it.at.elapsed() < LATE_FOR)
+        .any(|it| it.root == root && it.wait >= wait && it.at.elapsed() < LATE_DURATION)
 }
 
 /// Runs git and collects its output, within bounds of time and size.
-fn ask(
+fn run_command(
     root: &Path,
     mut command: Command,
     input: Option<String>,
-    wait: Wait,
-) -> Result<Output, Error> {
-    sound::check(root)?;
-    let late = |wait: Duration| fail(format!("git took longer than {wait:?} to answer"));
-    let (Wait::Whole(patience) | Wait::Silent(patience)) = wait;
-    if is_late(root, patience) {
+    wait: AnswerWait,
+) -> Result<Output, WorkspaceError> {
+    sound::check_repository(root)?;
+    let late = |wait: Duration| git_error(format!("git took longer than {wait:?} to answer"));
+    let (AnswerWait::Whole(patience) | AnswerWait::Silent(patience)) = wait;
+    if is_known_late(root, patience) {
         return Err(late(patience));
     }
-    let mut child = command.spawn().map_err(not_started)?;
+    let mut child = command.spawn().map_err(spawn_error)?;
     if let (Some(input), Some(mut to)) = (input, child.stdin.take()) {
         // Written by another thread: git stops reading when its output is not
         // read.
         thread::spawn(move || drop(to.write_all(input.as_bytes())));
     }
     let (tell, told) = mpsc::channel();
-    listen(child.stdout.take(), Stream::Out, &tell);
-    listen(child.stderr.take(), Stream::Err, &tell);
+    forward_output(child.stdout.take(), OutputStream::Out, &tell);
+    forward_output(child.stderr.take(), OutputStream::Err, &tell);
     // Else the channel would stay connected and the loop never end.
     drop(tell);
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let began = Instant::now();
     let failed = loop {
         let left = match wait {
-            Wait::Whole(wait) => wait.saturating_sub(began.elapsed()),
-            Wait::Silent(wait) => wait,
+            AnswerWait::Whole(wait) => wait.saturating_sub(began.elapsed()),
+            AnswerWait::Silent(wait) => wait,
         };
         match told.recv_timeout(left) {
-            Ok((Stream::Out, bytes)) if stdout.len() + bytes.len() > MAX_ANSWER => {
-                break Some(fail(format!(
-                    "git's answer has more than {MAX_ANSWER} bytes"
+            Ok((OutputStream::Out, bytes)) if stdout.len() + bytes.len() > MAX_ANSWER_BYTES => {
+                break Some(git_error(format!(
+                    "git's answer has more than {MAX_ANSWER_BYTES} bytes"
                 )));
             }
-            Ok((Stream::Out, bytes)) => stdout.extend(bytes),
-            Ok((Stream::Err, bytes)) if stderr.len() < MAX_SAID => stderr.extend(bytes),
-            Ok((Stream::Err, _)) => {}
+            Ok((OutputStream::Out, bytes)) => stdout.extend(bytes),
+            Ok((OutputStream::Err, bytes)) if stderr.len() < MAX_STDERR_BYTES => {
+                stderr.extend(bytes)
+            }
+            Ok((OutputStream::Err, _)) => {}
             Err(mpsc::RecvTimeoutError::Disconnected) => break None,
             Err(mpsc::RecvTimeoutError::Timeout) => {
                 let mut known = LATE.lock().unwrap_or_else(|it| it.into_inner());
                 known.retain(|it| it.root != root);
-                known.push(Late {
+                known.push(LateRepository {
                     root: root.to_path_buf(),
                     at: Instant::now(),
                     wait: patience,
@@ -728,7 +773,7 @@ fn ask(
         let _ = child.wait();
         return Err(error);
     }
-    let status = child.wait().map_err(not_started)?;
+    let status = child.wait().map_err(spawn_error)?;
     Ok(Output {
         status,
         stdout,
@@ -737,17 +782,17 @@ fn ask(
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Stream {
+enum OutputStream {
     Out,
     Err,
 }
 
 /// Reads a pipe and sends what comes from it. The end of the pipe is not waited
 /// for: a helper of git may keep it open.
-fn listen(
+fn forward_output(
     pipe: Option<impl Read + Send + 'static>,
-    stream: Stream,
-    tell: &mpsc::Sender<(Stream, Vec<u8>)>,
+    stream: OutputStream,
+    tell: &mpsc::Sender<(OutputStream, Vec<u8>)>,
 ) {
     let (Some(mut pipe), tell) = (pipe, tell.clone()) else {
         return;
@@ -762,37 +807,39 @@ fn listen(
     });
 }
 
-fn checked(output: Output) -> Result<Vec<u8>, Error> {
+fn require_success(output: Output) -> Result<Vec<u8>, WorkspaceError> {
     if output.status.success() {
         Ok(output.stdout)
     } else {
         let said = String::from_utf8_lossy(&output.stderr);
-        Err(fail(format!("git refused: {}", said.trim())))
+        Err(git_error(format!("git refused: {}", said.trim())))
     }
 }
 
-fn line(output: Output) -> Result<String, Error> {
-    Ok(String::from_utf8_lossy(&checked(output)?)
+fn output_line(output: Output) -> Result<String, WorkspaceError> {
+    Ok(String::from_utf8_lossy(&require_success(output)?)
         .trim()
         .to_string())
 }
 
-fn not_started(error: std::io::Error) -> Error {
+fn spawn_error(error: std::io::Error) -> WorkspaceError {
     match error.kind() {
-        std::io::ErrorKind::NotFound => fail("git is not installed or not on the path".to_string()),
-        _ => fail(format!("git could not be run: {error}")),
+        std::io::ErrorKind::NotFound => {
+            git_error("git is not installed or not on the path".to_string())
+        }
+        _ => git_error(format!("git could not be run: {error}")),
     }
 }
 
-fn unknown(asked: &str) -> Error {
-    fail(format!(
+fn unknown_revision(asked: &str) -> WorkspaceError {
+    git_error(format!(
         "`{}` is neither a commit, branch or tag nor a date; try `2026-01-31` or `2 weeks ago`",
         asked.escape_debug()
     ))
 }
 
-fn fail(message: String) -> Error {
-    Error::Git { message }
+fn git_error(message: String) -> WorkspaceError {
+    WorkspaceError::Git { message }
 }
 
 #[cfg(test)]

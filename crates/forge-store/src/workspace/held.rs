@@ -8,23 +8,23 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Error, RelPath};
+use super::{RelPath, WorkspaceError};
 
 /// A file in a folder that is held open.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct HeldFile {
     path: PathBuf,
     #[cfg(target_os = "linux")]
     _folder: Option<std::fs::File>,
 }
 
-impl AsRef<Path> for Held {
+impl AsRef<Path> for HeldFile {
     fn as_ref(&self) -> &Path {
         &self.path
     }
 }
 
-impl Held {
+impl HeldFile {
     /// Returns the path by which the system reaches the file now.
     pub(super) fn path(&self) -> &Path {
         &self.path
@@ -38,10 +38,12 @@ impl Held {
     /// Opens the folders on the way to a file one by one, none of which may be
     /// a link.
     #[cfg(target_os = "linux")]
-    pub(super) fn open(root: &Path, file: &RelPath) -> Result<Held, Error> {
+    pub(super) fn open(root: &Path, file: &RelPath) -> Result<HeldFile, WorkspaceError> {
         let absolute = root.join(file.as_str());
-        let Some(mut folder) = opened(root).map_err(|e| Error::io("open", root, e))? else {
-            return Ok(Held {
+        let Some(mut folder) =
+            open_root(root).map_err(|e| WorkspaceError::from_io("open", root, e))?
+        else {
+            return Ok(HeldFile {
                 path: absolute,
                 _folder: None,
             });
@@ -51,25 +53,25 @@ impl Held {
         let last = names.next_back().unwrap_or_default();
         for name in names {
             shown.push(name);
-            let next = open_folder(&through(&folder, name));
-            folder = next.map_err(|error| refused(&shown, error))?;
+            let next = open_folder(&proc_path(&folder, name));
+            folder = next.map_err(|error| open_error(&shown, error))?;
         }
-        Ok(Held {
-            path: through(&folder, last),
+        Ok(HeldFile {
+            path: proc_path(&folder, last),
             _folder: Some(folder),
         })
     }
 
     #[cfg(not(target_os = "linux"))]
-    pub(super) fn open(root: &Path, file: &RelPath) -> Result<Held, Error> {
-        Ok(Held {
+    pub(super) fn open(root: &Path, file: &RelPath) -> Result<HeldFile, WorkspaceError> {
+        Ok(HeldFile {
             path: root.join(file.as_str()),
         })
     }
 }
 
 /// Returns the current path of an open file, if the system knows it.
-pub(super) fn place_of(file: &std::fs::File) -> Option<PathBuf> {
+pub(super) fn current_path_of(file: &std::fs::File) -> Option<PathBuf> {
     #[cfg(target_os = "linux")]
     {
         use std::os::fd::AsRawFd;
@@ -86,9 +88,9 @@ pub(super) fn place_of(file: &std::fs::File) -> Option<PathBuf> {
 /// Opens the root, if open folders have paths at all: without `/proc` they have
 /// none.
 #[cfg(target_os = "linux")]
-fn opened(root: &Path) -> std::io::Result<Option<std::fs::File>> {
+fn open_root(root: &Path) -> std::io::Result<Option<std::fs::File>> {
     let folder = open_folder(root)?;
-    let there = std::fs::metadata(through(&folder, ".")).is_ok();
+    let there = std::fs::metadata(proc_path(&folder, ".")).is_ok();
     Ok(there.then_some(folder))
 }
 
@@ -103,18 +105,18 @@ fn open_folder(path: &Path) -> std::io::Result<std::fs::File> {
 }
 
 #[cfg(target_os = "linux")]
-fn through(folder: &std::fs::File, name: &str) -> PathBuf {
+fn proc_path(folder: &std::fs::File, name: &str) -> PathBuf {
     use std::os::fd::AsRawFd;
     PathBuf::from(format!("/proc/self/fd/{}/{name}", folder.as_raw_fd()))
 }
 
 #[cfg(target_os = "linux")]
-fn refused(path: &Path, error: std::io::Error) -> Error {
+fn open_error(path: &Path, error: std::io::Error) -> WorkspaceError {
     let path = path.to_path_buf();
     match std::fs::symlink_metadata(&path) {
-        Ok(meta) if meta.is_symlink() => Error::Symlink { path },
-        Ok(meta) if !meta.is_dir() => Error::NotADirectory { path },
-        _ => Error::io("open", &path, error),
+        Ok(meta) if meta.is_symlink() => WorkspaceError::Symlink { path },
+        Ok(meta) if !meta.is_dir() => WorkspaceError::NotADirectory { path },
+        _ => WorkspaceError::from_io("open", &path, error),
     }
 }
 

@@ -8,14 +8,14 @@ use super::{Workspace, git};
 
 /// The identity of a workspace, which lasts as long as its history.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Identity {
+pub struct WorkspaceIdentity {
     /// The first commit, by the way of first parents.
     pub commit: String,
     /// The folder in the repository; empty at its top.
     pub folder: String,
 }
 
-impl Identity {
+impl WorkspaceIdentity {
     /// Returns twelve hexadecimal digits for both together.
     pub fn id(&self) -> String {
         let digest = Sha256::digest(format!("{}\n{}", self.commit, self.folder));
@@ -25,10 +25,10 @@ impl Identity {
 
 /// Returns the identity of a workspace; `None` without git, before the first
 /// commit, and in a clone that has only a part of the history.
-pub fn identity(workspace: &Workspace) -> Option<Identity> {
-    Some(Identity {
+pub fn workspace_identity(workspace: &Workspace) -> Option<WorkspaceIdentity> {
+    Some(WorkspaceIdentity {
         commit: git::first_commit(workspace.root())?,
-        folder: git::prefix(workspace.root())?,
+        folder: git::repository_prefix(workspace.root())?,
     })
 }
 
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     fn of(path: &std::path::Path) -> Option<String> {
-        identity(&Workspace::open(path).expect("a folder")).map(|it| it.id())
+        workspace_identity(&Workspace::open(path).expect("a folder")).map(|it| it.id())
     }
 
     #[test]

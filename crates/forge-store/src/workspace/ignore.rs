@@ -1,7 +1,7 @@
 //! Adds rules to `.gitignore`: where they have no effect yet, at the end, once.
 
-use super::git::{self, Ignored};
-use super::{Error, Proposed, RelPath, Workspace};
+use super::git::{self, IgnoreStatus};
+use super::{ProposedFile, RelPath, Workspace, WorkspaceError};
 
 /// A rule, and a path that it must keep from git.
 #[derive(Debug, Clone, Copy)]
@@ -14,34 +14,34 @@ pub struct IgnoreRule<'a> {
 
 /// Proposes the change of `.gitignore` that these rules need; `None` if git
 /// ignores all of it already or if there is no git.
-pub fn ignoring(
+pub fn propose_ignore_rules(
     workspace: &Workspace,
     rules: &[IgnoreRule<'_>],
-) -> Result<Option<Proposed>, Error> {
-    let lacks = |it: &&IgnoreRule<'_>| match git::ignored(workspace.root(), it.probe) {
-        Ignored::No => true,
-        Ignored::By(file) => it.own.is_some_and(|own| file.starts_with(own)),
-        Ignored::Unknown => false,
+) -> Result<Option<ProposedFile>, WorkspaceError> {
+    let lacks = |it: &&IgnoreRule<'_>| match git::ignore_status(workspace.root(), it.probe) {
+        IgnoreStatus::No => true,
+        IgnoreStatus::By(file) => it.own.is_some_and(|own| file.starts_with(own)),
+        IgnoreStatus::Unknown => false,
     };
     let lacking: Vec<_> = rules.iter().filter(lacks).collect();
     if lacking.is_empty() {
         return Ok(None);
     }
     let path = RelPath::new(".gitignore")?;
-    let before = workspace.text_if_there(&path)?;
+    let before = workspace.read_text_if_present(&path)?;
     let text = before.clone().unwrap_or_default();
     let after = lacking
         .iter()
-        .fold(text, |text, it| with_rule(&text, it.rule));
+        .fold(text, |text, it| append_rule(&text, it.rule));
     let changes = before.as_deref() != Some(after.as_str());
-    Ok(changes.then_some(Proposed {
+    Ok(changes.then_some(ProposedFile {
         path,
         before,
         after,
     }))
 }
 
-fn with_rule(text: &str, rule: &str) -> String {
+fn append_rule(text: &str, rule: &str) -> String {
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let mut out = text.to_owned();
     // A rule that is there without an effect is negated on purpose further
@@ -64,9 +64,9 @@ mod tests {
     #[test]
     fn line_ends_are_kept() {
         assert_eq!(
-            with_rule("a\r\nb", ".memory-forge/"),
+            append_rule("a\r\nb", ".memory-forge/"),
             "a\r\nb\r\n.memory-forge/\r\n"
         );
-        assert_eq!(with_rule("", ".memory-forge/"), ".memory-forge/\n");
+        assert_eq!(append_rule("", ".memory-forge/"), ".memory-forge/\n");
     }
 }

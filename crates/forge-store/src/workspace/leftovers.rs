@@ -12,7 +12,7 @@ use super::{RelPath, Workspace};
 impl Workspace {
     /// Returns our abandoned temporary files, sorted, and the number of folders
     /// that could not be read.
-    pub fn leftovers(&self) -> (Vec<RelPath>, usize) {
+    pub fn find_leftovers(&self) -> (Vec<RelPath>, usize) {
         let mut found = Vec::new();
         let mut unreadable = 0;
         let mut folders = vec![String::new()];
@@ -60,7 +60,7 @@ mod tests {
             //- docs/other.tmp
             ",
         );
-        let (found, unreadable) = Workspace::open(ws.root()).unwrap().leftovers();
+        let (found, unreadable) = Workspace::open(ws.root()).unwrap().find_leftovers();
         let found: Vec<&str> = found.iter().map(RelPath::as_str).collect();
         assert_eq!(
             found,

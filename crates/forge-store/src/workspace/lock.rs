@@ -10,29 +10,35 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, UNIX_EPOCH};
 
-use super::Error;
+use super::WorkspaceError;
 
 /// A lock that is held until it is dropped.
 #[derive(Debug)]
-pub struct Lock {
+pub struct ProcessLock {
     _file: File,
     taken_ns: i64,
 }
 
-impl Lock {
+impl ProcessLock {
     /// Takes the lock on `path`, or gives up after `wait`. `what` begins the
     /// message of the error.
-    pub(super) fn take(path: &Path, what: &str, wait: Duration) -> Result<Lock, Error> {
+    pub(super) fn take(
+        path: &Path,
+        what: &str,
+        wait: Duration,
+    ) -> Result<ProcessLock, WorkspaceError> {
         // The pauses are added up instead of reading a clock: time spent on
         // trying does not count as waiting.
         let mut waited = Duration::ZERO;
         let mut pause = Duration::from_millis(1);
         loop {
-            if let Some(lock) = Lock::attempt(path).map_err(|e| Error::io("lock", path, e))? {
+            if let Some(lock) =
+                ProcessLock::try_take(path).map_err(|e| WorkspaceError::from_io("lock", path, e))?
+            {
                 return Ok(lock);
             }
             if waited >= wait {
-                return Err(Error::Locked {
+                return Err(WorkspaceError::Locked {
                     what: what.to_string(),
                     waited,
                 });
@@ -51,7 +57,7 @@ impl Lock {
         self.taken_ns
     }
 
-    fn attempt(path: &Path) -> io::Result<Option<Lock>> {
+    fn try_take(path: &Path) -> io::Result<Option<ProcessLock>> {
         match fs::symlink_metadata(path) {
             Ok(meta) if !meta.is_file() => {
                 return Err(io::Error::other("it is not a regular file"));
@@ -60,12 +66,12 @@ impl Lock {
         }
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).read(true).write(true);
-        let file = no_follow(&mut options).open(path)?;
+        let file = refuse_links(&mut options).open(path)?;
         match file.try_lock() {
             // The whole folder may have been removed between the opening and
             // the locking; the next process would lock another file.
-            Ok(()) if is_still_there(&file, path) => Ok(Some(Lock {
-                taken_ns: stamp(&file)?,
+            Ok(()) if is_still_there(&file, path) => Ok(Some(ProcessLock {
+                taken_ns: touch_and_read_mtime(&file)?,
                 _file: file,
             })),
             Ok(()) | Err(TryLockError::WouldBlock) => Ok(None),
@@ -75,7 +81,7 @@ impl Lock {
 }
 
 /// Adds the flags with which opening neither follows a link nor waits.
-fn no_follow(options: &mut OpenOptions) -> &mut OpenOptions {
+fn refuse_links(options: &mut OpenOptions) -> &mut OpenOptions {
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt;
@@ -86,7 +92,7 @@ fn no_follow(options: &mut OpenOptions) -> &mut OpenOptions {
 
 /// Writes a byte and returns the new time of the file in nanoseconds, by the
 /// clock of the file system.
-fn stamp(mut file: &File) -> io::Result<i64> {
+fn touch_and_read_mtime(mut file: &File) -> io::Result<i64> {
     file.seek(SeekFrom::Start(0))?;
     file.write_all(b"\n")?;
     let modified = file.metadata()?.modified()?;
@@ -130,8 +136,8 @@ mod tests {
     fn one_at_a_time_and_free_again_after() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x.lock");
-        let held = Lock::take(&path, "The index", Duration::ZERO).unwrap();
-        let refused = Lock::take(&path, "The index", Duration::ZERO).unwrap_err();
+        let held = ProcessLock::take(&path, "The index", Duration::ZERO).unwrap();
+        let refused = ProcessLock::take(&path, "The index", Duration::ZERO).unwrap_err();
         assert!(
             refused
                 .to_string()
@@ -140,16 +146,17 @@ mod tests {
         );
         drop(held);
         assert!(path.exists(), "the file stays");
-        Lock::take(&path, "The index", Duration::ZERO).unwrap();
+        ProcessLock::take(&path, "The index", Duration::ZERO).unwrap();
     }
 
     #[test]
     fn whoever_waits_gets_it() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x.lock");
-        let held = Lock::take(&path, "It", Duration::ZERO).unwrap();
+        let held = ProcessLock::take(&path, "It", Duration::ZERO).unwrap();
         thread::scope(|scope| {
-            let waiting = scope.spawn(|| Lock::take(&path, "It", Duration::from_secs(60)).is_ok());
+            let waiting =
+                scope.spawn(|| ProcessLock::take(&path, "It", Duration::from_secs(60)).is_ok());
             drop(held);
             assert!(waiting.join().unwrap());
         });
@@ -176,17 +183,17 @@ mod tests {
         let output = child.stdout.take().expect("it is piped");
         BufReader::new(output).read_line(&mut line).unwrap();
         assert_eq!(line, "held\n");
-        assert!(Lock::take(&path, "It", Duration::ZERO).is_err());
+        assert!(ProcessLock::take(&path, "It", Duration::ZERO).is_err());
         child.kill().unwrap();
         child.wait().unwrap();
-        Lock::take(&path, "It", Duration::ZERO).unwrap();
+        ProcessLock::take(&path, "It", Duration::ZERO).unwrap();
     }
 
     #[test]
     fn what_cannot_be_locked_is_an_error() {
         let dir = tempfile::tempdir().unwrap();
-        assert!(Lock::take(dir.path(), "It", Duration::ZERO).is_err());
-        assert!(Lock::take(&dir.path().join("gone/x.lock"), "It", Duration::ZERO).is_err());
+        assert!(ProcessLock::take(dir.path(), "It", Duration::ZERO).is_err());
+        assert!(ProcessLock::take(&dir.path().join("gone/x.lock"), "It", Duration::ZERO).is_err());
     }
 
     #[cfg(unix)]
@@ -195,7 +202,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let outside = dir.path().join("outside");
         std::os::unix::fs::symlink(&outside, dir.path().join("x.lock")).unwrap();
-        assert!(Lock::take(&dir.path().join("x.lock"), "It", Duration::ZERO).is_err());
+        assert!(ProcessLock::take(&dir.path().join("x.lock"), "It", Duration::ZERO).is_err());
         assert!(!outside.exists());
     }
 }

@@ -11,8 +11,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::disk::{Disk, Like, Op, Placing, Temp};
-use super::{Error, LOCK_WAIT, Lock, into_text};
+use super::disk::{DiskOperation, FilePermissions, PlaceError, TempKind, WorkspaceDisk};
+use super::{LOCK_WAIT, ProcessLock, WorkspaceError, decode_text};
 
 /// The suffix of the copy of a file from before the first change.
 pub const BACKUP_SUFFIX: &str = ".memory-forge-backup";
@@ -35,12 +35,12 @@ pub struct OutsideChange {
     pub file: OutsideFile,
     pub before: Option<Vec<u8>>,
     pub after: Option<Vec<u8>>,
-    pub backup: Backup,
+    pub backup: BackupAction,
 }
 
 /// The action on the copy of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Backup {
+pub enum BackupAction {
     /// Keep the bytes before. Where there was no file, an older copy goes.
     Take,
     /// A copy from before the first change is there already.
@@ -52,33 +52,35 @@ pub enum Backup {
 impl OutsideFile {
     /// Reads the file; `None` if it is missing. A link on the way to it is
     /// refused, because what is read here is meant to be written back.
-    pub fn read(&self) -> Result<Option<Vec<u8>>, Error> {
+    pub fn read(&self) -> Result<Option<Vec<u8>>, WorkspaceError> {
         self.refuse_unsafe()?;
         let path = &self.path;
         match fs::metadata(path) {
-            Ok(meta) if meta.len() > MAX_OUTSIDE_BYTES => Err(Error::TooLarge {
+            Ok(meta) if meta.len() > MAX_OUTSIDE_BYTES => Err(WorkspaceError::TooLarge {
                 path: path.clone(),
                 size: meta.len(),
                 limit: MAX_OUTSIDE_BYTES,
             }),
-            _ => Disk::default()
+            _ => WorkspaceDisk::default()
                 .read(path)
-                .map_err(|e| Error::io("read", path, e)),
+                .map_err(|e| WorkspaceError::from_io("read", path, e)),
         }
     }
 
     /// Reads the file as UTF-8 text.
-    pub fn read_text(&self) -> Result<Option<String>, Error> {
+    pub fn read_text(&self) -> Result<Option<String>, WorkspaceError> {
         let bytes = self.read()?;
-        bytes.map(|bytes| into_text(&self.path, bytes)).transpose()
+        bytes
+            .map(|bytes| decode_text(&self.path, bytes))
+            .transpose()
     }
 
     /// Reads the copy from before the first change, if there is one.
-    pub fn read_backup(&self) -> Result<Option<Vec<u8>>, Error> {
-        self.backup().read()
+    pub fn read_backup(&self) -> Result<Option<Vec<u8>>, WorkspaceError> {
+        self.backup_file().read()
     }
 
-    fn backup(&self) -> OutsideFile {
+    fn backup_file(&self) -> OutsideFile {
         let mut name = self.path.clone().into_os_string();
         name.push(BACKUP_SUFFIX);
         OutsideFile {
@@ -100,23 +102,27 @@ impl OutsideFile {
         folders
     }
 
-    fn refuse_unsafe(&self) -> Result<(), Error> {
+    fn refuse_unsafe(&self) -> Result<(), WorkspaceError> {
         if !self.path.starts_with(&self.base) {
-            return Err(Error::Outside {
+            return Err(WorkspaceError::Outside {
                 path: self.path.clone(),
             });
         }
         for folder in self.folders() {
             match fs::symlink_metadata(&folder) {
-                Ok(meta) if meta.is_symlink() => return Err(Error::Symlink { path: folder }),
-                Ok(meta) if !meta.is_dir() => return Err(Error::NotADirectory { path: folder }),
+                Ok(meta) if meta.is_symlink() => {
+                    return Err(WorkspaceError::Symlink { path: folder });
+                }
+                Ok(meta) if !meta.is_dir() => {
+                    return Err(WorkspaceError::NotADirectory { path: folder });
+                }
                 _ => {}
             }
         }
         let path = self.path.clone();
         match fs::symlink_metadata(&path) {
-            Ok(meta) if meta.is_symlink() => Err(Error::Symlink { path }),
-            Ok(meta) if !meta.is_file() => Err(Error::NotAFile { path }),
+            Ok(meta) if meta.is_symlink() => Err(WorkspaceError::Symlink { path }),
+            Ok(meta) if !meta.is_file() => Err(WorkspaceError::NotAFile { path }),
             _ => Ok(()),
         }
     }
@@ -127,42 +133,42 @@ impl OutsideFile {
 pub fn change_outside(
     changes: &[OutsideChange],
     drop_if_empty: &[OutsideFile],
-) -> Result<(), Error> {
-    change_with(&Disk::default(), changes, drop_if_empty)
+) -> Result<(), WorkspaceError> {
+    change_outside_with(&WorkspaceDisk::default(), changes, drop_if_empty)
 }
 
 /// Takes the lock of a file that several processes may change, `.<name>.lock`
 /// in the same folder; a missing folder is made.
-pub fn lock_outside(file: &OutsideFile, what: &str) -> Result<Lock, Error> {
+pub fn lock_outside(file: &OutsideFile, what: &str) -> Result<ProcessLock, WorkspaceError> {
     file.refuse_unsafe()?;
-    let disk = Disk::default();
+    let disk = WorkspaceDisk::default();
     for folder in file.folders() {
         if fs::symlink_metadata(&folder).is_err() {
             let create = disk.create_dir(&folder);
-            create.map_err(|e| Error::io("create", &folder, e))?;
+            create.map_err(|e| WorkspaceError::from_io("create", &folder, e))?;
         }
     }
     let mut name = OsString::from(".");
     name.push(file.path.file_name().unwrap_or_default());
     name.push(".lock");
     let path = file.path.with_file_name(name);
-    disk.step(Op::Lock, &path)
-        .map_err(|e| Error::io("lock", &path, e))?;
-    Lock::take(&path, what, LOCK_WAIT)
+    disk.announce_step(DiskOperation::Lock, &path)
+        .map_err(|e| WorkspaceError::from_io("lock", &path, e))?;
+    ProcessLock::take(&path, what, LOCK_WAIT)
 }
 
-fn change_with(
-    disk: &Disk,
+fn change_outside_with(
+    disk: &WorkspaceDisk,
     changes: &[OutsideChange],
     drop_if_empty: &[OutsideFile],
-) -> Result<(), Error> {
+) -> Result<(), WorkspaceError> {
     // Everything that can be refused is refused before the first write.
     for change in changes {
         change.file.refuse_unsafe()?;
-        change.file.backup().refuse_unsafe()?;
+        change.file.backup_file().refuse_unsafe()?;
         let read_only = fs::metadata(&change.file.path).is_ok_and(|m| m.permissions().readonly());
         if read_only {
-            return Err(Error::ReadOnly {
+            return Err(WorkspaceError::ReadOnly {
                 path: change.file.path.clone(),
             });
         }
@@ -172,16 +178,16 @@ fn change_with(
     // there.
     for change in changes {
         if let Some(folder) = change.file.path.parent() {
-            let sweep = disk.sweep(folder, Temp::Change);
-            sweep.map_err(|e| Error::io("remove", folder, e))?;
+            let sweep = disk.sweep_temp_files(folder, TempKind::Change);
+            sweep.map_err(|e| WorkspaceError::from_io("remove", folder, e))?;
         }
     }
     let mut made = Vec::new();
     for (index, change) in changes.iter().enumerate() {
-        if let Err(error) = place(disk, change, &mut made) {
+        if let Err(error) = place_change(disk, change, &mut made) {
             // Best effort, newest first; the bytes before are still in memory.
             for done in changes[..=index].iter().rev() {
-                let put_back = put(
+                let put_back = put_file(
                     disk,
                     &done.file,
                     done.after.as_deref(),
@@ -193,8 +199,8 @@ fn change_with(
                     || disk
                         .read(&done.file.path)
                         .is_ok_and(|now| now == done.before);
-                if restored && done.backup == Backup::Take {
-                    let _ = disk.remove_file(&done.file.backup().path);
+                if restored && done.backup == BackupAction::Take {
+                    let _ = disk.remove_file(&done.file.backup_file().path);
                 }
             }
             for folder in made.iter().rev() {
@@ -203,21 +209,21 @@ fn change_with(
             return Err(error);
         }
     }
-    for change in changes.iter().filter(|c| c.backup == Backup::Drop) {
-        remove(disk, &change.file.backup().path)?;
+    for change in changes.iter().filter(|c| c.backup == BackupAction::Drop) {
+        remove_synced(disk, &change.file.backup_file().path)?;
     }
     for folder in drop_if_empty {
-        folder_of(folder)?;
+        check_folder(folder)?;
         let remove = disk.remove_empty_dir(&folder.path);
-        if remove.map_err(|e| Error::io("remove", &folder.path, e))? {
-            sync(disk, &folder.path)?;
+        if remove.map_err(|e| WorkspaceError::from_io("remove", &folder.path, e))? {
+            sync_folder_of(disk, &folder.path)?;
         }
     }
     Ok(())
 }
 
 /// Checks a folder to drop like a file, except that it is a folder.
-fn folder_of(folder: &OutsideFile) -> Result<(), Error> {
+fn check_folder(folder: &OutsideFile) -> Result<(), WorkspaceError> {
     let inside = OutsideFile {
         base: folder.base.clone(),
         path: folder.path.join("x"),
@@ -225,7 +231,11 @@ fn folder_of(folder: &OutsideFile) -> Result<(), Error> {
     inside.refuse_unsafe()
 }
 
-fn place(disk: &Disk, change: &OutsideChange, made: &mut Vec<PathBuf>) -> Result<(), Error> {
+fn place_change(
+    disk: &WorkspaceDisk,
+    change: &OutsideChange,
+    made: &mut Vec<PathBuf>,
+) -> Result<(), WorkspaceError> {
     if change.after.is_some() {
         let mut above: Vec<&Path> = change.file.path.ancestors().skip(1).collect();
         above.reverse();
@@ -234,20 +244,20 @@ fn place(disk: &Disk, change: &OutsideChange, made: &mut Vec<PathBuf>) -> Result
                 // Noted before: it may fail after the folder is there.
                 made.push(folder.clone());
                 let create = disk.create_dir(&folder);
-                create.map_err(|e| Error::io("create", &folder, e))?;
+                create.map_err(|e| WorkspaceError::from_io("create", &folder, e))?;
             }
         }
     }
-    if change.backup == Backup::Take {
-        let backup = change.file.backup();
+    if change.backup == BackupAction::Take {
+        let backup = change.file.backup_file();
         let old = disk
             .read(&backup.path)
-            .map_err(|e| Error::io("read", &backup.path, e))?;
+            .map_err(|e| WorkspaceError::from_io("read", &backup.path, e))?;
         if old != change.before {
-            put_like(disk, &backup, &change.file.path, change.before.as_deref())?;
+            put_backup(disk, &backup, &change.file.path, change.before.as_deref())?;
         }
     }
-    put(
+    put_file(
         disk,
         &change.file,
         change.before.as_deref(),
@@ -256,66 +266,79 @@ fn place(disk: &Disk, change: &OutsideChange, made: &mut Vec<PathBuf>) -> Result
 }
 
 /// Replaces a file that holds `before` by one that holds `after`.
-fn put(
-    disk: &Disk,
+fn put_file(
+    disk: &WorkspaceDisk,
     file: &OutsideFile,
     before: Option<&[u8]>,
     after: Option<&[u8]>,
-) -> Result<(), Error> {
+) -> Result<(), WorkspaceError> {
     let path = &file.path;
     file.refuse_unsafe()?;
     let Some(bytes) = after else {
         check_unchanged(disk, path, before)?;
-        return remove(disk, path);
+        return remove_synced(disk, path);
     };
     let old = fs::symlink_metadata(path).ok();
-    let like = old.as_ref().map_or(Like::New, Like::File);
-    let check = || check_unchanged(disk, path, before).map_err(Placing::Refused);
-    disk.replace(path, bytes, Temp::Change, like, check)
+    let like = old
+        .as_ref()
+        .map_or(FilePermissions::New, FilePermissions::File);
+    let check = || check_unchanged(disk, path, before).map_err(PlaceError::Refused);
+    disk.replace_file(path, bytes, TempKind::Change, like, check)
         .map_err(|e| e.into_error(path))?;
-    sync(disk, path)
+    sync_folder_of(disk, path)
 }
 
 /// Writes the copy of a file with that file's permissions: private content must
 /// not become readable through it.
-fn put_like(
-    disk: &Disk,
+fn put_backup(
+    disk: &WorkspaceDisk,
     file: &OutsideFile,
     model: &Path,
     bytes: Option<&[u8]>,
-) -> Result<(), Error> {
+) -> Result<(), WorkspaceError> {
     let path = &file.path;
     let Some(bytes) = bytes else {
-        return remove(disk, path);
+        return remove_synced(disk, path);
     };
     let meta = fs::symlink_metadata(model).ok();
-    let like = meta.as_ref().map_or(Like::New, Like::File);
-    disk.replace(path, bytes, Temp::Change, like, || Ok::<_, io::Error>(()))
-        .map_err(|e| Error::io("write", path, e))?;
-    sync(disk, path)
+    let like = meta
+        .as_ref()
+        .map_or(FilePermissions::New, FilePermissions::File);
+    disk.replace_file(path, bytes, TempKind::Change, like, || {
+        Ok::<_, io::Error>(())
+    })
+    .map_err(|e| WorkspaceError::from_io("write", path, e))?;
+    sync_folder_of(disk, path)
 }
 
 /// Removes a file for good; one that is gone, folder and all, is fine.
-fn remove(disk: &Disk, path: &Path) -> Result<(), Error> {
+fn remove_synced(disk: &WorkspaceDisk, path: &Path) -> Result<(), WorkspaceError> {
     disk.remove_file(path)
-        .map_err(|e| Error::io("remove", path, e))?;
-    sync(disk, path)
+        .map_err(|e| WorkspaceError::from_io("remove", path, e))?;
+    sync_folder_of(disk, path)
 }
 
-fn sync(disk: &Disk, path: &Path) -> Result<(), Error> {
+fn sync_folder_of(disk: &WorkspaceDisk, path: &Path) -> Result<(), WorkspaceError> {
     let dir = path.parent().unwrap_or(path);
     if !dir.is_dir() {
         return Ok(());
     }
-    disk.sync_dir(dir).map_err(|e| Error::io("sync", dir, e))
+    disk.sync_directory(dir)
+        .map_err(|e| WorkspaceError::from_io("sync", dir, e))
 }
 
-fn check_unchanged(disk: &Disk, path: &Path, before: Option<&[u8]>) -> Result<(), Error> {
-    let now = disk.read(path).map_err(|e| Error::io("read", path, e))?;
+fn check_unchanged(
+    disk: &WorkspaceDisk,
+    path: &Path,
+    before: Option<&[u8]>,
+) -> Result<(), WorkspaceError> {
+    let now = disk
+        .read(path)
+        .map_err(|e| WorkspaceError::from_io("read", path, e))?;
     if now.as_deref() == before {
         return Ok(());
     }
-    Err(Error::ChangedSince {
+    Err(WorkspaceError::ChangedSince {
         path: path.to_owned(),
     })
 }

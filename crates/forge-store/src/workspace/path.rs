@@ -11,10 +11,10 @@ use forge_text::diagnostic::Diagnostic;
 use unicode_normalization::UnicodeNormalization;
 
 /// The suffix of private files.
-pub const PRIVATE: &str = ".local.md";
+pub const PRIVATE_SUFFIX: &str = ".local.md";
 
 /// The suffix of a folder with a person's own notes.
-const PRIVATE_FOLDER: &str = ".local";
+const PRIVATE_FOLDER_SUFFIX: &str = ".local";
 
 /// A path below the root: `/` between components, relative, normalised.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -25,7 +25,7 @@ impl RelPath {
     /// a place outside of the workspace or inside of `.git`.
     pub fn new(text: &str) -> Result<RelPath, PathError> {
         let refuse = |why| Err(PathError::new(text, why));
-        if text.len() > MAX_PATH {
+        if text.len() > MAX_PATH_BYTES {
             return refuse("is too long");
         }
         if text.chars().any(char::is_control) {
@@ -39,18 +39,18 @@ impl RelPath {
             if part.is_empty() || part == "." {
                 continue;
             }
-            if path.is_empty() && is_drive(part) {
+            if path.is_empty() && is_drive_letter(part) {
                 return refuse("names a drive; name it relative to the workspace");
             }
             // Windows drops dots and spaces at the end of a name, so `.. ` and
             // `...` may lead upwards there.
-            if part.trim_end_matches(['.', ' ']).is_empty() || is_nothing(part) {
+            if part.trim_end_matches(['.', ' ']).is_empty() || is_only_dots(part) {
                 return refuse("leads upwards; name it relative to the workspace");
             }
-            if part.len() > MAX_NAME {
+            if part.len() > MAX_COMPONENT_BYTES {
                 return refuse("has a name of more than 255 bytes");
             }
-            if is_git(part) {
+            if is_git_folder(part) {
                 return refuse("is in `.git`, which is never touched");
             }
             // A stream of a file is the file under another name.
@@ -91,7 +91,8 @@ impl RelPath {
                 at > 0 && name.is_char_boundary(at) && name[at..].eq_ignore_ascii_case(ending)
             })
         };
-        ends(self.file_name(), PRIVATE) || self.components().any(|it| ends(it, PRIVATE_FOLDER))
+        ends(self.file_name(), PRIVATE_SUFFIX)
+            || self.components().any(|it| ends(it, PRIVATE_FOLDER_SUFFIX))
     }
 
     /// Returns the file's name without its last extension.
@@ -126,7 +127,7 @@ impl RelPath {
     pub fn is_derived(&self) -> bool {
         self.components()
             .next()
-            .is_some_and(|first| seen(first) == super::DERIVED)
+            .is_some_and(|first| lenient_name(first) == super::DERIVED_FOLDER)
     }
 
     /// Returns `true` if it is that folder or is inside it.
@@ -166,7 +167,7 @@ impl std::str::FromStr for RelPath {
 
 /// A name that cannot be used, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{}` {why}", shown(text))]
+#[error("`{}` {why}", escape_for_message(text))]
 pub struct PathError {
     pub text: String,
     pub why: &'static str,
@@ -194,7 +195,7 @@ impl PathError {
 /// Makes a file name from a title: lower case, words joined by dashes. Accents
 /// are dropped from Latin letters; other alphabets are kept. Fails if no letter
 /// or digit is left.
-pub fn slug(name: &str) -> Result<String, PathError> {
+pub fn slugify_name(name: &str) -> Result<String, PathError> {
     let refuse = |why| Err(PathError::new(name, why));
     if name.contains(['/', '\\']) {
         return refuse("contains a path separator; give the name alone");
@@ -210,7 +211,7 @@ pub fn slug(name: &str) -> Result<String, PathError> {
             slug.push('-');
         }
         // Cut before this character, which may have become several.
-        if slug.len() > MAX_SLUG {
+        if slug.len() > MAX_SLUG_BYTES {
             slug.truncate(before);
             break;
         }
@@ -227,7 +228,7 @@ pub fn slug(name: &str) -> Result<String, PathError> {
 }
 
 /// Quotes a path so that a shell takes it for one word.
-pub fn shell_word(path: &str) -> String {
+pub fn quote_shell_word(path: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "/-_.".contains(c);
     if path.chars().all(plain) && !path.starts_with('-') {
         path.to_owned()
@@ -239,29 +240,29 @@ pub fn shell_word(path: &str) -> String {
 /// Returns `true` if a name found on disk can be part of a [`RelPath`] as it
 /// is.
 pub(super) fn is_plain_name(name: &str) -> bool {
-    name.len() <= MAX_NAME
+    name.len() <= MAX_COMPONENT_BYTES
         && !name.contains('\\')
         && !name.chars().any(char::is_control)
         && !name.trim_end_matches(['.', ' ']).is_empty()
-        && !is_nothing(name)
-        && !is_git(name)
+        && !is_only_dots(name)
+        && !is_git_folder(name)
 }
 
 /// Returns `true` if a canonical path is below `root` and not in its `.git`.
-pub(super) fn is_inside(root: &Path, real: &Path) -> bool {
+pub(super) fn is_inside_root(root: &Path, real: &Path) -> bool {
     real.strip_prefix(root).is_ok_and(|rel| {
         rel.components().all(|c| match c {
-            Component::Normal(name) => !name.to_str().is_some_and(is_git),
+            Component::Normal(name) => !name.to_str().is_some_and(is_git_folder),
             _ => false,
         })
     })
 }
 
-const MAX_PATH: usize = 4096;
-const MAX_NAME: usize = 255;
-const MAX_SLUG: usize = 100;
+const MAX_PATH_BYTES: usize = 4096;
+const MAX_COMPONENT_BYTES: usize = 255;
+const MAX_SLUG_BYTES: usize = 100;
 
-fn is_drive(part: &str) -> bool {
+fn is_drive_letter(part: &str) -> bool {
     let bytes = part.as_bytes();
     bytes.len() >= 2 && bytes[0].is_ascii_alphabetic() && bytes[1] == b':'
 }
@@ -269,22 +270,22 @@ fn is_drive(part: &str) -> bool {
 /// Returns `true` if some file system would take this name for `.git`: case,
 /// trailing dots and spaces, NTFS streams and short names, and code points that
 /// HFS+ ignores are the ways in which git itself was once fooled.
-fn is_git(part: &str) -> bool {
+fn is_git_folder(part: &str) -> bool {
     // Nearly every name is decided here, before anything is copied.
     if part.is_ascii() && !part.starts_with(['.', 'g', 'G']) {
         return false;
     }
-    matches!(seen(part).as_str(), ".git" | "git~1")
+    matches!(lenient_name(part).as_str(), ".git" | "git~1")
 }
 
 /// Returns `true` if some file system would see nothing but dots in the name:
 /// invisible characters are dropped, and so is the name of a stream.
-fn is_nothing(part: &str) -> bool {
-    (!part.is_ascii() || part.contains(':')) && seen(part).is_empty()
+fn is_only_dots(part: &str) -> bool {
+    (!part.is_ascii() || part.contains(':')) && lenient_name(part).is_empty()
 }
 
 /// Returns a name as the most lenient file system reads it.
-fn seen(part: &str) -> String {
+fn lenient_name(part: &str) -> String {
     let seen: String = part
         .nfkc()
         .filter(|c| !matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}'))
@@ -337,7 +338,7 @@ fn ends_with_letter(slug: &str) -> bool {
 }
 
 /// Escapes a hostile name for an error message.
-fn shown(text: &str) -> String {
+fn escape_for_message(text: &str) -> String {
     let mut shown: String = text
         .chars()
         .take(120)
@@ -432,7 +433,7 @@ mod tests {
     }
 
     fn check_slug(name: &str, expect: &str) {
-        let got = match slug(name) {
+        let got = match slugify_name(name) {
             Ok(slug) => slug,
             Err(e) => format!("! {}", e.why.split(';').next().unwrap_or_default()),
         };
@@ -535,7 +536,7 @@ mod tests {
             if let Ok(path) = RelPath::new(&text) {
                 let joined = Path::new("/root").join(path.as_str());
                 prop_assert!(joined.starts_with("/root"));
-                prop_assert!(is_inside(Path::new("/root"), &joined));
+                prop_assert!(is_inside_root(Path::new("/root"), &joined));
                 prop_assert!(path.components().all(|c| !c.is_empty() && c != ".." && c != "." && is_plain_name(c)));
                 prop_assert_eq!(RelPath::new(path.as_str()).unwrap(), path);
             }
@@ -564,11 +565,11 @@ mod tests {
 
         #[test]
         fn a_slug_is_a_plain_file_name_and_its_own_slug(name in any::<String>()) {
-            if let Ok(slug_once) = slug(&name) {
-                prop_assert!(slug_once.len() <= 2 * MAX_SLUG);
+            if let Ok(slug_once) = slugify_name(&name) {
+                prop_assert!(slug_once.len() <= 2 * MAX_SLUG_BYTES);
                 prop_assert!(!slug_once.starts_with('-') && !slug_once.ends_with('-') && !slug_once.contains("--"));
                 prop_assert_eq!(RelPath::new(&slug_once).unwrap().to_string(), slug_once.clone());
-                prop_assert_eq!(slug(&slug_once).unwrap(), slug_once);
+                prop_assert_eq!(slugify_name(&slug_once).unwrap(), slug_once);
             }
         }
     }

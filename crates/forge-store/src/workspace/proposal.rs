@@ -3,37 +3,37 @@
 
 use jiff::Timestamp;
 
-use super::{Error, Receipt, RelPath, Workspace};
+use super::{ChangeReceipt, RelPath, Workspace, WorkspaceError};
 
 /// Files with their text before and after, in the order in which to show them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Proposal {
+pub struct ChangeProposal {
     /// Come first: the files below are named as they are after them.
-    pub moves: Vec<Move>,
-    pub files: Vec<Proposed>,
+    pub moves: Vec<ProposedMove>,
+    pub files: Vec<ProposedFile>,
 }
 
 /// A move of a file to another path, whatever its bytes are.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Move {
+pub struct ProposedMove {
     pub from: RelPath,
     pub to: RelPath,
 }
 
 /// A file with its text before and after.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Proposed {
+pub struct ProposedFile {
     pub path: RelPath,
     /// None where there is no file yet.
     pub before: Option<String>,
     pub after: String,
 }
 
-impl Proposal {
+impl ChangeProposal {
     /// Adds a file, unless it would stay as it is.
     pub fn add(&mut self, path: RelPath, before: Option<String>, after: String) {
         if before.as_deref() != Some(after.as_str()) {
-            self.files.push(Proposed {
+            self.files.push(ProposedFile {
                 path,
                 before,
                 after,
@@ -54,7 +54,7 @@ impl Proposal {
             hasher.update(&(text.len() as u64).to_le_bytes());
             hasher.update(text.as_bytes());
         };
-        for Move { from, to } in &self.moves {
+        for ProposedMove { from, to } in &self.moves {
             add(from.as_str());
             add(to.as_str());
         }
@@ -67,7 +67,7 @@ impl Proposal {
     }
 
     /// Returns the text that a file would have, if it is among those to change.
-    pub fn after(&self, path: &RelPath) -> Option<&str> {
+    pub fn text_after(&self, path: &RelPath) -> Option<&str> {
         let file = self.files.iter().find(|file| file.path == *path)?;
         Some(&file.after)
     }
@@ -75,7 +75,7 @@ impl Proposal {
     /// Returns the text that a path will have: as the proposal leaves it, else
     /// that of the file which moves there or is there.
     pub fn read_after(&self, workspace: &Workspace, path: &RelPath) -> Option<String> {
-        if let Some(after) = self.after(path) {
+        if let Some(after) = self.text_after(path) {
             return Some(after.to_owned());
         }
         let moved = self.moves.iter().find(|it| it.to == *path);
@@ -88,12 +88,12 @@ impl Proposal {
         workspace: &Workspace,
         what: &str,
         now: Timestamp,
-    ) -> Result<Receipt, Error> {
+    ) -> Result<ChangeReceipt, WorkspaceError> {
         workspace.change(what, now, |change| {
-            for Move { from, to } in &self.moves {
+            for ProposedMove { from, to } in &self.moves {
                 let Some(bytes) = change.read(from)? else {
-                    return Err(Error::ChangedSince {
-                        path: workspace.absolute(from),
+                    return Err(WorkspaceError::ChangedSince {
+                        path: workspace.absolute_path(from),
                     });
                 };
                 // A move never replaces a file that appeared since.
@@ -106,8 +106,8 @@ impl Proposal {
             for file in &self.files {
                 let current = change.read(&file.path)?;
                 if current.as_deref() != file.before.as_deref().map(str::as_bytes) {
-                    return Err(Error::ChangedSince {
-                        path: workspace.absolute(&file.path),
+                    return Err(WorkspaceError::ChangedSince {
+                        path: workspace.absolute_path(&file.path),
                     });
                 }
                 change.write(&file.path, file.after.as_bytes());

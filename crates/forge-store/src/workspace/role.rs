@@ -3,11 +3,11 @@
 //! The role decides whether a file is indexed, audited or linted. Nothing here
 //! opens a file: the caller checks `status: archived` in front matter.
 
-use super::{DERIVED, RelPath};
+use super::{DERIVED_FOLDER, RelPath};
 
 /// The part a document plays, in the order in which they are tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Role {
+pub enum FileRole {
     /// Rebuilt at will, in `.memory-forge/`.
     Derived,
     /// Loaded by an agent without a request.
@@ -27,38 +27,38 @@ pub enum Role {
 }
 
 /// Returns the role of a path without the manifest. Files of a domain are
-/// [`Role::Untracked`] here: it is for callers that mean `knowledge/` or a
+/// [`FileRole::Untracked`] here: it is for callers that mean `knowledge/` or a
 /// folder of ours alone. `Workspace::role` knows domains.
-pub fn role_by_path(path: &RelPath) -> Role {
-    role_in(path, &[])
+pub fn role_by_path(path: &RelPath) -> FileRole {
+    role_with_domains(path, &[])
 }
 
 /// Returns the role of a path. `domains` are the folders of the manifest's Hub
 /// Map, such as `working/legal`; they count as knowledge.
-pub fn role_in(path: &RelPath, domains: &[String]) -> Role {
+pub fn role_with_domains(path: &RelPath, domains: &[String]) -> FileRole {
     let path = path.as_str();
-    if first(path) == DERIVED {
-        return Role::Derived;
+    if first_component(path) == DERIVED_FOLDER {
+        return FileRole::Derived;
     }
     if is_autoload(path) {
-        return Role::Autoload;
+        return FileRole::Autoload;
     }
     // All other roles are for Markdown.
     if !path.ends_with(".md") {
-        return Role::Untracked;
+        return FileRole::Untracked;
     }
-    if is_routing(path) {
-        Role::Routing
-    } else if is_agent(path) {
-        Role::Agent
-    } else if is_state(path) {
-        Role::State
-    } else if is_archive(path, domains) {
-        Role::Archive
-    } else if is_knowledge(path, domains) {
-        Role::Knowledge
+    if is_routing_file(path) {
+        FileRole::Routing
+    } else if is_agent_memory(path) {
+        FileRole::Agent
+    } else if is_state_file(path) {
+        FileRole::State
+    } else if is_archive_file(path, domains) {
+        FileRole::Archive
+    } else if is_knowledge_file(path, domains) {
+        FileRole::Knowledge
     } else {
-        Role::Untracked
+        FileRole::Untracked
     }
 }
 
@@ -67,10 +67,10 @@ pub(super) fn is_autoload(path: &str) -> bool {
     // What was moved out of such a file keeps its name, in `knowledge/legacy/`:
     // there the first folder decides, so that it can be searched.
     let named = matches!(
-        name(path),
+        file_name(path),
         "CLAUDE.md" | "CLAUDE.local.md" | "AGENTS.md" | "GEMINI.md"
     );
-    if named && first(path) != "knowledge" {
+    if named && first_component(path) != "knowledge" {
         return true;
     }
     // Agents also read the folders of nested packages, so any depth counts. A
@@ -93,8 +93,8 @@ pub(super) fn is_autoload(path: &str) -> bool {
     false
 }
 
-fn is_routing(path: &str) -> bool {
-    let name = name(path);
+fn is_routing_file(path: &str) -> bool {
+    let name = file_name(path);
     matches!(
         name,
         "_MANIFEST.md" | "_CLOSETS.md" | "_CLOSETS-archive.md" | "MEMORY.md" | "MEMORY.local.md"
@@ -105,11 +105,11 @@ fn is_routing(path: &str) -> bool {
 
 /// Returns `true` for a file of one agent. The squad and the agent are both
 /// needed; files above them belong to no agent.
-fn is_agent(path: &str) -> bool {
+fn is_agent_memory(path: &str) -> bool {
     path.starts_with(".agents/memory/") && path.split('/').count() == 5
 }
 
-fn is_state(path: &str) -> bool {
+fn is_state_file(path: &str) -> bool {
     matches!(
         path,
         "memory/status.md"
@@ -122,36 +122,36 @@ fn is_state(path: &str) -> bool {
         .is_some_and(|rest| !rest.contains('/'))
 }
 
-fn is_archive(path: &str, domains: &[String]) -> bool {
-    let name = name(path);
+fn is_archive_file(path: &str, domains: &[String]) -> bool {
+    let name = file_name(path);
     if name == "ARCHIVE.md" || name.ends_with("-archive.md") {
         return true;
     }
     // `src/archive/` is code of the project; ours is at the root or in our
     // folders.
-    first(path) == "archive"
+    first_component(path) == "archive"
         || (path.contains("/archive/")
-            && (matches!(first(path), "knowledge" | "memory" | ".mind")
+            && (matches!(first_component(path), "knowledge" | "memory" | ".mind")
                 || path.starts_with(".agents/memory/")
-                || in_domain(path, domains)))
+                || is_in_domain(path, domains)))
 }
 
-fn is_knowledge(path: &str, domains: &[String]) -> bool {
-    path.starts_with("knowledge/") || in_domain(path, domains)
+fn is_knowledge_file(path: &str, domains: &[String]) -> bool {
+    path.starts_with("knowledge/") || is_in_domain(path, domains)
 }
 
-fn in_domain(path: &str, domains: &[String]) -> bool {
+fn is_in_domain(path: &str, domains: &[String]) -> bool {
     domains.iter().any(|domain| {
         path.strip_prefix(domain.trim_end_matches('/'))
             .is_some_and(|rest| rest.starts_with('/'))
     })
 }
 
-fn first(path: &str) -> &str {
+fn first_component(path: &str) -> &str {
     path.split_once('/').map_or(path, |(first, _)| first)
 }
 
-fn name(path: &str) -> &str {
+fn file_name(path: &str) -> &str {
     path.rsplit_once('/').map_or(path, |(_, name)| name)
 }
 
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn by_the_table_first_match_in_order() {
-        use Role::*;
+        use FileRole::*;
         let domains = ["working/legal".to_string(), "people/".to_string()];
         let table = [
             (".memory-forge/index.db", Derived),
@@ -251,7 +251,7 @@ mod tests {
             ("people/anna.md", Knowledge),
         ];
         for (path, expect) in table {
-            let got = role_in(&RelPath::new(path).unwrap(), &domains);
+            let got = role_with_domains(&RelPath::new(path).unwrap(), &domains);
             assert_eq!(got, expect, "for {path}");
         }
     }
@@ -259,6 +259,6 @@ mod tests {
     #[test]
     fn without_a_manifest_no_domain_is_knowledge() {
         let path = RelPath::new("working/legal/contract.md").unwrap();
-        assert_eq!(role_by_path(&path), Role::Untracked);
+        assert_eq!(role_by_path(&path), FileRole::Untracked);
     }
 }

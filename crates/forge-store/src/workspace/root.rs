@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::Error;
+use super::WorkspaceError;
 
 /// The hints from which the workspace is found.
 #[derive(Debug, Clone, Copy)]
@@ -25,7 +25,7 @@ pub struct RootHints<'a> {
 
 /// The root of a workspace, and how it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Root {
+pub struct WorkspaceRoot {
     /// Without symlinks.
     pub path: PathBuf,
     pub found_by: FoundBy,
@@ -48,7 +48,7 @@ pub enum FoundBy {
 ///
 /// A folder that a person named must exist. A folder that a client names is
 /// skipped when it is stale.
-pub fn discover(hints: &RootHints<'_>) -> Result<Root, Error> {
+pub fn discover_root(hints: &RootHints<'_>) -> Result<WorkspaceRoot, WorkspaceError> {
     let named = [
         (hints.flag, FoundBy::Flag, true),
         (hints.env_root, FoundBy::Env, true),
@@ -59,42 +59,42 @@ pub fn discover(hints: &RootHints<'_>) -> Result<Root, Error> {
         let Some(hint) = hint.filter(|path| !path.as_os_str().is_empty()) else {
             continue;
         };
-        match folder(&hints.cwd.join(hint)) {
-            Ok(path) => return Ok(Root { path, found_by }),
+        match resolve_folder(&hints.cwd.join(hint)) {
+            Ok(path) => return Ok(WorkspaceRoot { path, found_by }),
             Err(error) if must_exist => return Err(error),
             Err(_) => {}
         }
     }
-    let cwd = folder(hints.cwd)?;
+    let cwd = resolve_folder(hints.cwd)?;
     Ok(search_upwards(&cwd, hints.home))
 }
 
 /// A folder with one of these at its top is a workspace.
-const MARKERS: [(&str, Kind); 6] = [
-    ("memory-forge.toml", Kind::File),
-    (".mind", Kind::Folder),
-    ("knowledge", Kind::Folder),
-    ("_MANIFEST.md", Kind::File),
-    ("memory/status.md", Kind::File),
-    (".agents/memory", Kind::Folder),
+const ROOT_MARKERS: [(&str, MarkerKind); 6] = [
+    ("memory-forge.toml", MarkerKind::File),
+    (".mind", MarkerKind::Folder),
+    ("knowledge", MarkerKind::Folder),
+    ("_MANIFEST.md", MarkerKind::File),
+    ("memory/status.md", MarkerKind::File),
+    (".agents/memory", MarkerKind::Folder),
 ];
 
-const MAX_UP: usize = 10;
+const MAX_LEVELS_UP: usize = 10;
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum MarkerKind {
     File,
     Folder,
 }
 
-fn search_upwards(cwd: &Path, home: Option<&Path>) -> Root {
+fn search_upwards(cwd: &Path, home: Option<&Path>) -> WorkspaceRoot {
     let home = home.and_then(|home| fs::canonicalize(home).ok());
     let mut git_root = None;
     for (up, dir) in cwd.ancestors().enumerate() {
         // Above the tenth folder only the git root is still looked for.
-        let marker = (up <= MAX_UP).then(|| marker_in(dir)).flatten();
+        let marker = (up <= MAX_LEVELS_UP).then(|| find_marker_in(dir)).flatten();
         if let Some(marker) = marker {
-            return Root {
+            return WorkspaceRoot {
                 path: dir.to_path_buf(),
                 found_by: FoundBy::Marker(marker),
             };
@@ -112,28 +112,31 @@ fn search_upwards(cwd: &Path, home: Option<&Path>) -> Root {
         Some(dir) => (dir, FoundBy::GitRoot),
         None => (cwd, FoundBy::Cwd),
     };
-    Root {
+    WorkspaceRoot {
         path: path.to_path_buf(),
         found_by,
     }
 }
 
-fn marker_in(dir: &Path) -> Option<&'static str> {
-    let is_there = |(name, kind): &(&str, Kind)| {
+fn find_marker_in(dir: &Path) -> Option<&'static str> {
+    let is_there = |(name, kind): &(&str, MarkerKind)| {
         fs::metadata(dir.join(name)).is_ok_and(|meta| match kind {
-            Kind::File => meta.is_file(),
-            Kind::Folder => meta.is_dir(),
+            MarkerKind::File => meta.is_file(),
+            MarkerKind::Folder => meta.is_dir(),
         })
     };
-    MARKERS.iter().find(|m| is_there(m)).map(|(name, _)| *name)
+    ROOT_MARKERS
+        .iter()
+        .find(|m| is_there(m))
+        .map(|(name, _)| *name)
 }
 
-fn folder(path: &Path) -> Result<PathBuf, Error> {
-    let real = fs::canonicalize(path).map_err(|e| Error::io("open", path, e))?;
+fn resolve_folder(path: &Path) -> Result<PathBuf, WorkspaceError> {
+    let real = fs::canonicalize(path).map_err(|e| WorkspaceError::from_io("open", path, e))?;
     if real.is_dir() {
         Ok(real)
     } else {
-        Err(Error::NotADirectory { path: real })
+        Err(WorkspaceError::NotADirectory { path: real })
     }
 }
 
@@ -167,7 +170,7 @@ mod tests {
         // The temporary folder stands in for home unless a test says
         // otherwise, so that nothing above it is looked at.
         let home = hint("home").unwrap_or_else(|| top.clone());
-        let got = discover(&RootHints {
+        let got = discover_root(&RootHints {
             flag: flag.as_deref(),
             env_root: env.as_deref(),
             claude_project_dir: claude.as_deref(),

@@ -14,27 +14,27 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use super::autoload::is_skipped;
-use super::path::{is_inside, is_plain_name};
-use super::{RelPath, Role, role_in};
+use super::path::{is_inside_root, is_plain_name};
+use super::{FileRole, RelPath, role_with_domains};
 
 /// The files of a walk and its problems, both sorted by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Scan {
-    pub files: Vec<Found>,
+pub struct WorkspaceScan {
+    pub files: Vec<ScannedFile>,
     pub problems: Vec<ScanProblem>,
 }
 
 /// All files of the workspace of any kind, and the problems, both sorted by
 /// path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Tree {
-    pub files: Vec<Found>,
+pub struct WorkspaceTree {
+    pub files: Vec<ScannedFile>,
     pub problems: Vec<ScanProblem>,
 }
 
 /// A file that a walk found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct ScannedFile {
     pub path: RelPath,
     pub size: u64,
     /// Nanoseconds since 1970; before that it is negative.
@@ -42,10 +42,10 @@ pub struct Found {
     /// When its content or its time last changed, by the system's own clock if
     /// that is known. Setting a file's time back advances it.
     pub changed_ns: i64,
-    pub role: Role,
+    pub role: FileRole,
 }
 
-impl Found {
+impl ScannedFile {
     /// Returns `true` for a Markdown file.
     pub fn is_markdown(&self) -> bool {
         self.path.as_str().ends_with(".md")
@@ -67,41 +67,49 @@ impl std::fmt::Display for ScanProblem {
 }
 
 /// The folders of knowledge in every workspace.
-const FOLDERS: [&str; 2] = ["knowledge", ".agents/memory"];
+const MEMORY_FOLDERS: [&str; 2] = ["knowledge", ".agents/memory"];
 
 /// The files that a walk lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Extent {
+enum ScanExtent {
     /// Markdown, wherever a folder of memory holds it.
     Memory,
     /// Files of every kind, without other people's code and what is rebuilt.
     Everything,
 }
 
-pub(super) fn scan(root: &Path, domains: &[String]) -> Scan {
+pub(super) fn scan_memory(root: &Path, domains: &[String]) -> WorkspaceScan {
     let mut problems = Vec::new();
-    let mut folders = outermost(domains);
-    folders.retain(|folder| may_enter(root, folder, &mut problems));
-    let mut found = walk(root, domains, folders, Extent::Memory);
+    let mut folders = outermost_folders(domains);
+    folders.retain(|folder| can_enter(root, folder, &mut problems));
+    let mut found = walk_folders(root, domains, folders, ScanExtent::Memory);
     found.problems.extend(problems);
     found.problems.sort_unstable();
     found
 }
 
-pub(super) fn tree(root: &Path, domains: &[String]) -> Tree {
-    let Scan { files, problems } = walk(root, domains, vec![String::new()], Extent::Everything);
-    Tree { files, problems }
+pub(super) fn scan_tree(root: &Path, domains: &[String]) -> WorkspaceTree {
+    let WorkspaceScan { files, problems } =
+        walk_folders(root, domains, vec![String::new()], ScanExtent::Everything);
+    WorkspaceTree { files, problems }
 }
 
-fn walk(root: &Path, domains: &[String], folders: Vec<String>, extent: Extent) -> Scan {
+fn walk_folders(
+    root: &Path,
+    domains: &[String],
+    folders: Vec<String>,
+    extent: ScanExtent,
+) -> WorkspaceScan {
     let threads = thread::available_parallelism()
         .map_or(2, NonZero::get)
         .clamp(2, 8);
-    let walk = Walk::new(root, domains, folders, extent, threads);
-    let mut found = Scan::default();
+    let walk = ScanWalk::new(root, domains, folders, extent, threads);
+    let mut found = WorkspaceScan::default();
     thread::scope(|scope| {
-        let workers: Vec<_> = (1..threads).map(|_| scope.spawn(|| walk.work())).collect();
-        found = walk.work();
+        let workers: Vec<_> = (1..threads)
+            .map(|_| scope.spawn(|| walk.run_worker()))
+            .collect();
+        found = walk.run_worker();
         for worker in workers {
             match worker.join() {
                 Ok(part) => {
@@ -118,12 +126,12 @@ fn walk(root: &Path, domains: &[String], folders: Vec<String>, extent: Extent) -
 }
 
 /// Returns the folders to walk, none of them inside another.
-fn outermost(domains: &[String]) -> Vec<String> {
+fn outermost_folders(domains: &[String]) -> Vec<String> {
     let named = domains
         .iter()
         .filter_map(|domain| RelPath::new(domain).ok());
     let mut folders: Vec<RelPath> = named.collect();
-    folders.extend(FOLDERS.map(|folder| RelPath::from_checked(folder.to_string())));
+    folders.extend(MEMORY_FOLDERS.map(|folder| RelPath::from_checked(folder.to_string())));
     folders.sort();
     folders.dedup();
     let all = folders.clone();
@@ -136,38 +144,38 @@ fn outermost(domains: &[String]) -> Vec<String> {
 }
 
 /// The state that the threads share.
-struct Walk<'a> {
+struct ScanWalk<'a> {
     root: &'a Path,
     domains: &'a [String],
-    extent: Extent,
-    queue: Mutex<Queue>,
+    extent: ScanExtent,
+    queue: Mutex<FolderQueue>,
     more: Condvar,
     /// The number of idle threads; read without the lock.
     idle: AtomicUsize,
 }
 
-struct Queue {
+struct FolderQueue {
     /// Folders that any thread may list, relative to the root.
     folders: Vec<String>,
     /// Threads that are listing, and may find more.
     busy: usize,
 }
 
-impl<'a> Walk<'a> {
-    /// Prepares a walk. Each of `threads` must call [`Walk::work`].
+impl<'a> ScanWalk<'a> {
+    /// Prepares a walk. Each of `threads` must call [`ScanWalk::run_worker`].
     fn new(
         root: &'a Path,
         domains: &'a [String],
         folders: Vec<String>,
-        extent: Extent,
+        extent: ScanExtent,
         threads: usize,
     ) -> Self {
         let busy = threads;
-        Walk {
+        ScanWalk {
             root,
             domains,
             extent,
-            queue: Mutex::new(Queue { folders, busy }),
+            queue: Mutex::new(FolderQueue { folders, busy }),
             more: Condvar::new(),
             idle: AtomicUsize::new(0),
         }
@@ -176,31 +184,31 @@ impl<'a> Walk<'a> {
     /// Lists folders until none are left and no thread can find more. A thread
     /// keeps what it finds to itself while the others are busy as well, so that
     /// the lock is rarely needed.
-    fn work(&self) -> Scan {
-        let mut found = Scan::default();
+    fn run_worker(&self) -> WorkspaceScan {
+        let mut found = WorkspaceScan::default();
         let mut absolute = PathBuf::new();
         let mut own = Vec::new();
         loop {
-            let Some(folder) = own.pop().or_else(|| self.take()) else {
+            let Some(folder) = own.pop().or_else(|| self.take_folder()) else {
                 return found;
             };
             absolute.clear();
             absolute.push(self.root);
             absolute.push(&folder);
-            if let Err(e) = self.list(&folder, &absolute, &mut own, &mut found) {
-                found.problems.push(unreadable(folder, &e));
+            if let Err(e) = self.list_folder(&folder, &absolute, &mut own, &mut found) {
+                found.problems.push(unreadable_problem(folder, &e));
             }
             // A lock for each folder would cost more than listing it. `Relaxed`
             // is enough, since an old count only delays the sharing.
             if own.len() > 1 && self.idle.load(Ordering::Relaxed) > 0 {
-                self.share(&mut own);
+                self.share_folders(&mut own);
             }
         }
     }
 
     /// Takes a folder of another thread; `None` when the walk is over.
-    fn take(&self) -> Option<String> {
-        let mut queue = self.lock();
+    fn take_folder(&self) -> Option<String> {
+        let mut queue = self.lock_queue();
         queue.busy -= 1;
         self.idle.fetch_add(1, Ordering::Relaxed);
         loop {
@@ -222,18 +230,18 @@ impl<'a> Walk<'a> {
 
     /// Moves the older half to the queue, which is higher in the tree and has
     /// more below it.
-    fn share(&self, own: &mut Vec<String>) {
+    fn share_folders(&self, own: &mut Vec<String>) {
         let half = own.len() / 2;
-        self.lock().folders.extend(own.drain(..half));
+        self.lock_queue().folders.extend(own.drain(..half));
         self.more.notify_all();
     }
 
-    fn list(
+    fn list_folder(
         &self,
         folder: &str,
         absolute: &Path,
         own: &mut Vec<String>,
-        found: &mut Scan,
+        found: &mut WorkspaceScan,
     ) -> io::Result<()> {
         for entry in fs::read_dir(absolute)? {
             let entry = entry?;
@@ -243,42 +251,46 @@ impl<'a> Walk<'a> {
                 continue;
             };
             let is_markdown = name.ends_with(".md");
-            let is_wanted = is_markdown || self.extent == Extent::Everything;
+            let is_wanted = is_markdown || self.extent == ScanExtent::Everything;
             let kind = match entry.file_type() {
                 Ok(kind) => kind,
                 Err(e) => {
-                    found.problems.push(unreadable(join(folder, name), &e));
+                    found
+                        .problems
+                        .push(unreadable_problem(join_path(folder, name), &e));
                     continue;
                 }
             };
             if kind.is_dir() {
                 if name.starts_with('.')
-                    || self.extent == Extent::Everything && is_skipped(name, name)
+                    || self.extent == ScanExtent::Everything && is_skipped(name, name)
                 {
                     continue;
                 }
-                let path = join(folder, name);
+                let path = join_path(folder, name);
                 if is_markdown {
-                    found.problems.push(problem(
+                    found.problems.push(scan_problem(
                         &path,
                         "is a folder, although it is named like a document",
                     ));
                 }
                 own.push(path);
             } else if kind.is_symlink() {
-                self.follow(join(folder, name), is_wanted, is_markdown, found);
+                self.follow_symlink(join_path(folder, name), is_wanted, is_markdown, found);
             // macOS leaves files that begin with `._` next to the real ones.
             } else if is_wanted && !name.starts_with("._") {
-                let path = join(folder, name);
+                let path = join_path(folder, name);
                 if !kind.is_file() {
                     if is_markdown {
-                        found.problems.push(problem(&path, "is not a regular file"));
+                        found
+                            .problems
+                            .push(scan_problem(&path, "is not a regular file"));
                     }
                     continue;
                 }
                 match entry.metadata() {
-                    Ok(meta) => found.files.push(self.found(path, &meta)),
-                    Err(e) => found.problems.push(unreadable(path, &e)),
+                    Ok(meta) => found.files.push(self.scanned_file(path, &meta)),
+                    Err(e) => found.problems.push(unreadable_problem(path, &e)),
                 }
             }
         }
@@ -287,40 +299,49 @@ impl<'a> Walk<'a> {
 
     /// Follows a symlink to a file inside the workspace. A symlinked folder is
     /// never followed, so that no walk can run in circles.
-    fn follow(&self, path: String, is_wanted: bool, is_markdown: bool, found: &mut Scan) {
+    fn follow_symlink(
+        &self,
+        path: String,
+        is_wanted: bool,
+        is_markdown: bool,
+        found: &mut WorkspaceScan,
+    ) {
         let absolute = self.root.join(&path);
         let target = fs::canonicalize(&absolute).and_then(|real| Ok((fs::metadata(&real)?, real)));
         match target {
             Ok((meta, _)) if meta.is_dir() => {
-                found.problems.push(problem(
+                found.problems.push(scan_problem(
                     &path,
                     "is a symlink to a folder, which is not followed",
                 ));
             }
             _ if !is_wanted => {}
-            Ok((meta, real)) if meta.is_file() && is_inside(self.root, &real) => {
-                found.files.push(self.found(path, &meta));
+            Ok((meta, real)) if meta.is_file() && is_inside_root(self.root, &real) => {
+                found.files.push(self.scanned_file(path, &meta));
             }
             // Files that are not documents are never reported as missing.
             _ if !is_markdown => {}
-            Ok((meta, _)) if meta.is_file() => found.problems.push(problem(
+            Ok((meta, _)) if meta.is_file() => found.problems.push(scan_problem(
                 &path,
                 "is a symlink that leads out of the workspace",
             )),
-            Ok(_) => found.problems.push(problem(&path, "is not a regular file")),
+            Ok(_) => found
+                .problems
+                .push(scan_problem(&path, "is not a regular file")),
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                found
-                    .problems
-                    .push(problem(&path, "is a symlink to a file that does not exist"));
+                found.problems.push(scan_problem(
+                    &path,
+                    "is a symlink to a file that does not exist",
+                ));
             }
-            Err(e) => found.problems.push(unreadable(path, &e)),
+            Err(e) => found.problems.push(unreadable_problem(path, &e)),
         }
     }
 
-    fn found(&self, path: String, meta: &Metadata) -> Found {
+    fn scanned_file(&self, path: String, meta: &Metadata) -> ScannedFile {
         let path = RelPath::from_checked(path);
-        let role = role_in(&path, self.domains);
-        Found {
+        let role = role_with_domains(&path, self.domains);
+        ScannedFile {
             path,
             size: meta.len(),
             mtime_ns: mtime_ns(meta),
@@ -331,7 +352,7 @@ impl<'a> Walk<'a> {
 
     /// Reports a name that cannot be written down, but only if it may be a
     /// document's.
-    fn report_name(&self, folder: &str, entry: &DirEntry, found: &mut Scan) {
+    fn report_name(&self, folder: &str, entry: &DirEntry, found: &mut WorkspaceScan) {
         let name = entry.file_name();
         let name = name.to_string_lossy();
         let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
@@ -343,23 +364,25 @@ impl<'a> Walk<'a> {
             .map(|c| if c.is_control() { '\u{fffd}' } else { c })
             .collect();
         let why = "has a name that is not UTF-8 or not portable; rename it to have it used";
-        found.problems.push(problem(&join(folder, &shown), why));
+        found
+            .problems
+            .push(scan_problem(&join_path(folder, &shown), why));
     }
 
-    fn lock(&self) -> MutexGuard<'_, Queue> {
+    fn lock_queue(&self) -> MutexGuard<'_, FolderQueue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Returns `true` if the folder is there and reached without a symlink.
-fn may_enter(root: &Path, folder: &str, problems: &mut Vec<ScanProblem>) -> bool {
+fn can_enter(root: &Path, folder: &str, problems: &mut Vec<ScanProblem>) -> bool {
     let mut absolute = root.to_path_buf();
     for name in folder.split('/') {
         absolute.push(name);
         match fs::symlink_metadata(&absolute) {
             Ok(meta) if meta.is_dir() => {}
             Ok(meta) if meta.is_symlink() => {
-                problems.push(problem(
+                problems.push(scan_problem(
                     folder,
                     "is reached by a symlink, which is not followed",
                 ));
@@ -371,7 +394,7 @@ fn may_enter(root: &Path, folder: &str, problems: &mut Vec<ScanProblem>) -> bool
                     io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
                 ) =>
             {
-                problems.push(unreadable(folder.to_string(), &e));
+                problems.push(unreadable_problem(folder.to_string(), &e));
                 return false;
             }
             _ => return false,
@@ -380,14 +403,14 @@ fn may_enter(root: &Path, folder: &str, problems: &mut Vec<ScanProblem>) -> bool
     true
 }
 
-fn problem(path: &str, message: &str) -> ScanProblem {
+fn scan_problem(path: &str, message: &str) -> ScanProblem {
     ScanProblem {
         path: path.to_string(),
         message: message.to_string(),
     }
 }
 
-fn unreadable(path: String, error: &io::Error) -> ScanProblem {
+fn unreadable_problem(path: String, error: &io::Error) -> ScanProblem {
     let message = match error.kind() {
         io::ErrorKind::NotFound => "vanished while it was looked at".to_string(),
         _ => format!("cannot be read: {error}"),
@@ -395,7 +418,7 @@ fn unreadable(path: String, error: &io::Error) -> ScanProblem {
     ScanProblem { path, message }
 }
 
-fn join(folder: &str, name: &str) -> String {
+fn join_path(folder: &str, name: &str) -> String {
     let mut path = String::with_capacity(folder.len() + 1 + name.len());
     if !folder.is_empty() {
         path.push_str(folder);

@@ -20,7 +20,7 @@ fn opening_needs_a_folder_and_creates_nothing() {
     let (dir, workspace) = workspace(&[("file", b"")]);
     assert!(matches!(
         Workspace::open(&dir.path().join("file")),
-        Err(Error::NotADirectory { .. })
+        Err(WorkspaceError::NotADirectory { .. })
     ));
     assert!(
         Workspace::open(&dir.path().join("gone"))
@@ -46,7 +46,10 @@ fn text_is_read_as_it_is() {
 fn a_file_that_is_not_utf8_is_named_with_its_line() {
     let (_dir, workspace) = workspace(&[("a.md", b"one\ntwo\nthr\xe9e\n")]);
     let error = workspace.read_text(&rel("a.md")).unwrap_err();
-    assert!(matches!(error, Error::NotUtf8 { line: 3, .. }), "{error}");
+    assert!(
+        matches!(error, WorkspaceError::NotUtf8 { line: 3, .. }),
+        "{error}"
+    );
 }
 
 #[test]
@@ -61,7 +64,7 @@ fn large_files_are_refused() {
     assert!(
         matches!(
             error,
-            Error::TooLarge {
+            WorkspaceError::TooLarge {
                 size: 2049,
                 limit: 2048,
                 ..
@@ -77,7 +80,7 @@ fn only_files_are_read() {
     let (_dir, workspace) = workspace(&[("folder/x.md", b"")]);
     assert!(matches!(
         workspace.read(&rel("folder")),
-        Err(Error::NotAFile { .. })
+        Err(WorkspaceError::NotAFile { .. })
     ));
 }
 
@@ -99,7 +102,10 @@ fn symlinks_are_read_only_inside() {
     assert_eq!(workspace.read(&rel("indir/a.md")).unwrap(), b"inside");
     for path in ["out.md", "outdir/secret.md", "git.md"] {
         assert!(
-            matches!(workspace.read(&rel(path)), Err(Error::Outside { .. })),
+            matches!(
+                workspace.read(&rel(path)),
+                Err(WorkspaceError::Outside { .. })
+            ),
             "{path}"
         );
     }
@@ -111,7 +117,7 @@ fn the_index_lock_is_held_by_one() {
     let (_dir, workspace) = workspace(&[]);
     let held = workspace.lock_index(Duration::ZERO).unwrap();
     let refused = workspace.lock_index(Duration::ZERO).unwrap_err();
-    assert!(matches!(refused, Error::Locked { .. }));
+    assert!(matches!(refused, WorkspaceError::Locked { .. }));
     drop(held);
     workspace.lock_index(Duration::ZERO).unwrap();
 }

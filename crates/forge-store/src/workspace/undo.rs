@@ -12,9 +12,9 @@ use jiff::Timestamp;
 
 mod journal;
 
-use super::write::{Plan, Planned};
-use super::{Error, RelPath, Workspace};
-use journal::{DROPPED, INTERRUPTED, PENDING, State, paths};
+use super::write::{ChangePlan, PlannedWrite};
+use super::{RelPath, Workspace, WorkspaceError};
+use journal::{DROPPED_SUFFIX, FileState, INTERRUPTED_SUFFIX, PENDING_SUFFIX, parse_paths};
 
 pub(super) use journal::Journal;
 
@@ -40,12 +40,12 @@ pub struct JournalEntry {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JournalFile {
     pub path: RelPath,
-    pub effect: Effect,
+    pub effect: FileEffect,
 }
 
 /// The effect of a change on a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effect {
+pub enum FileEffect {
     Created,
     Changed,
     Removed,
@@ -53,7 +53,7 @@ pub enum Effect {
 
 /// An entry that cannot be undone as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unfinished {
+pub enum UnfinishedEntry {
     /// A change under way, or one that a crash cut off.
     Pending {
         id: String,
@@ -70,7 +70,7 @@ pub enum Unfinished {
 
 /// The result of an undo.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Undone {
+pub struct UndoReport {
     /// The entry of the undo itself; undoing that one redoes the change.
     pub id: Option<String>,
     /// The change that was undone, and its description.
@@ -92,20 +92,20 @@ impl Workspace {
     /// undone: called again without an id, it goes one further back. Automatic
     /// changes of the same files since then are reverted too; what they derive
     /// is derived again. Undoing an undo by its id redoes the change.
-    pub fn undo(&self, id: Option<&str>, now: Timestamp) -> Result<Undone, Error> {
+    pub fn undo(&self, id: Option<&str>, now: Timestamp) -> Result<UndoReport, WorkspaceError> {
         let _lock = self.lock_for_writing(self.lock_wait)?;
         let journal = Journal::of(self);
         let entries = self.history()?;
         let entry = match id {
-            Some(id) => entries.iter().find(|entry| same_id(&entry.id, id)),
+            Some(id) => entries.iter().find(|entry| is_same_id(&entry.id, id)),
             None => entries.iter().find(|entry| entry.is_candidate_for_undo()),
         };
         let entry = match (entry, id) {
             (Some(entry), _) => entry,
-            (None, Some(id)) => return Err(Error::NoSuchChange { id: id.to_string() }),
-            (None, None) => return Err(Error::NothingToUndo),
+            (None, Some(id)) => return Err(WorkspaceError::NoSuchChange { id: id.to_string() }),
+            (None, None) => return Err(WorkspaceError::NothingToUndo),
         };
-        let folder = journal.folder_of(entry);
+        let folder = journal.entry_folder(entry);
         let record = journal.read_record(&folder)?;
         let newer = entries.iter().take_while(|it| it.id != entry.id);
         let mut later: Vec<&JournalEntry> = newer.filter(|it| it.automatic && !it.undone).collect();
@@ -113,28 +113,29 @@ impl Workspace {
         later.reverse();
         let mut files = Vec::new();
         for (index, file) in record.files.iter().enumerate() {
-            let (path, current, state) = journal.state_of(file)?;
+            let (path, current, state) = journal.file_state_of(file)?;
             match state {
                 // Already as before, for example because it was restored by
                 // hand.
-                State::Before => continue,
-                State::After => {}
-                State::Other if journal.is_automatic_since(file, current.as_deref(), &later)? => {}
-                State::Other => {
-                    return Err(Error::ChangedSince {
-                        path: self.absolute(&path),
+                FileState::Before => continue,
+                FileState::After => {}
+                FileState::Other
+                    if journal.is_automatic_since(file, current.as_deref(), &later)? => {}
+                FileState::Other => {
+                    return Err(WorkspaceError::ChangedSince {
+                        path: self.absolute_path(&path),
                     });
                 }
             }
             let after = journal.bytes_before(&folder, index, file)?;
-            files.push(Planned {
+            files.push(PlannedWrite {
                 path,
                 before: current,
                 after,
                 mode: file.mode,
             });
         }
-        let plan = Plan {
+        let plan = ChangePlan {
             what: match &record.undoes {
                 None => format!("Undo {}: {}", record.id, record.what),
                 Some(_) => format!("Redo by undoing {}: {}", record.id, record.what),
@@ -143,10 +144,10 @@ impl Workspace {
             undoes: Some(record.id.clone()),
             is_automatic: false,
             files,
-            folders_to_drop: paths(&record.folders)?,
+            folders_to_drop: parse_paths(&record.folders)?,
         };
-        let receipt = self.commit(plan)?;
-        Ok(Undone {
+        let receipt = self.commit_plan(plan)?;
+        Ok(UndoReport {
             id: receipt.id,
             undid: record.id,
             what: record.what,
@@ -156,21 +157,21 @@ impl Workspace {
 
     /// Lists entries that [`Workspace::history`] does not offer to undo, oldest
     /// first. Nothing is repaired here: the next change does that.
-    pub fn unfinished(&self) -> Result<Vec<Unfinished>, Error> {
+    pub fn unfinished_entries(&self) -> Result<Vec<UnfinishedEntry>, WorkspaceError> {
         let journal = Journal::of(self);
-        let mut folders = journal.folders()?;
+        let mut folders = journal.entry_folders()?;
         folders.sort_by_key(|folder| folder.number);
         let mut unfinished = Vec::new();
         for folder in folders {
             let id = format!("{:04}", folder.number);
             match (folder.state, journal.read_record(&folder.path)) {
-                (DROPPED, _) => {}
-                (PENDING, _) => unfinished.push(Unfinished::Pending { id }),
+                (DROPPED_SUFFIX, _) => {}
+                (PENDING_SUFFIX, _) => unfinished.push(UnfinishedEntry::Pending { id }),
                 (_, Err(e)) => {
                     let why = e.to_string();
-                    unfinished.push(Unfinished::Damaged { id, why });
+                    unfinished.push(UnfinishedEntry::Damaged { id, why });
                 }
-                (INTERRUPTED, Ok(_)) => unfinished.push(Unfinished::Interrupted { id }),
+                (INTERRUPTED_SUFFIX, Ok(_)) => unfinished.push(UnfinishedEntry::Interrupted { id }),
                 (_, Ok(_)) => {}
             }
         }
@@ -178,10 +179,10 @@ impl Workspace {
     }
 
     /// Lists the changes that can be undone, newest first.
-    pub fn history(&self) -> Result<Vec<JournalEntry>, Error> {
+    pub fn history(&self) -> Result<Vec<JournalEntry>, WorkspaceError> {
         let journal = Journal::of(self);
-        let mut folders = journal.folders()?;
-        folders.retain(|folder| matches!(folder.state, "" | INTERRUPTED));
+        let mut folders = journal.entry_folders()?;
+        folders.retain(|folder| matches!(folder.state, "" | INTERRUPTED_SUFFIX));
         folders.sort_by_key(|folder| std::cmp::Reverse(folder.number));
         let mut undone: HashSet<String> = HashSet::new();
         let mut entries = Vec::new();
@@ -195,14 +196,14 @@ impl Workspace {
             if let (Some(target), false) = (&record.undoes, is_undone) {
                 undone.insert(target.clone());
             }
-            entries.push(record.into_entry(is_undone, folder.state == INTERRUPTED)?);
+            entries.push(record.into_entry(is_undone, folder.state == INTERRUPTED_SUFFIX)?);
         }
         Ok(entries)
     }
 }
 
 /// Returns `true` if both name the same entry: `0042` may be typed as `42`.
-fn same_id(id: &str, given: &str) -> bool {
+fn is_same_id(id: &str, given: &str) -> bool {
     match (id.parse::<u64>(), given.parse::<u64>()) {
         (Ok(a), Ok(b)) => a == b,
         _ => id == given,

@@ -13,26 +13,26 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::disk::{Like, Op, Placing, Temp, is_temp_name};
-use super::held::Held;
+use super::disk::{DiskOperation, FilePermissions, PlaceError, TempKind, is_temp_name};
+use super::held::HeldFile;
 use super::undo::Journal;
-use super::{DERIVED, Error, Lock, RelPath, Workspace, into_text};
-use crate::regular::{self, Links};
-use crate::trust::{self, Claim, Identity};
+use super::{DERIVED_FOLDER, ProcessLock, RelPath, Workspace, WorkspaceError, decode_text};
+use crate::regular::{self, LinkPolicy};
+use crate::trust::{self, FileIdentity, TrustClaim};
 
 /// A change in preparation, inside of [`Workspace::change`]. Reading returns
 /// what was staged.
 #[derive(Debug)]
-pub struct Change<'a> {
+pub struct WorkspaceChange<'a> {
     workspace: &'a Workspace,
-    staged: BTreeMap<RelPath, Staged>,
+    staged: BTreeMap<RelPath, StagedFile>,
     folders_to_drop: Vec<RelPath>,
     is_automatic: bool,
 }
 
 /// The result of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Receipt {
+pub struct ChangeReceipt {
     /// The id for [`Workspace::undo`]; none when nothing had to change.
     pub id: Option<String>,
     /// The files that were written or removed.
@@ -42,9 +42,9 @@ pub struct Receipt {
     pub changes: Vec<FileChange>,
 }
 
-impl Receipt {
+impl ChangeReceipt {
     /// Returns what became of one file, if it changed.
-    pub fn change_of(&self, path: &RelPath) -> Option<&FileChange> {
+    pub fn change_of_file(&self, path: &RelPath) -> Option<&FileChange> {
         self.changes.iter().find(|it| it.path == *path)
     }
 }
@@ -63,37 +63,37 @@ pub struct FileChange {
 impl FileChange {
     /// Returns the text before; what is not UTF-8 is replaced.
     pub fn before_text(&self) -> Cow<'_, str> {
-        lossy(&self.before)
+        decode_lossy(&self.before)
     }
 
     /// Returns the text after; what is not UTF-8 is replaced.
     pub fn after_text(&self) -> Cow<'_, str> {
-        lossy(&self.after)
+        decode_lossy(&self.after)
     }
 }
 
-fn lossy(bytes: &Option<Vec<u8>>) -> Cow<'_, str> {
+fn decode_lossy(bytes: &Option<Vec<u8>>) -> Cow<'_, str> {
     String::from_utf8_lossy(bytes.as_deref().unwrap_or_default())
 }
 
-impl Change<'_> {
+impl WorkspaceChange<'_> {
     /// Reads a file as this change would leave it; `None` if there is none.
-    pub fn read(&mut self, path: &RelPath) -> Result<Option<Vec<u8>>, Error> {
+    pub fn read(&mut self, path: &RelPath) -> Result<Option<Vec<u8>>, WorkspaceError> {
         match self.staged.get(path) {
-            Some(Staged {
-                after: After::Write(bytes),
+            Some(StagedFile {
+                after: StagedState::Write(bytes),
                 ..
             }) => Ok(Some(bytes.clone())),
-            Some(Staged {
-                after: After::Remove,
+            Some(StagedFile {
+                after: StagedState::Remove,
                 ..
             }) => Ok(None),
-            Some(Staged {
+            Some(StagedFile {
                 before: Some(before),
                 ..
             }) => Ok(before.clone()),
             _ => {
-                let before = self.workspace.read_if_there(path)?;
+                let before = self.workspace.read_if_present(path)?;
                 // What was seen is what the result was made from, so it is what
                 // must still be there when the result is written.
                 let staged = self.staged.entry(path.clone()).or_default();
@@ -104,40 +104,44 @@ impl Change<'_> {
     }
 
     /// Reads a file as UTF-8 text, as this change would leave it.
-    pub fn read_text(&mut self, path: &RelPath) -> Result<Option<String>, Error> {
-        let absolute = self.workspace.absolute(path);
+    pub fn read_text(&mut self, path: &RelPath) -> Result<Option<String>, WorkspaceError> {
+        let absolute = self.workspace.absolute_path(path);
         let bytes = self.read(path)?;
-        bytes.map(|bytes| into_text(&absolute, bytes)).transpose()
+        bytes.map(|bytes| decode_text(&absolute, bytes)).transpose()
     }
 
     /// Stages the file's new content, whether or not it exists.
     pub fn write(&mut self, path: &RelPath, bytes: impl Into<Vec<u8>>) {
-        self.staged.entry(path.clone()).or_default().after = After::Write(bytes.into());
+        self.staged.entry(path.clone()).or_default().after = StagedState::Write(bytes.into());
     }
 
     /// Stages a file that must not exist yet.
-    pub fn create(&mut self, path: &RelPath, bytes: impl Into<Vec<u8>>) -> Result<(), Error> {
-        let absolute = self.workspace.absolute(path);
+    pub fn create(
+        &mut self,
+        path: &RelPath,
+        bytes: impl Into<Vec<u8>>,
+    ) -> Result<(), WorkspaceError> {
+        let absolute = self.workspace.absolute_path(path);
         // A dangling symlink and a folder are in the way as much as a file is.
         let in_the_way = match self.staged.get(path).map(|staged| &staged.after) {
-            Some(After::Write(_)) => true,
-            Some(After::Remove) => false,
-            Some(After::Keep) | None => fs::symlink_metadata(&absolute).is_ok(),
+            Some(StagedState::Write(_)) => true,
+            Some(StagedState::Remove) => false,
+            Some(StagedState::Keep) | None => fs::symlink_metadata(&absolute).is_ok(),
         };
         if in_the_way {
-            return Err(Error::Exists { path: absolute });
+            return Err(WorkspaceError::Exists { path: absolute });
         }
         let staged = self.staged.entry(path.clone()).or_default();
-        if matches!(staged.after, After::Keep) {
+        if matches!(staged.after, StagedState::Keep) {
             staged.before = Some(None);
         }
-        staged.after = After::Write(bytes.into());
+        staged.after = StagedState::Write(bytes.into());
         Ok(())
     }
 
     /// Stages the removal of a file; one that is not there is fine.
     pub fn remove(&mut self, path: &RelPath) {
-        self.staged.entry(path.clone()).or_default().after = After::Remove;
+        self.staged.entry(path.clone()).or_default().after = StagedState::Remove;
     }
 
     /// Stages the removal of a folder, if it is empty in the end. Inner folders
@@ -160,8 +164,8 @@ impl Workspace {
         &self,
         what: &str,
         now: jiff::Timestamp,
-        f: impl FnOnce(&mut Change<'_>) -> Result<(), Error>,
-    ) -> Result<Receipt, Error> {
+        f: impl FnOnce(&mut WorkspaceChange<'_>) -> Result<(), WorkspaceError>,
+    ) -> Result<ChangeReceipt, WorkspaceError> {
         self.change_within(self.lock_wait, what, now, f)
     }
 
@@ -171,34 +175,34 @@ impl Workspace {
         wait: Duration,
         what: &str,
         now: jiff::Timestamp,
-        f: impl FnOnce(&mut Change<'_>) -> Result<(), Error>,
-    ) -> Result<Receipt, Error> {
-        let ((), receipt) = self.transact(wait, what, now, f)?;
+        f: impl FnOnce(&mut WorkspaceChange<'_>) -> Result<(), WorkspaceError>,
+    ) -> Result<ChangeReceipt, WorkspaceError> {
+        let ((), receipt) = self.run_transaction(wait, what, now, f)?;
         Ok(receipt)
     }
 
     /// Changes files as [`Workspace::change`], for work that returns a value
     /// and fails in ways of its own. An error leaves every file as it was.
-    pub fn change_with<T, E: From<Error>>(
+    pub fn change_with<T, E: From<WorkspaceError>>(
         &self,
         what: &str,
         now: jiff::Timestamp,
-        f: impl FnOnce(&mut Change<'_>) -> Result<T, E>,
-    ) -> Result<(T, Receipt), E> {
-        self.transact(self.lock_wait, what, now, f)
+        f: impl FnOnce(&mut WorkspaceChange<'_>) -> Result<T, E>,
+    ) -> Result<(T, ChangeReceipt), E> {
+        self.run_transaction(self.lock_wait, what, now, f)
     }
 
-    fn transact<T, E: From<Error>>(
+    fn run_transaction<T, E: From<WorkspaceError>>(
         &self,
         wait: Duration,
         what: &str,
         now: jiff::Timestamp,
-        f: impl FnOnce(&mut Change<'_>) -> Result<T, E>,
-    ) -> Result<(T, Receipt), E> {
+        f: impl FnOnce(&mut WorkspaceChange<'_>) -> Result<T, E>,
+    ) -> Result<(T, ChangeReceipt), E> {
         // Held while `f` reads and stages: what it stages is made from the
         // files that are replaced.
         let _lock = self.lock_for_writing(wait)?;
-        let mut change = Change {
+        let mut change = WorkspaceChange {
             workspace: self,
             staged: BTreeMap::new(),
             folders_to_drop: Vec::new(),
@@ -207,8 +211,8 @@ impl Workspace {
         let value = f(&mut change)?;
         let is_automatic = change.is_automatic;
         let folders_to_drop = std::mem::take(&mut change.folders_to_drop);
-        let files = self.differences(change.staged)?;
-        let receipt = self.commit(Plan {
+        let files = self.staged_differences(change.staged)?;
+        let receipt = self.commit_plan(ChangePlan {
             what: what.to_string(),
             time: now,
             undoes: None,
@@ -222,38 +226,40 @@ impl Workspace {
     /// Writes a file that can be rebuilt, below `.memory-forge/`: all of it or
     /// none, without sync and journal. `name` may have folders in it. A reader
     /// must not trust it: see [`Workspace::write_marked`].
-    pub fn write_derived(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
-        let path = RelPath::new(DERIVED)?.join(name)?;
+    pub fn write_derived(&self, name: &str, bytes: &[u8]) -> Result<(), WorkspaceError> {
+        let path = RelPath::new(DERIVED_FOLDER)?.join(name)?;
         // If a lock file were replaced, two processes could hold the lock.
         if name.ends_with(".lock") || path.starts_with(".memory-forge/undo") {
-            return Err(Error::Reserved {
-                path: self.absolute(&path),
+            return Err(WorkspaceError::Reserved {
+                path: self.absolute_path(&path),
             });
         }
         self.prepare_derived()?;
-        self.clear_way_to(&path)?;
+        self.clear_way_to_derived(&path)?;
         self.refuse_unsafe(&path)?;
-        let target = self.absolute(&path);
+        let target = self.absolute_path(&path);
         let _lock = self.lock_derived()?;
         for folder in self.missing_folders(&path) {
             self.make_folder(&folder)?;
         }
-        let held = Held::open(&self.root, &path)?;
-        let io = |e| Error::io("write", &target, e);
-        self.disk.sweep(held.folder(), Temp::Change).map_err(io)?;
+        let held = HeldFile::open(&self.root, &path)?;
+        let io = |e| WorkspaceError::from_io("write", &target, e);
         self.disk
-            .replace_unsynced(held.path(), bytes, Temp::Change)
+            .sweep_temp_files(held.folder(), TempKind::Change)
+            .map_err(io)?;
+        self.disk
+            .replace_unsynced(held.path(), bytes, TempKind::Change)
             .map_err(io)
     }
 
     /// Writes as [`Workspace::write_derived`], for a file that is trusted
     /// later: a mark next to it proves that this user's program wrote it here.
-    pub fn write_marked(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
+    pub fn write_marked(&self, name: &str, bytes: &[u8]) -> Result<(), WorkspaceError> {
         self.write_derived(name, bytes)?;
         // Without a key it is not believed, as if it had not been written.
         if let Some(mark) = self
             .claim_derived(name, bytes)
-            .and_then(|it| it.mark().ok())
+            .and_then(|it| it.make_mark().ok())
         {
             self.write_derived(&format!("{name}{MARK_SUFFIX}"), mark.as_bytes())?;
         }
@@ -263,26 +269,36 @@ impl Workspace {
     /// Reads a file that [`Workspace::write_marked`] wrote here, and no other
     /// file in its place.
     pub fn read_marked(&self, name: &str) -> Option<Vec<u8>> {
-        let path = RelPath::new(DERIVED).ok()?.join(name).ok()?;
-        let marked = RelPath::new(DERIVED)
+        let path = RelPath::new(DERIVED_FOLDER).ok()?.join(name).ok()?;
+        let marked = RelPath::new(DERIVED_FOLDER)
             .ok()?
             .join(&format!("{name}{MARK_SUFFIX}"))
             .ok()?;
         self.refuse_symlinks(&path).ok()?;
-        let bytes = regular::read(&self.absolute(&path), Links::Refuse, MAX_MARKED_BYTES).ok()?;
-        let mark = regular::read(&self.absolute(&marked), Links::Refuse, MAX_MARK_BYTES).ok()?;
+        let bytes = regular::read_regular(
+            &self.absolute_path(&path),
+            LinkPolicy::Refuse,
+            MAX_MARKED_BYTES,
+        )
+        .ok()?;
+        let mark = regular::read_regular(
+            &self.absolute_path(&marked),
+            LinkPolicy::Refuse,
+            MAX_MARK_BYTES,
+        )
+        .ok()?;
         let mark = String::from_utf8(mark).ok()?;
-        let is_ours = self.claim_derived(name, &bytes)?.is_marked(&mark);
+        let is_ours = self.claim_derived(name, &bytes)?.matches_mark(&mark);
         is_ours.then_some(bytes)
     }
 
     /// Returns the claim of a derived file's mark: in the folder that is there
     /// now, its name has this content.
-    fn claim_derived<'c>(&'c self, name: &'c str, bytes: &'c [u8]) -> Option<Claim<'c>> {
-        Some(Claim {
+    fn claim_derived<'c>(&'c self, name: &'c str, bytes: &'c [u8]) -> Option<TrustClaim<'c>> {
+        Some(TrustClaim {
             root: &self.root,
             purpose: name,
-            identity: Identity::of(&fs::symlink_metadata(self.derived()).ok()?),
+            identity: FileIdentity::of(&fs::symlink_metadata(self.derived_folder()).ok()?),
             content: bytes,
         })
     }
@@ -290,7 +306,7 @@ impl Workspace {
     /// Moves aside what is in the way of a derived file: a link or a folder in
     /// its place, or a link in the place of a folder above it. A repository can
     /// bring all of these.
-    fn clear_way_to(&self, path: &RelPath) -> Result<(), Error> {
+    fn clear_way_to_derived(&self, path: &RelPath) -> Result<(), WorkspaceError> {
         let mut absolute = self.root.clone();
         let mut names = path.components().peekable();
         while let Some(name) = names.next() {
@@ -306,9 +322,9 @@ impl Workspace {
             } else {
                 meta.is_dir()
             };
-            if !fits && name != DERIVED {
-                let aside = trust::set_aside(&absolute);
-                return aside.map_err(|e| Error::io("move", &absolute, e));
+            if !fits && name != DERIVED_FOLDER {
+                let aside = trust::set_aside_foreign(&absolute);
+                return aside.map_err(|e| WorkspaceError::from_io("move", &absolute, e));
             }
         }
         Ok(())
@@ -320,39 +336,47 @@ impl Workspace {
         name: &str,
         what: &str,
         wait: Duration,
-    ) -> Result<Lock, Error> {
-        let path = self.derived().join(name);
+    ) -> Result<ProcessLock, WorkspaceError> {
+        let path = self.derived_folder().join(name);
         self.disk
-            .step(Op::Lock, &path)
-            .map_err(|e| Error::io("lock", &path, e))?;
-        self.clear_way_to(&RelPath::new(DERIVED)?.join(name)?)?;
-        Lock::take(&path, what, wait)
+            .announce_step(DiskOperation::Lock, &path)
+            .map_err(|e| WorkspaceError::from_io("lock", &path, e))?;
+        self.clear_way_to_derived(&RelPath::new(DERIVED_FOLDER)?.join(name)?)?;
+        ProcessLock::take(&path, what, wait)
     }
 
     /// Writes a file of the machine's below `.mind/`, such as a checkpoint:
     /// whole or not at all, synced, and without a journal, in which copies
     /// would crowd out what a person may want to undo.
-    pub fn write_machine(&self, path: &RelPath, bytes: &[u8]) -> Result<(), Error> {
-        let (target, held, _lock) = self.prepare_machine(path)?;
-        let io = |e| Error::io("write", &target, e);
+    pub fn write_machine(&self, path: &RelPath, bytes: &[u8]) -> Result<(), WorkspaceError> {
+        let (target, held, _lock) = self.lock_machine_file(path)?;
+        let io = |e| WorkspaceError::from_io("write", &target, e);
         self.disk
-            .replace(held.path(), bytes, Temp::Machine, Like::New, || {
-                Ok::<_, io::Error>(())
-            })
+            .replace_file(
+                held.path(),
+                bytes,
+                TempKind::Machine,
+                FilePermissions::New,
+                || Ok::<_, io::Error>(()),
+            )
             .map_err(io)?;
         self.disk
-            .sync_dir(held.folder())
-            .map_err(|e| Error::io("sync", &target, e))
+            .sync_directory(held.folder())
+            .map_err(|e| WorkspaceError::from_io("sync", &target, e))
     }
 
     /// Writes as [`Workspace::write_machine`] without the sync, for what is
     /// written at every turn: a loss of power may remove it, a crash does not
     /// tear it.
-    pub fn put_machine(&self, path: &RelPath, bytes: &[u8]) -> Result<(), Error> {
-        let (target, held, _lock) = self.prepare_machine(path)?;
+    pub fn write_machine_unsynced(
+        &self,
+        path: &RelPath,
+        bytes: &[u8],
+    ) -> Result<(), WorkspaceError> {
+        let (target, held, _lock) = self.lock_machine_file(path)?;
         self.disk
-            .replace_unsynced(held.path(), bytes, Temp::Machine)
-            .map_err(|e| Error::io("write", &target, e))
+            .replace_unsynced(held.path(), bytes, TempKind::Machine)
+            .map_err(|e| WorkspaceError::from_io("write", &target, e))
     }
 
     /// Adds a line to a log of events below `.mind/`, without sync and journal.
@@ -363,8 +387,8 @@ impl Workspace {
         line: &str,
         most: usize,
         keep: usize,
-    ) -> Result<(), Error> {
-        let (target, held, _lock) = self.prepare_machine(path)?;
+    ) -> Result<(), WorkspaceError> {
+        let (target, held, _lock) = self.lock_machine_file(path)?;
         self.append_and_cut(held.path(), &target, line, most, keep)
     }
 
@@ -376,9 +400,9 @@ impl Workspace {
         line: impl FnOnce(&str) -> String,
         most: usize,
         keep: usize,
-    ) -> Result<(), Error> {
-        let (target, held, _lock) = self.prepare_machine(path)?;
-        let io = |e| Error::io("read", &target, e);
+    ) -> Result<(), WorkspaceError> {
+        let (target, held, _lock) = self.lock_machine_file(path)?;
+        let io = |e| WorkspaceError::from_io("read", &target, e);
         let there = self.disk.read(held.path()).map_err(io)?.unwrap_or_default();
         let line = line(&String::from_utf8_lossy(&there));
         self.append_and_cut(held.path(), &target, &line, most, keep)
@@ -391,8 +415,8 @@ impl Workspace {
         line: &str,
         most: usize,
         keep: usize,
-    ) -> Result<(), Error> {
-        let io = |e| Error::io("write", target, e);
+    ) -> Result<(), WorkspaceError> {
+        let io = |e| WorkspaceError::from_io("write", target, e);
         let mut bytes = line.as_bytes().to_vec();
         bytes.push(b'\n');
         self.disk.append_line(held, bytes).map_err(io)?;
@@ -410,23 +434,23 @@ impl Workspace {
         path: &RelPath,
         most: usize,
         keep: usize,
-    ) -> Result<(usize, usize), Error> {
-        if !self.absolute(path).is_file() {
+    ) -> Result<(usize, usize), WorkspaceError> {
+        if !self.absolute_path(path).is_file() {
             return Ok((0, 0));
         }
-        let (target, held, _lock) = self.prepare_machine(path)?;
+        let (target, held, _lock) = self.lock_machine_file(path)?;
         self.cut_machine(held.path(), &target, most, keep)
     }
 
     /// Removes a file of the machine's; one that is gone already is fine.
-    pub fn remove_machine(&self, path: &RelPath) -> Result<(), Error> {
-        if fs::symlink_metadata(self.absolute(path)).is_err() {
+    pub fn remove_machine(&self, path: &RelPath) -> Result<(), WorkspaceError> {
+        if fs::symlink_metadata(self.absolute_path(path)).is_err() {
             return Ok(());
         }
-        let (target, held, _lock) = self.prepare_machine(path)?;
+        let (target, held, _lock) = self.lock_machine_file(path)?;
         self.disk
             .remove_file(held.path())
-            .map_err(|e| Error::io("remove", &target, e))
+            .map_err(|e| WorkspaceError::from_io("remove", &target, e))
     }
 
     /// Writes a file that names the process at work. It is created exclusively;
@@ -436,10 +460,10 @@ impl Workspace {
         &self,
         path: &RelPath,
         bytes: &[u8],
-        may_replace: impl FnOnce(&[u8], i64) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        let (target, held, _lock) = self.prepare_machine(path)?;
-        let io = |e| Error::io("write", &target, e);
+        may_replace: impl FnOnce(&[u8], i64) -> Result<(), WorkspaceError>,
+    ) -> Result<(), WorkspaceError> {
+        let (target, held, _lock) = self.lock_machine_file(path)?;
+        let io = |e| WorkspaceError::from_io("write", &target, e);
         if let Some(there) = self.disk.read(held.path()).map_err(io)? {
             let modified = fs::metadata(&held).and_then(|meta| meta.modified());
             let since = modified
@@ -448,7 +472,7 @@ impl Workspace {
             may_replace(&there, since.map_or(0, |it| it.as_secs() as i64))?;
             self.disk.remove_file(held.path()).map_err(io)?;
         }
-        self.disk.write_new(held.path(), bytes).map_err(io)
+        self.disk.write_new_file(held.path(), bytes).map_err(io)
     }
 
     /// Cuts at line ends, so that no character is cut in two.
@@ -458,8 +482,8 @@ impl Workspace {
         target: &Path,
         most: usize,
         keep: usize,
-    ) -> Result<(usize, usize), Error> {
-        let io = |e| Error::io("write", target, e);
+    ) -> Result<(usize, usize), WorkspaceError> {
+        let io = |e| WorkspaceError::from_io("write", target, e);
         let bytes = self.disk.read(held).map_err(io)?.unwrap_or_default();
         let lines: Vec<&[u8]> = bytes
             .split_inclusive(|byte| *byte == b'\n')
@@ -470,21 +494,24 @@ impl Workspace {
         }
         let kept = &lines[lines.len() - keep.min(lines.len())..];
         self.disk
-            .replace_unsynced(held, &kept.concat(), Temp::Machine)
+            .replace_unsynced(held, &kept.concat(), TempKind::Machine)
             .map_err(io)?;
         Ok((lines.len(), kept.len()))
     }
 
     /// Takes the lock for the machine's files, after checking that this is one
     /// of them.
-    fn prepare_machine(&self, path: &RelPath) -> Result<(PathBuf, Held, Lock), Error> {
-        let target = self.absolute(path);
+    fn lock_machine_file(
+        &self,
+        path: &RelPath,
+    ) -> Result<(PathBuf, HeldFile, ProcessLock), WorkspaceError> {
+        let target = self.absolute_path(path);
         let in_mind = path
             .as_str()
             .strip_prefix(".mind/")
             .is_some_and(|name| name.starts_with('.') || name.starts_with("checkpoints/"));
-        if !in_mind && !is_of_bulk_run(path) {
-            return Err(Error::Refused(format!(
+        if !in_mind && !is_bulk_run_file(path) {
+            return Err(WorkspaceError::Refused(format!(
                 "`{path}` is not one of the files that hooks and bulk runs keep"
             )));
         }
@@ -502,7 +529,7 @@ impl Workspace {
         if in_mind {
             self.keep_machine_files_out_of_git()?;
         }
-        let held = Held::open(&self.root, path)?;
+        let held = HeldFile::open(&self.root, path)?;
         Ok((target, held, lock))
     }
 
@@ -510,30 +537,30 @@ impl Workspace {
     /// turn and belong in no commit. The rule is in their own folder, so that
     /// no other `.gitignore` is touched; one that is there already is left as
     /// it is.
-    fn keep_machine_files_out_of_git(&self) -> Result<(), Error> {
-        const RULES: &str = "# What hooks keep at every turn; the state itself is in the Markdown files.\n.*\n!.gitignore\ncheckpoints/\n";
+    fn keep_machine_files_out_of_git(&self) -> Result<(), WorkspaceError> {
+        const GIT_IGNORE_RULES: &str = "# What hooks keep at every turn; the state itself is in the Markdown files.\n.*\n!.gitignore\ncheckpoints/\n";
         let ignore = RelPath::new(".mind/.gitignore")?;
-        let path = self.absolute(&ignore);
+        let path = self.absolute_path(&ignore);
         if path.symlink_metadata().is_ok() {
             return Ok(());
         }
-        let held = Held::open(&self.root, &ignore)?;
-        let io = |e| Error::io("write", &path, e);
+        let held = HeldFile::open(&self.root, &ignore)?;
+        let io = |e| WorkspaceError::from_io("write", &path, e);
         self.disk
-            .replace_unsynced(held.path(), RULES.as_bytes(), Temp::Machine)
+            .replace_unsynced(held.path(), GIT_IGNORE_RULES.as_bytes(), TempKind::Machine)
             .map_err(io)
     }
 
     /// Removes temporary files in both folders: a checkpoint that was cut off
     /// may be the last one for days, while other files are written at every
     /// turn.
-    fn sweep_machine(&self) -> Result<(), Error> {
+    fn sweep_machine(&self) -> Result<(), WorkspaceError> {
         for folder in [".mind", ".mind/checkpoints"] {
             let folder = RelPath::new(folder)?;
-            let dir = self.absolute(&folder);
+            let dir = self.absolute_path(&folder);
             if self.refuse_symlinks(&folder).is_ok() {
-                let sweep = self.disk.sweep(&dir, Temp::Machine);
-                sweep.map_err(|e| Error::io("remove", &dir, e))?;
+                let sweep = self.disk.sweep_temp_files(&dir, TempKind::Machine);
+                sweep.map_err(|e| WorkspaceError::from_io("remove", &dir, e))?;
             }
         }
         Ok(())
@@ -541,7 +568,7 @@ impl Workspace {
 
     /// Ensures everything that a write needs: the folder for derived files, the
     /// lock, and no half-done change.
-    pub(super) fn lock_for_writing(&self, wait: Duration) -> Result<Lock, Error> {
+    pub(super) fn lock_for_writing(&self, wait: Duration) -> Result<ProcessLock, WorkspaceError> {
         self.prepare_derived()?;
         let lock = self.take_derived_lock("write.lock", "The workspace", wait)?;
         Journal::of(self).recover()?;
@@ -549,40 +576,42 @@ impl Workspace {
     }
 
     /// Creates `.memory-forge/` when it is first needed, out of git's sight.
-    pub(super) fn prepare_derived(&self) -> Result<(), Error> {
-        let dir = self.derived();
+    pub(super) fn prepare_derived(&self) -> Result<(), WorkspaceError> {
+        let dir = self.derived_folder();
         match fs::symlink_metadata(&dir) {
             // A repository could bring a link and choose where we write.
-            Ok(meta) if meta.is_symlink() => return Err(Error::Symlink { path: dir }),
-            Ok(meta) if !meta.is_dir() => return Err(Error::NotADirectory { path: dir }),
+            Ok(meta) if meta.is_symlink() => return Err(WorkspaceError::Symlink { path: dir }),
+            Ok(meta) if !meta.is_dir() => return Err(WorkspaceError::NotADirectory { path: dir }),
             Ok(_) => {}
             Err(e) if e.kind() == io::ErrorKind::NotFound => self.create_dir(&dir)?,
-            Err(e) => return Err(Error::io("open", &dir, e)),
+            Err(e) => return Err(WorkspaceError::from_io("open", &dir, e)),
         }
         let ignore = dir.join(".gitignore");
         // A repository can bring one that ignores nothing.
-        if regular::read(&ignore, Links::Refuse, IGNORE_ALL.len() as u64)
+        if regular::read_regular(&ignore, LinkPolicy::Refuse, IGNORE_ALL.len() as u64)
             .is_ok_and(|it| it == IGNORE_ALL)
         {
             return Ok(());
         }
         let _lock = self.lock_derived()?;
-        self.clear_way_to(&RelPath::new(DERIVED)?.join(".gitignore")?)?;
+        self.clear_way_to_derived(&RelPath::new(DERIVED_FOLDER)?.join(".gitignore")?)?;
         self.disk
-            .sweep(&dir, Temp::Change)
-            .map_err(|e| Error::io("remove", &dir, e))?;
-        let write = self
-            .disk
-            .replace(&ignore, IGNORE_ALL, Temp::Change, Like::New, || {
-                Ok::<_, io::Error>(())
-            });
-        write.map_err(|e| Error::io("write", &ignore, e))
+            .sweep_temp_files(&dir, TempKind::Change)
+            .map_err(|e| WorkspaceError::from_io("remove", &dir, e))?;
+        let write = self.disk.replace_file(
+            &ignore,
+            IGNORE_ALL,
+            TempKind::Change,
+            FilePermissions::New,
+            || Ok::<_, io::Error>(()),
+        );
+        write.map_err(|e| WorkspaceError::from_io("write", &ignore, e))
     }
 
     /// Applies a plan under the lock that the caller holds.
-    pub(super) fn commit(&self, plan: Plan) -> Result<Receipt, Error> {
+    pub(super) fn commit_plan(&self, plan: ChangePlan) -> Result<ChangeReceipt, WorkspaceError> {
         if plan.files.is_empty() {
-            return Ok(Receipt {
+            return Ok(ChangeReceipt {
                 id: None,
                 files: Vec::new(),
                 changes: Vec::new(),
@@ -603,7 +632,7 @@ impl Workspace {
         let pending = journal.begin(&plan, &folders)?;
         let mut applied = 0;
         let outcome = self
-            .apply(&plan, &folders, &mut applied)
+            .apply_plan(&plan, &folders, &mut applied)
             .and_then(|()| journal.finish(&pending));
         if let Err(error) = outcome {
             // When this fails as well, the entry stays pending and the next
@@ -615,22 +644,31 @@ impl Workspace {
         // so are temporary files of other processes.
         let _ = journal.prune();
         let _ = self.sweep_derived();
-        Ok(Receipt {
+        Ok(ChangeReceipt {
             id: Some(pending.id),
             files: plan.files.iter().map(|file| file.path.clone()).collect(),
-            changes: plan.files.into_iter().map(Planned::into_change).collect(),
+            changes: plan
+                .files
+                .into_iter()
+                .map(PlannedWrite::into_change)
+                .collect(),
         })
     }
 
-    fn apply(&self, plan: &Plan, folders: &[RelPath], applied: &mut usize) -> Result<(), Error> {
+    fn apply_plan(
+        &self,
+        plan: &ChangePlan,
+        folders: &[RelPath],
+        applied: &mut usize,
+    ) -> Result<(), WorkspaceError> {
         for folder in folders {
             self.make_folder(folder)?;
         }
         for file in &plan.files {
             // Counted before: a failure may come after the rename.
             *applied += 1;
-            match self.place(file) {
-                Err(error @ Error::ChangedSince { .. }) => {
+            match self.place_file(file) {
+                Err(error @ WorkspaceError::ChangedSince { .. }) => {
                     *applied -= 1;
                     return Err(error);
                 }
@@ -644,20 +682,20 @@ impl Workspace {
     }
 
     /// Brings one file from its state before to its state after.
-    pub(super) fn place(&self, file: &Planned) -> Result<(), Error> {
-        let target = self.absolute(&file.path);
+    pub(super) fn place_file(&self, file: &PlannedWrite) -> Result<(), WorkspaceError> {
+        let target = self.absolute_path(&file.path);
         self.refuse_symlinks(&file.path)?;
-        let held = Held::open(&self.root, &file.path)?;
+        let held = HeldFile::open(&self.root, &file.path)?;
         // Checked right before the rename: editors take no lock of ours.
         let unchanged = || {
             let now = self
                 .disk
                 .read(held.path())
-                .map_err(|e| Error::io("read", &target, e))?;
+                .map_err(|e| WorkspaceError::from_io("read", &target, e))?;
             if now.as_deref() == file.before.as_deref() {
                 Ok(())
             } else {
-                Err(Error::ChangedSince {
+                Err(WorkspaceError::ChangedSince {
                     path: target.clone(),
                 })
             }
@@ -666,49 +704,51 @@ impl Workspace {
             Some(bytes) => {
                 let old = fs::symlink_metadata(&held).ok();
                 let like = match (&old, file.mode) {
-                    (Some(meta), _) => Like::File(meta),
-                    (None, Some(mode)) => Like::Mode(mode),
-                    (None, None) => Like::New,
+                    (Some(meta), _) => FilePermissions::File(meta),
+                    (None, Some(mode)) => FilePermissions::Mode(mode),
+                    (None, None) => FilePermissions::New,
                 };
                 self.disk
-                    .replace(held.path(), bytes, Temp::Change, like, || {
-                        unchanged().map_err(Placing::Refused)
+                    .replace_file(held.path(), bytes, TempKind::Change, like, || {
+                        unchanged().map_err(PlaceError::Refused)
                     })
                     .map_err(|e| e.into_error(&target))?;
             }
             None => {
                 unchanged()?;
                 let remove = self.disk.remove_file(held.path());
-                remove.map_err(|e| Error::io("remove", &target, e))?;
+                remove.map_err(|e| WorkspaceError::from_io("remove", &target, e))?;
             }
         }
         self.disk
-            .sync_dir(held.folder())
-            .map_err(|e| Error::io("sync", &target, e))
+            .sync_directory(held.folder())
+            .map_err(|e| WorkspaceError::from_io("sync", &target, e))
     }
 
-    pub(super) fn drop_folder(&self, folder: &RelPath) -> Result<(), Error> {
+    pub(super) fn drop_folder(&self, folder: &RelPath) -> Result<(), WorkspaceError> {
         self.refuse_symlinks(folder)?;
-        let path = self.absolute(folder);
-        let held = match Held::open(&self.root, folder) {
+        let path = self.absolute_path(folder);
+        let held = match HeldFile::open(&self.root, folder) {
             Ok(held) => held,
             Err(error) if error.is_not_found() => return Ok(()),
             Err(error) => return Err(error),
         };
         let remove = self.disk.remove_empty_dir(held.path());
-        remove.map(drop).map_err(|e| Error::io("remove", &path, e))
+        remove
+            .map(drop)
+            .map_err(|e| WorkspaceError::from_io("remove", &path, e))
     }
 
     /// Makes a folder of the workspace; what is above it is there already.
-    pub(super) fn make_folder(&self, folder: &RelPath) -> Result<(), Error> {
-        let held = Held::open(&self.root, folder)?;
+    pub(super) fn make_folder(&self, folder: &RelPath) -> Result<(), WorkspaceError> {
+        let held = HeldFile::open(&self.root, folder)?;
         let create = self.disk.create_dir(held.path());
-        create.map_err(|e| Error::io("create", &self.absolute(folder), e))
+        create.map_err(|e| WorkspaceError::from_io("create", &self.absolute_path(folder), e))
     }
 
-    pub(super) fn create_dir(&self, path: &Path) -> Result<(), Error> {
+    pub(super) fn create_dir(&self, path: &Path) -> Result<(), WorkspaceError> {
         let create = self.disk.create_dir(path);
-        create.map_err(|e| Error::io("create", path, e))
+        create.map_err(|e| WorkspaceError::from_io("create", path, e))
     }
 
     /// Returns the folders above a path that do not exist, outermost first.
@@ -716,7 +756,7 @@ impl Workspace {
         let mut missing = Vec::new();
         let mut folder = path.parent();
         while let Some(this) = folder {
-            if fs::symlink_metadata(self.absolute(&this)).is_ok() {
+            if fs::symlink_metadata(self.absolute_path(&this)).is_ok() {
                 break;
             }
             folder = this.parent();
@@ -727,37 +767,41 @@ impl Workspace {
     }
 
     /// Fails if there is a symlink on the way to a path, and names it.
-    pub(super) fn refuse_symlinks(&self, path: &RelPath) -> Result<(), Error> {
+    pub(super) fn refuse_symlinks(&self, path: &RelPath) -> Result<(), WorkspaceError> {
         let mut absolute = self.root.clone();
         for name in path.components() {
             absolute.push(name);
             match fs::symlink_metadata(&absolute) {
-                Ok(meta) if meta.is_symlink() => return Err(Error::Symlink { path: absolute }),
+                Ok(meta) if meta.is_symlink() => {
+                    return Err(WorkspaceError::Symlink { path: absolute });
+                }
                 Ok(_) => {}
                 Err(e) if e.kind() == io::ErrorKind::NotFound => break,
                 Err(e) if e.kind() == io::ErrorKind::NotADirectory => {
                     absolute.pop();
-                    return Err(Error::NotADirectory { path: absolute });
+                    return Err(WorkspaceError::NotADirectory { path: absolute });
                 }
-                Err(e) => return Err(Error::io("open", &absolute, e)),
+                Err(e) => return Err(WorkspaceError::from_io("open", &absolute, e)),
             }
         }
         Ok(())
     }
 
-    fn refuse_unsafe(&self, path: &RelPath) -> Result<(), Error> {
+    fn refuse_unsafe(&self, path: &RelPath) -> Result<(), WorkspaceError> {
         self.refuse_symlinks(path)?;
-        let absolute = self.absolute(path);
+        let absolute = self.absolute_path(path);
         match fs::symlink_metadata(&absolute) {
-            Ok(meta) if !meta.is_file() => Err(Error::NotAFile { path: absolute }),
+            Ok(meta) if !meta.is_file() => Err(WorkspaceError::NotAFile { path: absolute }),
             // A rename would get past this, but the permission was set on
             // purpose.
-            Ok(meta) if meta.permissions().readonly() => Err(Error::ReadOnly { path: absolute }),
+            Ok(meta) if meta.permissions().readonly() => {
+                Err(WorkspaceError::ReadOnly { path: absolute })
+            }
             _ => Ok(()),
         }
     }
 
-    fn read_if_there(&self, path: &RelPath) -> Result<Option<Vec<u8>>, Error> {
+    fn read_if_present(&self, path: &RelPath) -> Result<Option<Vec<u8>>, WorkspaceError> {
         match self.read(path) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.is_not_found() => Ok(None),
@@ -766,27 +810,30 @@ impl Workspace {
     }
 
     /// Returns the staged changes that would change anything.
-    fn differences(&self, staged: BTreeMap<RelPath, Staged>) -> Result<Vec<Planned>, Error> {
+    fn staged_differences(
+        &self,
+        staged: BTreeMap<RelPath, StagedFile>,
+    ) -> Result<Vec<PlannedWrite>, WorkspaceError> {
         let mut files = Vec::new();
         for (path, staged) in staged {
             let after = match staged.after {
-                After::Keep => continue,
-                After::Write(bytes) => Some(bytes),
-                After::Remove => None,
+                StagedState::Keep => continue,
+                StagedState::Write(bytes) => Some(bytes),
+                StagedState::Remove => None,
             };
             if path.is_derived() {
-                return Err(Error::Reserved {
-                    path: self.absolute(&path),
+                return Err(WorkspaceError::Reserved {
+                    path: self.absolute_path(&path),
                 });
             }
             self.refuse_symlinks(&path)?;
             let before = match staged.before {
                 Some(before) => before,
-                None => self.read_if_there(&path)?,
+                None => self.read_if_present(&path)?,
             };
             if before != after {
                 let mode = None;
-                files.push(Planned {
+                files.push(PlannedWrite {
                     path,
                     before,
                     after,
@@ -802,22 +849,24 @@ impl Workspace {
     /// Removes temporary files of derived files that were cut off. Others may
     /// be writing one at this moment, so it takes their lock, without waiting
     /// for it, and only if there is something to remove.
-    fn sweep_derived(&self) -> Result<(), Error> {
-        let dir = self.derived();
-        let io = |e| Error::io("remove", &dir, e);
+    fn sweep_derived(&self) -> Result<(), WorkspaceError> {
+        let dir = self.derived_folder();
+        let io = |e| WorkspaceError::from_io("remove", &dir, e);
         let mut entries = fs::read_dir(&dir).map_err(io)?;
         if entries.any(|it| it.is_ok_and(|it| is_temp_name(&it.file_name()))) {
             let _lock = self.lock_derived_within(Duration::ZERO)?;
-            self.disk.sweep(&dir, Temp::Change).map_err(io)?;
+            self.disk
+                .sweep_temp_files(&dir, TempKind::Change)
+                .map_err(io)?;
         }
         Ok(())
     }
 
-    fn lock_derived(&self) -> Result<Lock, Error> {
+    fn lock_derived(&self) -> Result<ProcessLock, WorkspaceError> {
         self.lock_derived_within(self.lock_wait)
     }
 
-    fn lock_derived_within(&self, wait: Duration) -> Result<Lock, Error> {
+    fn lock_derived_within(&self, wait: Duration) -> Result<ProcessLock, WorkspaceError> {
         self.take_derived_lock("derived.lock", "`.memory-forge`", wait)
     }
 }
@@ -832,7 +881,7 @@ const MAX_MARK_BYTES: u64 = 128;
 const MAX_MARKED_BYTES: u64 = 64 << 20;
 
 /// Locks and logs of bulk runs, whose names other tools know.
-fn is_of_bulk_run(path: &RelPath) -> bool {
+fn is_bulk_run_file(path: &RelPath) -> bool {
     let skill = path.as_str().strip_prefix("memory/.").and_then(|name| {
         let lock = name.strip_suffix(".lock");
         lock.or_else(|| name.strip_suffix("-runs.log"))
@@ -845,18 +894,18 @@ fn is_of_bulk_run(path: &RelPath) -> bool {
 
 /// Several files that are to change together.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct ChangePlan {
     pub(super) what: String,
     pub(super) time: jiff::Timestamp,
     pub(super) undoes: Option<String>,
     pub(super) is_automatic: bool,
-    pub(super) files: Vec<Planned>,
+    pub(super) files: Vec<PlannedWrite>,
     /// Folders to remove at the end where they are empty, outermost first.
     pub(super) folders_to_drop: Vec<RelPath>,
 }
 
 #[derive(Debug)]
-pub(super) struct Planned {
+pub(super) struct PlannedWrite {
     pub(super) path: RelPath,
     /// The bytes that must be there now; none means no file.
     pub(super) before: Option<Vec<u8>>,
@@ -865,7 +914,7 @@ pub(super) struct Planned {
     pub(super) mode: Option<u32>,
 }
 
-impl Planned {
+impl PlannedWrite {
     fn into_change(self) -> FileChange {
         FileChange {
             path: self.path,
@@ -876,14 +925,14 @@ impl Planned {
 }
 
 #[derive(Debug, Default)]
-struct Staged {
+struct StagedFile {
     /// The bytes on disk, once they have been looked at.
     before: Option<Option<Vec<u8>>>,
-    after: After,
+    after: StagedState,
 }
 
 #[derive(Debug, Default)]
-enum After {
+enum StagedState {
     #[default]
     Keep,
     Write(Vec<u8>),

@@ -8,26 +8,26 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::Offset;
 
-use super::{Code, Document};
+use super::{CodeBlock, Document};
 
 /// Returns the day of a moment in universal time: time zone data takes long to
 /// load, and with it two machines could write different days.
-pub fn day_of(moment: Timestamp) -> Date {
+pub fn day_of_timestamp(moment: Timestamp) -> Date {
     Offset::UTC.to_datetime(moment).date()
 }
 
 /// Returns the document's own date: from its front matter, else from its file
 /// name.
-pub fn own_date(document: &Document, stem: &str) -> Option<Date> {
+pub fn document_date(document: &Document, stem: &str) -> Option<Date> {
     let front = document.front_matter.as_ref();
     ["date", "updated", "modified", "last_updated", "created"]
         .iter()
         .filter_map(|key| front?.text(key))
         .chain([stem.rsplit('/').next().unwrap_or(stem)])
-        .find_map(leading_date)
+        .find_map(parse_leading_date)
 }
 
-fn leading_date(text: &str) -> Option<Date> {
+fn parse_leading_date(text: &str) -> Option<Date> {
     let text = text.trim();
     let iso = text.get(..10)?;
     if let Ok(date) = iso.parse() {
@@ -49,7 +49,11 @@ pub struct DateMention {
 }
 
 /// Finds the dates of the body outside of code blocks, in text order.
-pub(super) fn find(source: &str, body: &Range<usize>, code: &[Code]) -> Vec<DateMention> {
+pub(super) fn find_dates(
+    source: &str,
+    body: &Range<usize>,
+    code: &[CodeBlock],
+) -> Vec<DateMention> {
     let mut dates = Vec::new();
     let in_code = |at: usize| {
         let index = code.partition_point(|code| code.span.start <= at);
@@ -68,7 +72,8 @@ pub(super) fn find(source: &str, body: &Range<usize>, code: &[Code]) -> Vec<Date
             if !is_year || (at > body.start && bytes[at - 1].is_ascii_alphanumeric()) {
                 continue;
             }
-            let found = iso(bytes, at).or_else(|| prose(source, body.start, year));
+            let found =
+                parse_iso_date(bytes, at).or_else(|| parse_prose_date(source, body.start, year));
             dates.extend(found.filter(|found| !in_code(found.span.start)));
         }
     }
@@ -77,7 +82,7 @@ pub(super) fn find(source: &str, body: &Range<usize>, code: &[Code]) -> Vec<Date
     dates
 }
 
-fn iso(bytes: &[u8], at: usize) -> Option<DateMention> {
+fn parse_iso_date(bytes: &[u8], at: usize) -> Option<DateMention> {
     let text = bytes.get(at..at + 10)?;
     let number = |digits: &[u8]| -> Option<i16> {
         digits.iter().try_fold(0, |sum, digit| {
@@ -103,7 +108,7 @@ fn iso(bytes: &[u8], at: usize) -> Option<DateMention> {
 
 /// Reads a date in words that ends with this year; the words before the year
 /// decide.
-fn prose(source: &str, start: usize, year: Range<usize>) -> Option<DateMention> {
+fn parse_prose_date(source: &str, start: usize, year: Range<usize>) -> Option<DateMention> {
     let bytes = source.as_bytes();
     if bytes
         .get(year.end)
@@ -126,11 +131,14 @@ fn prose(source: &str, start: usize, year: Range<usize>) -> Option<DateMention> 
         .filter(|word| *word != "of")
         .or_else(|| words.next())?;
     let bare = second.trim_end_matches(',');
-    let (day, month) = match month(bare) {
-        Some(month) => (day(opened(first))?, month),
-        None => (day(bare)?, month(opened(first))?),
+    let (day, month) = match parse_month_name(bare) {
+        Some(month) => (parse_day(trim_opening_marks(first))?, month),
+        None => (
+            parse_day(bare)?,
+            parse_month_name(trim_opening_marks(first))?,
+        ),
     };
-    let begin = opened(first).as_ptr() as usize - source.as_ptr() as usize;
+    let begin = trim_opening_marks(first).as_ptr() as usize - source.as_ptr() as usize;
     let lines = bytes[begin..year.start]
         .iter()
         .filter(|byte| **byte == b'\n')
@@ -147,11 +155,11 @@ fn prose(source: &str, start: usize, year: Range<usize>) -> Option<DateMention> 
 }
 
 /// Removes the bracket, quote or emphasis before a word.
-fn opened(word: &str) -> &str {
+fn trim_opening_marks(word: &str) -> &str {
     word.trim_start_matches(|c: char| !c.is_alphanumeric())
 }
 
-fn day(word: &str) -> Option<i8> {
+fn parse_day(word: &str) -> Option<i8> {
     let digits = word.bytes().take_while(u8::is_ascii_digit).count();
     let (number, suffix) = word.split_at(digits);
     let ordinal = suffix.is_empty()
@@ -163,8 +171,8 @@ fn day(word: &str) -> Option<i8> {
         .flatten()
 }
 
-fn month(word: &str) -> Option<i8> {
-    const NAMES: [&str; 12] = [
+fn parse_month_name(word: &str) -> Option<i8> {
+    const MONTH_NAMES: [&str; 12] = [
         "january",
         "february",
         "march",
@@ -182,7 +190,7 @@ fn month(word: &str) -> Option<i8> {
     if word.len() < 3 || word.len() > 9 {
         return None;
     }
-    let index = NAMES.iter().position(|name| {
+    let index = MONTH_NAMES.iter().position(|name| {
         let short = if word.eq_ignore_ascii_case("sept") {
             4
         } else {
@@ -199,11 +207,17 @@ fn month(word: &str) -> Option<i8> {
 #[cfg(test)]
 mod tests {
     fn check(text: &str, expect: &[&str]) {
-        let document = crate::document::parse(text);
+        let document = crate::document::parse_document(text);
         let found: Vec<String> = document
             .dates
             .iter()
-            .map(|it| format!("{} {}", it.date, document.str(&it.span).replace('\n', " ")))
+            .map(|it| {
+                format!(
+                    "{} {}",
+                    it.date,
+                    document.span_text(&it.span).replace('\n', " ")
+                )
+            })
             .collect();
         let expect: Vec<String> = expect.iter().map(|it| it.to_string()).collect();
         assert_eq!(found, expect, "{text:?}");

@@ -5,12 +5,12 @@ use std::ops::Range;
 
 use crate::diagnostic::Diagnostic;
 
-use super::plain::Fence;
-use super::{Block, BlockKind, Document, lines};
+use super::plain::CodeFence;
+use super::{BlockKind, Document, DocumentBlock, lines};
 
 /// A replacement of `span` by `text`. An empty span inserts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Edit {
+pub struct TextEdit {
     pub span: Range<usize>,
     pub text: String,
 }
@@ -53,13 +53,13 @@ impl Diagnostic for EditError {
 
 /// Applies edits that were all computed on `text`. Insertions at one place keep
 /// their order.
-pub fn apply(text: &str, mut edits: Vec<Edit>) -> Result<String, EditError> {
+pub fn apply_edits(text: &str, mut edits: Vec<TextEdit>) -> Result<String, EditError> {
     // The sort is stable, so insertions at one place keep their order.
     edits.sort_by_key(|edit| (edit.span.start, edit.span.end));
     let grown: usize = edits.iter().map(|edit| edit.text.len()).sum();
     let mut out = String::with_capacity(text.len() + grown);
     let mut last = 0..0;
-    for Edit { span, text: new } in edits {
+    for TextEdit { span, text: new } in edits {
         if span.start > span.end || span.end > text.len() {
             return Err(EditError::OutOfBounds {
                 span,
@@ -87,21 +87,21 @@ impl Document {
     /// Returns an edit that deletes whole lines. Where the line before ends
     /// with CR alone and an empty line ended by LF follows, a CR stays, because
     /// the two would become one line end.
-    pub fn take_out(&self, span: Range<usize>) -> Edit {
+    pub fn delete_lines(&self, span: Range<usize>) -> TextEdit {
         let joins = self.text[..span.start].ends_with('\r')
             && !self.text[span.start..].starts_with('\n')
             && self.text[span.end..].starts_with('\n');
         let text = if joins { "\r" } else { "" }.to_owned();
-        Edit { span, text }
+        TextEdit { span, text }
     }
 
     /// Returns the line end that most lines of the text have; LF if there is
     /// none.
     pub fn newline(&self) -> &'static str {
-        self.newline.get_or_init(|| self.count_newlines())
+        self.newline.get_or_init(|| self.dominant_newline())
     }
 
-    fn count_newlines(&self) -> &'static str {
+    fn dominant_newline(&self) -> &'static str {
         let (mut lf, mut crlf, mut cr) = (0, 0, 0);
         let bytes = self.text.as_bytes();
         for at in memchr::memchr2_iter(b'\n', b'\r', bytes) {
@@ -123,27 +123,27 @@ impl Document {
 
     /// Replaces a section's own text. The heading and the sections below it
     /// stay, and so do the blank lines around the text.
-    pub fn replace_section(&self, section: usize, body: &str) -> Edit {
+    pub fn replace_section(&self, section: usize, body: &str) -> TextEdit {
         let own = self.sections[section].own.clone();
-        let Some(core) = self.core(&own) else {
+        let Some(core) = self.content_span(&own) else {
             return self.fill_section(section, body);
         };
-        let body = self.prepared(body);
+        let body = self.prepare_text(body);
         if body.is_empty() {
             let next = if own.end < self.text.len() {
                 self.newline()
             } else {
                 ""
             };
-            let text = self.after_heading(section, next.to_owned());
-            return Edit { span: own, text };
+            let text = self.with_heading_newline(section, next.to_owned());
+            return TextEdit { span: own, text };
         }
-        let tail = self.tail(&own, core.end);
+        let tail = self.separator_after(&own, core.end);
         // Text that differs only in line ends keeps its own, which may be
         // mixed.
-        let same = line_texts(self.str(&core)).eq(line_texts(&body));
-        let body = if same { self.str(&core) } else { &body };
-        Edit {
+        let same = line_texts(self.span_text(&core)).eq(line_texts(&body));
+        let body = if same { self.span_text(&core) } else { &body };
+        TextEdit {
             text: format!("{body}{tail}"),
             span: core,
         }
@@ -152,31 +152,31 @@ impl Document {
     /// Adds text after the last line of a section that is not blank. A list
     /// item joins a list and a row a table; anything else gets a blank line
     /// before it.
-    pub fn append_to_section(&self, section: usize, text: &str) -> Edit {
+    pub fn append_to_section(&self, section: usize, text: &str) -> TextEdit {
         let own = self.sections[section].own.clone();
-        let Some(core) = self.core(&own) else {
+        let Some(core) = self.content_span(&own) else {
             return self.fill_section(section, text);
         };
-        let text = self.prepared(text);
+        let text = self.prepare_text(text);
         if text.is_empty() {
-            return Edit {
+            return TextEdit {
                 span: core.end..core.end,
                 text,
             };
         }
         let newline = self.newline();
         let mut new = String::new();
-        if let Some(close) = self.closer(core.end) {
+        if let Some(close) = self.closing_marker(core.end) {
             new.push_str(newline);
             new.push_str(&close);
         }
         new.push_str(newline);
-        if !self.joins(core.end, &text) {
+        if !self.continues_block(core.end, &text) {
             new.push_str(newline);
         }
         new.push_str(&text);
-        new.push_str(&self.tail(&own, core.end));
-        Edit {
+        new.push_str(&self.separator_after(&own, core.end));
+        TextEdit {
             span: core.end..core.end,
             text: new,
         }
@@ -184,16 +184,16 @@ impl Document {
 
     /// Adds a section at the end of the document. The title is one line of
     /// Markdown, whatever it holds.
-    pub fn append_section(&self, level: u8, title: &str, body: &str) -> Edit {
+    pub fn append_section(&self, level: u8, title: &str, body: &str) -> TextEdit {
         let newline = self.newline();
         let end = self.text.len();
-        let (from, wanted) = match self.core(&self.body) {
+        let (from, wanted) = match self.content_span(&self.body) {
             Some(core) => (core.end, 2),
             None => (self.body.start, usize::from(self.front_matter.is_some())),
         };
-        let mut line_ends = line_ends(&self.text[from..]);
+        let mut line_ends = count_line_ends(&self.text[from..]);
         let mut text = String::new();
-        if end > self.bom() && !self.text.ends_with(['\n', '\r']) {
+        if end > self.bom_len() && !self.text.ends_with(['\n', '\r']) {
             text.push_str(newline);
             line_ends += usize::from(end > self.body.start);
         }
@@ -201,7 +201,7 @@ impl Document {
             // The two become one line end.
             line_ends = line_ends.saturating_sub(1);
         }
-        if let Some(close) = self.closer(from) {
+        if let Some(close) = self.closing_marker(from) {
             text.push_str(&close);
             text.push_str(newline);
             line_ends = 1;
@@ -209,53 +209,59 @@ impl Document {
         text.push_str(&newline.repeat(wanted.max(line_ends) - line_ends));
         text.extend(std::iter::repeat_n('#', usize::from(level.clamp(1, 6))));
         text.push(' ');
-        text.push_str(&heading_text(title));
+        text.push_str(&escape_heading_text(title));
         text.push_str(newline);
-        let body = self.prepared(body);
+        let body = self.prepare_text(body);
         if !body.is_empty() {
             text.push_str(newline);
             text.push_str(&body);
             text.push_str(newline);
         }
-        Edit {
+        TextEdit {
             span: end..end,
             text,
         }
     }
 
     /// Adds a section after everything that another one encloses.
-    pub fn append_subsection(&self, section: usize, level: u8, title: &str, body: &str) -> Edit {
+    pub fn append_subsection(
+        &self,
+        section: usize,
+        level: u8,
+        title: &str,
+        body: &str,
+    ) -> TextEdit {
         let span = self.sections[section].span.clone();
-        let end = self.core(&span).map_or(span.end, |core| core.end);
+        let end = self.content_span(&span).map_or(span.end, |core| core.end);
         let newline = self.newline();
         let mut text = String::new();
-        if let Some(close) = self.closer(end) {
+        if let Some(close) = self.closing_marker(end) {
             text.push_str(newline);
             text.push_str(&close);
         }
         let marks = "#".repeat(usize::from(level.clamp(1, 6)));
-        let title = heading_text(title);
+        let title = escape_heading_text(title);
         text.push_str(&format!("{newline}{newline}{marks} {title}"));
-        let body = self.prepared(body);
+        let body = self.prepare_text(body);
         if !body.is_empty() {
             text.push_str(&format!("{newline}{newline}{body}"));
         }
-        text.push_str(&self.tail(&span, end));
-        Edit {
+        text.push_str(&self.separator_after(&span, end));
+        TextEdit {
             span: end..end,
             text,
         }
     }
 
     /// Marks a task as done or as open.
-    pub fn set_task(&self, task: usize, done: bool) -> Edit {
+    pub fn set_task_done(&self, task: usize, done: bool) -> TextEdit {
         let task = &self.tasks[task];
         let text = match (done, task.done) {
-            (true, true) => self.str(&task.mark),
+            (true, true) => self.span_text(&task.mark),
             (true, false) => "x",
             (false, _) => " ",
         };
-        Edit {
+        TextEdit {
             span: task.mark.clone(),
             text: text.to_owned(),
         }
@@ -263,30 +269,31 @@ impl Document {
 
     /// Returns the lines of a span without blank lines around them and without
     /// the last line end; `None` if all are blank.
-    fn core(&self, span: &Range<usize>) -> Option<Range<usize>> {
-        let text = self.str(span);
-        let end = span.start + text.trim_end_matches(lines::BLANK).len();
-        let first = span.end - text.trim_start_matches(lines::BLANK).len();
+    fn content_span(&self, span: &Range<usize>) -> Option<Range<usize>> {
+        let text = self.span_text(span);
+        let end = span.start + text.trim_end_matches(lines::BLANK_CHARS).len();
+        let first = span.end - text.trim_start_matches(lines::BLANK_CHARS).len();
         if first >= end {
             return None;
         }
-        let start = lines::start_of(&self.line_starts, first).max(span.start);
-        let line_end = lines::end_of(&self.line_starts, end - 1, self.text.len()).min(span.end);
-        Some(start..lines::without_end(&self.text, start..line_end).end)
+        let start = lines::line_start_of(&self.line_starts, first).max(span.start);
+        let line_end =
+            lines::line_end_of(&self.line_starts, end - 1, self.text.len()).min(span.end);
+        Some(start..lines::trim_line_end(&self.text, start..line_end).end)
     }
 
     /// Writes the text of a section that has none yet.
-    fn fill_section(&self, section: usize, body: &str) -> Edit {
+    fn fill_section(&self, section: usize, body: &str) -> TextEdit {
         let own = self.sections[section].own.clone();
         let newline = self.newline();
-        let body = self.prepared(body);
+        let body = self.prepare_text(body);
         if body.is_empty() {
-            return Edit {
+            return TextEdit {
                 span: own.start..own.start,
                 text: body,
             };
         }
-        let before = if own.start > 0 && own.start > self.bom() {
+        let before = if own.start > 0 && own.start > self.bom_len() {
             newline
         } else {
             ""
@@ -296,15 +303,15 @@ impl Document {
         } else {
             ""
         };
-        let text = self.after_heading(section, format!("{before}{body}{newline}{after}"));
-        Edit { span: own, text }
+        let text = self.with_heading_newline(section, format!("{before}{body}{newline}{after}"));
+        TextEdit { span: own, text }
     }
 
     /// Returns `text` with a line end before it if the heading has none: a
     /// heading on the last line may lack it.
-    fn after_heading(&self, section: usize, text: String) -> String {
+    fn with_heading_newline(&self, section: usize, text: String) -> String {
         let start = self.sections[section].own.start;
-        let open = start > self.bom() && !self.text[..start].ends_with(['\n', '\r']);
+        let open = start > self.bom_len() && !self.text[..start].ends_with(['\n', '\r']);
         if open && !text.is_empty() {
             format!("{}{text}", self.newline())
         } else {
@@ -314,9 +321,9 @@ impl Document {
 
     /// Returns what must follow new text that ends at `end` of a section's own
     /// text: a line end at the end of the file, a blank line before a heading.
-    fn tail(&self, own: &Range<usize>, end: usize) -> String {
+    fn separator_after(&self, own: &Range<usize>, end: usize) -> String {
         let rest = &self.text[end..own.end];
-        let line_ends = line_ends(rest);
+        let line_ends = count_line_ends(rest);
         let wanted = if own.end < self.text.len() { 2 } else { 1 };
         let newline = match self.newline() {
             // Before a line feed it would be one line end with it, not two.
@@ -329,24 +336,29 @@ impl Document {
     /// Returns new text in the document's own line ends and without blank lines
     /// around it. A fence or comment that it leaves open is closed, else it
     /// would swallow the sections behind it.
-    fn prepared(&self, text: &str) -> String {
-        let mut lines: Vec<&str> = line_texts(text).skip_while(|line| is_blank(line)).collect();
+    fn prepare_text(&self, text: &str) -> String {
+        let mut lines: Vec<&str> = line_texts(text)
+            .skip_while(|line| is_blank_line(line))
+            .collect();
         lines.truncate(
             lines
                 .iter()
-                .rposition(|line| !is_blank(line))
+                .rposition(|line| !is_blank_line(line))
                 .map_or(0, |last| last + 1),
         );
         let new = lines.join(self.newline());
-        let read = super::parse(new);
-        match read.core(&read.body).and_then(|core| read.closer(core.end)) {
+        let read = super::parse_document(new);
+        match read
+            .content_span(&read.body)
+            .and_then(|core| read.closing_marker(core.end))
+        {
             Some(close) => read.text + self.newline() + &close,
             None => read.text,
         }
     }
 
     /// Returns `true` if `text` continues the list or table that ends at `end`.
-    fn joins(&self, end: usize, text: &str) -> bool {
+    fn continues_block(&self, end: usize, text: &str) -> bool {
         match self.block_ending_at(end).map(|block| block.kind) {
             Some(BlockKind::List) => {
                 let first = text.trim_start_matches(' ');
@@ -366,9 +378,9 @@ impl Document {
 
     /// Returns what closes a fence, comment or tag that would swallow all that
     /// follows.
-    fn closer(&self, end: usize) -> Option<String> {
+    fn closing_marker(&self, end: usize) -> Option<String> {
         let block = self.block_ending_at(end)?;
-        let text = self.str(&block.span).trim_matches(lines::BLANK);
+        let text = self.span_text(&block.span).trim_matches(lines::BLANK_CHARS);
         match block.kind {
             BlockKind::Code => {
                 let index = self
@@ -377,21 +389,21 @@ impl Document {
                 self.code
                     .get(index)
                     .filter(|code| code.fenced)
-                    .and_then(|_| open_fence(self.str(&block.span)))
+                    .and_then(|_| unclosed_fence(self.span_text(&block.span)))
             }
-            BlockKind::Html => open_html(text).map(str::to_owned),
+            BlockKind::Html => unclosed_html_marker(text).map(str::to_owned),
             _ => None,
         }
     }
 
-    fn block_ending_at(&self, end: usize) -> Option<&Block> {
+    fn block_ending_at(&self, end: usize) -> Option<&DocumentBlock> {
         let index = self.blocks.partition_point(|block| block.span.start < end);
         self.blocks[..index]
             .last()
             .filter(|block| end <= block.span.end)
     }
 
-    fn bom(&self) -> usize {
+    fn bom_len(&self) -> usize {
         if self.text.starts_with('\u{feff}') {
             '\u{feff}'.len_utf8()
         } else {
@@ -400,24 +412,24 @@ impl Document {
     }
 }
 
-fn is_blank(line: &str) -> bool {
-    line.trim_matches(lines::BLANK).is_empty()
+fn is_blank_line(line: &str) -> bool {
+    line.trim_matches(lines::BLANK_CHARS).is_empty()
 }
 
 /// Returns the lines without their ends.
 fn line_texts(text: &str) -> impl Iterator<Item = &str> {
-    lines::split(text).map(|line| &line[..lines::without_end(line, 0..line.len()).end])
+    lines::split_lines(text).map(|line| &line[..lines::trim_line_end(line, 0..line.len()).end])
 }
 
-fn line_ends(text: &str) -> usize {
-    lines::split(text)
+fn count_line_ends(text: &str) -> usize {
+    lines::split_lines(text)
         .filter(|line| line.ends_with(['\n', '\r']))
         .count()
 }
 
 /// Escapes a title so that it stays one line and keeps its last `#`.
-fn heading_text(title: &str) -> String {
-    let mut text = super::inert::one_line(title);
+fn escape_heading_text(title: &str) -> String {
+    let mut text = super::inert::to_single_line(title);
     let open = text.trim_end_matches('#').len();
     if open < text.len() && (open == 0 || text[..open].ends_with(' ')) {
         text.insert(open, '\\');
@@ -426,17 +438,17 @@ fn heading_text(title: &str) -> String {
 }
 
 /// Returns the fence that closes a code block which the text leaves open.
-fn open_fence(block: &str) -> Option<String> {
-    let mut lines = lines::split(block);
-    let fence = Fence::opened_by(lines.next()?, 0)?;
+fn unclosed_fence(block: &str) -> Option<String> {
+    let mut lines = lines::split_lines(block);
+    let fence = CodeFence::parse_opening(lines.next()?, 0)?;
     let closed = lines.last().is_some_and(|line| fence.is_closed_by(line));
-    (!closed).then(|| fence.closing())
+    (!closed).then(|| fence.closing_line())
 }
 
 /// Returns what closes an HTML block that blank lines do not end. The parser
 /// waits for the tag that it began with, in small letters, whatever else there
 /// is.
-fn open_html(text: &str) -> Option<&'static str> {
+fn unclosed_html_marker(text: &str) -> Option<&'static str> {
     let raw = [
         ("pre", "</pre>"),
         ("script", "</script>"),

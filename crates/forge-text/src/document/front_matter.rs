@@ -5,12 +5,12 @@
 
 use std::ops::Range;
 
-use super::{Problem, lines};
+use super::{ParseProblem, lines};
 
 mod edit;
 mod yaml;
 
-pub use yaml::{Error as YamlError, Value, load as yaml};
+pub use yaml::{YamlError, YamlValue, parse_yaml};
 
 /// The entries of the front matter, with the place of the block.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,12 +20,12 @@ pub struct FrontMatter {
     /// The lines between the delimiters.
     pub yaml: Range<usize>,
     /// In the order of the file. Dates are text.
-    pub entries: Vec<(String, Value)>,
+    pub entries: Vec<(String, YamlValue)>,
 }
 
 impl FrontMatter {
     /// Returns the value of the first entry with this key.
-    pub fn get(&self, key: &str) -> Option<&Value> {
+    pub fn get(&self, key: &str) -> Option<&YamlValue> {
         self.entries
             .iter()
             .find(|(name, _)| name == key)
@@ -35,7 +35,7 @@ impl FrontMatter {
     /// Returns the value of a key if it is a text.
     pub fn text(&self, key: &str) -> Option<&str> {
         match self.get(key)? {
-            Value::Text(text) => Some(text),
+            YamlValue::Text(text) => Some(text),
             _ => None,
         }
     }
@@ -43,26 +43,26 @@ impl FrontMatter {
     /// Returns the value of a key if it is a whole number.
     pub fn int(&self, key: &str) -> Option<i64> {
         match self.get(key)? {
-            Value::Int(number) => Some(*number),
+            YamlValue::Int(number) => Some(*number),
             _ => None,
         }
     }
 
     /// Returns `true` if the value is `true`.
     pub fn flag(&self, key: &str) -> bool {
-        matches!(self.get(key), Some(Value::Bool(true)))
+        matches!(self.get(key), Some(YamlValue::Bool(true)))
     }
 
     /// Returns the texts of a list; a single text counts as a list of one.
     pub fn list(&self, key: &str) -> Vec<&str> {
-        fn as_text(value: &Value) -> Option<&str> {
+        fn as_text(value: &YamlValue) -> Option<&str> {
             match value {
-                Value::Text(text) => Some(text),
+                YamlValue::Text(text) => Some(text),
                 _ => None,
             }
         }
         match self.get(key) {
-            Some(Value::List(values)) => values.iter().filter_map(as_text).collect(),
+            Some(YamlValue::List(values)) => values.iter().filter_map(as_text).collect(),
             Some(value) => as_text(value).into_iter().collect(),
             None => Vec::new(),
         }
@@ -71,10 +71,10 @@ impl FrontMatter {
     /// Returns the place of each entry in the document's `text`, as whole
     /// lines. Works line by line, so that it also works where the YAML as a
     /// whole is broken.
-    pub fn spans(&self, text: &str) -> Vec<(String, Range<usize>)> {
+    pub fn entry_spans(&self, text: &str) -> Vec<(String, Range<usize>)> {
         let shift =
             |lines: Range<usize>| self.yaml.start + lines.start..self.yaml.start + lines.end;
-        edit::entries(&text[self.yaml.clone()])
+        edit::find_entries(&text[self.yaml.clone()])
             .into_iter()
             .map(|entry| (entry.key, shift(entry.lines)))
             .collect()
@@ -82,9 +82,9 @@ impl FrontMatter {
 
     /// Returns the source text of a value on one line, for values where YAML's
     /// reading loses something, as with numbers.
-    pub(super) fn plain_source<'a>(&self, text: &'a str, key: &str) -> Option<&'a str> {
+    pub(super) fn scalar_source<'a>(&self, text: &'a str, key: &str) -> Option<&'a str> {
         let yaml = &text[self.yaml.clone()];
-        let entry = edit::entries(yaml)
+        let entry = edit::find_entries(yaml)
             .into_iter()
             .find(|entry| entry.key == key)?;
         Some(&yaml[entry.value]).filter(|value| !value.is_empty())
@@ -92,10 +92,10 @@ impl FrontMatter {
 }
 
 /// Finds and reads the front matter; the second value is the body.
-pub(super) fn read(
+pub(super) fn read_front_matter(
     source: &str,
     line_starts: &[usize],
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<ParseProblem>,
 ) -> (Option<FrontMatter>, Range<usize>) {
     let start = if source.starts_with('\u{feff}') {
         '\u{feff}'.len_utf8()
@@ -104,7 +104,7 @@ pub(super) fn read(
     };
     let whole = start..source.len();
     let mut at = start;
-    let mut rest = lines::split(&source[start..]).map(|line| {
+    let mut rest = lines::split_lines(&source[start..]).map(|line| {
         at += line.len();
         (line.trim_ascii_end(), at - line.len()..at)
     });
@@ -119,8 +119,8 @@ pub(super) fn read(
     let Some(close) = close else {
         // With a blank line behind it, `---` is a rule and nothing is missing.
         if !blank_first {
-            problems.push(Problem {
-                span: lines::without_end(source, open),
+            problems.push(ParseProblem {
+                span: lines::trim_line_end(source, open),
                 line: 1,
                 message: "Front matter opens with `---` and is never closed; the whole text is \
                           read as Markdown"
@@ -130,15 +130,15 @@ pub(super) fn read(
         return (None, whole);
     };
     let yaml = open.end..close.start;
-    let read = yaml::load(&source[yaml.clone()]);
+    let read = yaml::parse_yaml(&source[yaml.clone()]);
     if blank_first {
         // These are most likely two rules with text between them: if the text
         // decided, adding `a: b` to it would turn it into front matter.
         let meant = read.is_ok_and(|entries| !entries.is_empty())
             && !source[yaml.clone()].trim_ascii_start().starts_with('#');
         if meant {
-            problems.push(Problem {
-                span: lines::without_end(source, open),
+            problems.push(ParseProblem {
+                span: lines::trim_line_end(source, open),
                 line: 1,
                 message:
                     "Front matter must follow `---` without a blank line; it is read as Markdown"
@@ -148,8 +148,8 @@ pub(super) fn read(
         return (None, whole);
     }
     let entries = read.unwrap_or_else(|error| {
-        problems.push(problem(source, line_starts, &yaml, &error));
-        salvage(&source[yaml.clone()])
+        problems.push(yaml_problem(source, line_starts, &yaml, &error));
+        salvage_entries(&source[yaml.clone()])
     });
     let body = close.end..source.len();
     (
@@ -162,23 +162,23 @@ pub(super) fn read(
     )
 }
 
-fn problem(
+fn yaml_problem(
     source: &str,
     line_starts: &[usize],
     yaml: &Range<usize>,
-    error: &yaml::Error,
-) -> Problem {
-    let first = lines::line_of(line_starts, yaml.start);
-    let last = lines::line_of(line_starts, yaml.end.saturating_sub(1).max(yaml.start));
+    error: &yaml::YamlError,
+) -> ParseProblem {
+    let first = lines::line_number_of(line_starts, yaml.start);
+    let last = lines::line_number_of(line_starts, yaml.end.saturating_sub(1).max(yaml.start));
     let line = (first + error.line.saturating_sub(1)).min(last);
     let start = line_starts[line - 1];
-    let end = lines::end_of(line_starts, start, source.len());
+    let end = lines::line_end_of(line_starts, start, source.len());
     let column = match error.column {
         0 => String::new(),
         column => format!(" (column {column})"),
     };
-    Problem {
-        span: lines::without_end(source, start..end),
+    ParseProblem {
+        span: lines::trim_line_end(source, start..end),
         line,
         message: format!("Front matter is not valid YAML: {}{column}", error.message),
     }
@@ -186,15 +186,15 @@ fn problem(
 
 /// Reads each entry of broken YAML alone and keeps those that are valid. The
 /// first of two entries with one key counts.
-fn salvage(yaml: &str) -> Vec<(String, Value)> {
-    let mut kept: Vec<(String, Value)> = Vec::new();
+fn salvage_entries(yaml: &str) -> Vec<(String, YamlValue)> {
+    let mut kept: Vec<(String, YamlValue)> = Vec::new();
     let mut known = std::collections::HashSet::new();
-    for entry in edit::entries(yaml) {
+    for entry in edit::find_entries(yaml) {
         if !known.insert(entry.key.clone()) {
             continue;
         }
         let value = &yaml[entry.value.clone()];
-        match yaml::load(&yaml[entry.lines.clone()]) {
+        match yaml::parse_yaml(&yaml[entry.lines.clone()]) {
             Ok(read) if read.len() == 1 => kept.extend(read),
             // The usual mistake is a colon in unquoted text, and what was
             // meant is plain.
@@ -202,7 +202,7 @@ fn salvage(yaml: &str) -> Vec<(String, Value)> {
                 && !value.contains(['\n', '\r'])
                 && !value.starts_with(['"', '\'', '[', '{', '&', '*', '!', '|', '>']) =>
             {
-                kept.push((entry.key, Value::Text(value.to_owned())));
+                kept.push((entry.key, YamlValue::Text(value.to_owned())));
             }
             _ => {}
         }

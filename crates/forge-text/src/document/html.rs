@@ -11,12 +11,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, LinkType, Parser, Tag, TagEnd};
 
-use super::links::percent_encoded;
-use super::walk::{MAX_DEPTH, OPTIONS};
-use super::{Document, Link, LinkKind, lines, plain};
+use super::links::percent_encode;
+use super::walk::{MAX_NESTING_DEPTH, PARSER_OPTIONS};
+use super::{Document, DocumentLink, LinkKind, lines, plain};
 
 /// The elements that the output can have, each with its attributes.
-pub const ALLOWED: &[(&str, &[&str])] = &[
+pub const ALLOWED_ELEMENTS: &[(&str, &[&str])] = &[
     ("h1", &["id"]),
     ("h2", &["id"]),
     ("h3", &["id"]),
@@ -50,7 +50,7 @@ pub const ALLOWED: &[(&str, &[&str])] = &[
 
 /// The target of a link, as far as the caller knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Goal {
+pub enum LinkDestination {
     /// A file of the workspace.
     File(String),
     /// No file: the link leads nowhere.
@@ -59,7 +59,7 @@ pub enum Goal {
 
 /// A document as HTML, and how much of it was left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Html {
+pub struct HtmlOutput {
     pub html: String,
     /// The bytes of the text behind the cut; 0 where all of it is there.
     pub left_out: usize,
@@ -67,25 +67,31 @@ pub struct Html {
 
 /// Renders the body of a document. `goal` resolves a link or an image; beyond
 /// `most` bytes, the rest is left out at the end of a block.
-pub fn html(document: &Document, goal: &dyn Fn(&Link) -> Goal, most: usize) -> Html {
-    let body = cut(document, most);
+pub fn render_html(
+    document: &Document,
+    goal: &dyn Fn(&DocumentLink) -> LinkDestination,
+    most: usize,
+) -> HtmlOutput {
+    let body = limit_body(document, most);
     let left_out = document.body.end - body.end;
     // As when it was parsed: deep nesting and a panic in the parser cost the
     // document its form and nothing else.
     let source = &document.text[body.clone()];
-    let rendered = (plain::nesting(source) <= MAX_DEPTH)
+    let rendered = (plain::nesting_depth(source) <= MAX_NESTING_DEPTH)
         .then(|| {
-            let write = AssertUnwindSafe(|| Writer::new(document, body.clone(), goal).run());
+            let write =
+                AssertUnwindSafe(|| HtmlWriter::new(document, body.clone(), goal).write_body());
             catch_unwind(write).ok()
         })
         .flatten();
-    let html = rendered.unwrap_or_else(|| format!("<pre class=\"raw\">{}</pre>", Escaped(source)));
-    Html { html, left_out }
+    let html =
+        rendered.unwrap_or_else(|| format!("<pre class=\"raw\">{}</pre>", HtmlEscape(source)));
+    HtmlOutput { html, left_out }
 }
 
 /// Returns the body, or as many of its top-level blocks as fit into `most`
 /// bytes.
-fn cut(document: &Document, most: usize) -> Range<usize> {
+fn limit_body(document: &Document, most: usize) -> Range<usize> {
     let body = document.body.clone();
     if body.len() <= most {
         return body;
@@ -114,13 +120,13 @@ pub fn heading_id(title: &str) -> String {
     id.trim_end_matches('-').to_owned()
 }
 
-struct Writer<'a> {
+struct HtmlWriter<'a> {
     document: &'a Document,
     body: Range<usize>,
-    goal: &'a dyn Fn(&Link) -> Goal,
+    goal: &'a dyn Fn(&DocumentLink) -> LinkDestination,
     out: String,
     /// The wikilinks of the text, which the parser does not know.
-    wiki: Vec<&'a Link>,
+    wiki: Vec<&'a DocumentLink>,
     /// The closing tag of each open link or image.
     open: Vec<&'static str>,
     /// Inside of an image, whose text is its description.
@@ -133,10 +139,14 @@ struct Writer<'a> {
     in_head: bool,
 }
 
-impl<'a> Writer<'a> {
-    fn new(document: &'a Document, body: Range<usize>, goal: &'a dyn Fn(&Link) -> Goal) -> Self {
-        let is_wiki = |link: &&Link| matches!(link.kind, LinkKind::Wiki | LinkKind::Embed);
-        Writer {
+impl<'a> HtmlWriter<'a> {
+    fn new(
+        document: &'a Document,
+        body: Range<usize>,
+        goal: &'a dyn Fn(&DocumentLink) -> LinkDestination,
+    ) -> Self {
+        let is_wiki = |link: &&DocumentLink| matches!(link.kind, LinkKind::Wiki | LinkKind::Embed);
+        HtmlWriter {
             document,
             goal,
             out: String::with_capacity(body.len() * 3 / 2),
@@ -151,37 +161,37 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn run(mut self) -> String {
+    fn write_body(mut self) -> String {
         // Lone carriage returns end lines here as they did when it was parsed.
         let source = lines::with_line_feeds(&self.document.text[self.body.clone()]);
         let start = self.body.start;
-        for (event, span) in Parser::new_ext(&source, OPTIONS).into_offset_iter() {
-            self.event(event, span.start + start..span.end + start);
+        for (event, span) in Parser::new_ext(&source, PARSER_OPTIONS).into_offset_iter() {
+            self.write_event(event, span.start + start..span.end + start);
         }
         self.out
     }
 
-    fn event(&mut self, event: Event<'_>, span: Range<usize>) {
+    fn write_event(&mut self, event: Event<'_>, span: Range<usize>) {
         match event {
-            Event::Start(tag) => self.start(tag, span),
-            Event::End(tag) => self.end(tag),
-            Event::Text(text) => self.text(&text, span),
+            Event::Start(tag) => self.open_tag(tag, span),
+            Event::End(tag) => self.close_tag(tag),
+            Event::Text(text) => self.write_text(&text, span),
             Event::Code(code) => match &mut self.alt {
                 Some(alt) => alt.push_str(&code),
                 None => {
-                    self.titled(&code);
-                    let _ = write!(self.out, "<code>{}</code>", Escaped(&code));
+                    self.collect_heading_text(&code);
+                    let _ = write!(self.out, "<code>{}</code>", HtmlEscape(&code));
                 }
             },
             Event::Html(html) => {
-                let _ = write!(self.out, "{}", Escaped(&html));
+                let _ = write!(self.out, "{}", HtmlEscape(&html));
             }
             Event::InlineHtml(html) if self.alt.is_none() => {
-                let _ = write!(self.out, "<code class=\"raw\">{}</code>", Escaped(&html));
+                let _ = write!(self.out, "<code class=\"raw\">{}</code>", HtmlEscape(&html));
             }
-            Event::SoftBreak => self.plain("\n"),
+            Event::SoftBreak => self.write_plain_text("\n"),
             Event::HardBreak if self.alt.is_none() => self.out.push_str("<br>\n"),
-            Event::HardBreak => self.plain("\n"),
+            Event::HardBreak => self.write_plain_text("\n"),
             Event::Rule => self.out.push_str("<hr>\n"),
             Event::TaskListMarker(done) => {
                 let (class, sign, word) = if done {
@@ -195,13 +205,13 @@ impl<'a> Writer<'a> {
                 );
             }
             Event::FootnoteReference(name) => {
-                let _ = write!(self.out, "<sup>[{}]</sup>", Escaped(&name));
+                let _ = write!(self.out, "<sup>[{}]</sup>", HtmlEscape(&name));
             }
             Event::InlineHtml(_) | Event::InlineMath(_) | Event::DisplayMath(_) => {}
         }
     }
 
-    fn start(&mut self, tag: Tag<'_>, span: Range<usize>) {
+    fn open_tag(&mut self, tag: Tag<'_>, span: Range<usize>) {
         if self.alt.is_some() {
             return self.open.push("");
         }
@@ -218,7 +228,7 @@ impl<'a> Writer<'a> {
                 if let CodeBlockKind::Fenced(language) = kind {
                     let word = language.split([' ', ',', '{']).next().unwrap_or_default();
                     if !word.is_empty() {
-                        let _ = write!(self.out, " data-language=\"{}\"", Escaped(word));
+                        let _ = write!(self.out, " data-language=\"{}\"", HtmlEscape(word));
                     }
                 }
                 self.out.push_str("><code>");
@@ -234,7 +244,7 @@ impl<'a> Writer<'a> {
                 let _ = write!(
                     self.out,
                     "<div class=\"footnote\"><sup>[{}]</sup> ",
-                    Escaped(&name)
+                    HtmlEscape(&name)
                 );
             }
             Tag::Table(columns) => {
@@ -251,7 +261,7 @@ impl<'a> Writer<'a> {
                 self.column = 0;
                 self.out.push_str("<tr>");
             }
-            Tag::TableCell => self.cell(),
+            Tag::TableCell => self.open_cell(),
             Tag::Emphasis => self.out.push_str("<em>"),
             Tag::Strong => self.out.push_str("<strong>"),
             Tag::Strikethrough => self.out.push_str("<del>"),
@@ -259,21 +269,21 @@ impl<'a> Writer<'a> {
                 link_type,
                 dest_url,
                 ..
-            } => self.link(link_type, &dest_url, span),
-            Tag::Image { dest_url, .. } => self.image(&dest_url, span),
+            } => self.open_link(link_type, &dest_url, span),
+            Tag::Image { dest_url, .. } => self.open_image(&dest_url, span),
             _ => {}
         }
     }
 
-    fn end(&mut self, tag: TagEnd) {
+    fn close_tag(&mut self, tag: TagEnd) {
         if self.alt.is_some() {
             let closes = self.open.pop();
             if closes == Some("image") {
                 let alt = self.alt.take().unwrap_or_default();
-                let _ = write!(self.out, "{}\">", Escaped(&alt));
+                let _ = write!(self.out, "{}\">", HtmlEscape(&alt));
             } else if closes == Some("dropped image") {
                 let alt = self.alt.take().unwrap_or_default();
-                let _ = write!(self.out, "{}</span>", Escaped(&alt));
+                let _ = write!(self.out, "{}</span>", HtmlEscape(&alt));
             }
             return;
         }
@@ -283,7 +293,7 @@ impl<'a> Writer<'a> {
                 // The id depends on the whole title, so it is inserted where
                 // the tag began.
                 if let Some((at, title)) = self.heading.take() {
-                    let id = format!("{}\">", Escaped(&heading_id(&title)));
+                    let id = format!("{}\">", HtmlEscape(&heading_id(&title)));
                     self.out.insert_str(at, &id);
                 }
                 let _ = writeln!(self.out, "</h{}>", level as u8);
@@ -318,7 +328,7 @@ impl<'a> Writer<'a> {
         self.out.push_str(closing);
     }
 
-    fn cell(&mut self) {
+    fn open_cell(&mut self) {
         let class = match self.columns.get(self.column) {
             Some(Alignment::Center) => " class=\"center\"",
             Some(Alignment::Right) => " class=\"right\"",
@@ -333,12 +343,12 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes text as it is, except for the wikilinks in it.
-    fn text(&mut self, text: &str, span: Range<usize>) {
+    fn write_text(&mut self, text: &str, span: Range<usize>) {
         // Escapes and entities make the text differ from the source, and then
         // it contains no link.
         let as_written = self.document.text.get(span.clone()) == Some(text);
         if self.alt.is_some() || !as_written {
-            return self.plain(text);
+            return self.write_plain_text(text);
         }
         let mut at = span.start;
         let first = self.wiki.partition_point(|link| link.span.end <= at);
@@ -348,54 +358,54 @@ impl<'a> Writer<'a> {
                 break;
             }
             if link.span.start > at {
-                self.plain(&self.document.text[at..link.span.start]);
+                self.write_plain_text(&self.document.text[at..link.span.start]);
             }
             // A link comes in several pieces, of which the first writes it.
             if link.span.start >= at {
-                self.wikilink(link);
+                self.write_wikilink(link);
             }
             at = link.span.end.min(span.end);
         }
         if at < span.end {
-            self.plain(&self.document.text[at..span.end]);
+            self.write_plain_text(&self.document.text[at..span.end]);
         }
     }
 
-    fn plain(&mut self, text: &str) {
-        self.titled(text);
+    fn write_plain_text(&mut self, text: &str) {
+        self.collect_heading_text(text);
         match &mut self.alt {
             Some(alt) => alt.push_str(text),
             None => {
-                let _ = write!(self.out, "{}", Escaped(text));
+                let _ = write!(self.out, "{}", HtmlEscape(text));
             }
         }
     }
 
     /// Adds to the title of an open heading, of which its id is made.
-    fn titled(&mut self, text: &str) {
+    fn collect_heading_text(&mut self, text: &str) {
         if let Some((_, title)) = &mut self.heading {
             title.push_str(text);
         }
     }
 
-    fn wikilink(&mut self, link: &Link) {
-        self.titled(&link.label);
-        let label = Escaped(&link.label);
+    fn write_wikilink(&mut self, link: &DocumentLink) {
+        self.collect_heading_text(&link.label);
+        let label = HtmlEscape(&link.label);
         // A link in a link is its text.
         if !self.open.is_empty() {
             let _ = write!(self.out, "{label}");
             return;
         }
         let _ = match (self.goal)(link) {
-            Goal::File(path) if link.kind == LinkKind::Embed && is_image(&path) => {
-                let path = Escaped(&path);
+            LinkDestination::File(path) if link.kind == LinkKind::Embed && is_image_path(&path) => {
+                let path = HtmlEscape(&path);
                 write!(self.out, "<img data-path=\"{path}\" alt=\"{label}\">")
             }
-            Goal::File(path) => {
-                let href = address(&path, link.fragment.as_deref());
+            LinkDestination::File(path) => {
+                let href = page_address(&path, link.fragment.as_deref());
                 write!(self.out, "<a class=\"wiki\" href=\"{href}\">{label}</a>")
             }
-            Goal::Missing => {
+            LinkDestination::Missing => {
                 let why = "There is no such document";
                 write!(
                     self.out,
@@ -405,7 +415,7 @@ impl<'a> Writer<'a> {
         };
     }
 
-    fn link(&mut self, kind: LinkType, destination: &str, span: Range<usize>) {
+    fn open_link(&mut self, kind: LinkType, destination: &str, span: Range<usize>) {
         // Not within one another, as HTML has it.
         if !self.open.is_empty() {
             return self.open.push("");
@@ -414,30 +424,35 @@ impl<'a> Writer<'a> {
             LinkType::Email => format!("mailto:{destination}"),
             _ => destination.to_owned(),
         };
-        let closing = match scheme(&destination) {
-            Scheme::Web => {
+        let closing = match classify_scheme(&destination) {
+            AddressScheme::Web => {
                 let _ = write!(
                     self.out,
                     "<a class=\"outside\" rel=\"noopener noreferrer\" target=\"_blank\" href=\"{}\">",
-                    Escaped(&destination)
+                    HtmlEscape(&destination)
                 );
                 "</a>"
             }
-            Scheme::Other => {
+            AddressScheme::Other => {
                 self.out.push_str(
                     "<span class=\"dropped\" title=\"This kind of address is not followed\">",
                 );
                 "</span>"
             }
-            Scheme::None => {
-                let link = Link::to(LinkKind::Inline, &destination, String::new(), span);
+            AddressScheme::None => {
+                let link = DocumentLink::from_destination(
+                    LinkKind::Inline,
+                    &destination,
+                    String::new(),
+                    span,
+                );
                 match (self.goal)(&link) {
-                    Goal::File(path) => {
-                        let href = address(&path, link.fragment.as_deref());
+                    LinkDestination::File(path) => {
+                        let href = page_address(&path, link.fragment.as_deref());
                         let _ = write!(self.out, "<a href=\"{href}\">");
                         "</a>"
                     }
-                    Goal::Missing => {
+                    LinkDestination::Missing => {
                         let why = "There is no such file";
                         let _ = write!(self.out, "<span class=\"missing\" title=\"{why}\">");
                         "</span>"
@@ -448,16 +463,17 @@ impl<'a> Writer<'a> {
         self.open.push(closing);
     }
 
-    fn image(&mut self, destination: &str, span: Range<usize>) {
-        let link = Link::to(LinkKind::Image, destination, String::new(), span);
-        let found = match scheme(destination) {
-            Scheme::None => (self.goal)(&link),
-            Scheme::Web | Scheme::Other => Goal::Missing,
+    fn open_image(&mut self, destination: &str, span: Range<usize>) {
+        let link =
+            DocumentLink::from_destination(LinkKind::Image, destination, String::new(), span);
+        let found = match classify_scheme(destination) {
+            AddressScheme::None => (self.goal)(&link),
+            AddressScheme::Web | AddressScheme::Other => LinkDestination::Missing,
         };
         self.alt = Some(String::new());
         match found {
-            Goal::File(path) if is_image(&path) => {
-                let _ = write!(self.out, "<img data-path=\"{}\" alt=\"", Escaped(&path));
+            LinkDestination::File(path) if is_image_path(&path) => {
+                let _ = write!(self.out, "<img data-path=\"{}\" alt=\"", HtmlEscape(&path));
                 self.open.push("image");
             }
             _ => {
@@ -469,7 +485,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-enum Scheme {
+enum AddressScheme {
     None,
     /// An address that a person may follow to another page.
     Web,
@@ -477,7 +493,7 @@ enum Scheme {
     Other,
 }
 
-fn scheme(destination: &str) -> Scheme {
+fn classify_scheme(destination: &str) -> AddressScheme {
     // Browsers drop white space and control characters before they look.
     let bare: String = destination
         .chars()
@@ -486,30 +502,30 @@ fn scheme(destination: &str) -> Scheme {
         .take(64)
         .collect();
     if bare.starts_with("//") || bare.starts_with('\\') || bare.starts_with("/\\") {
-        return Scheme::Other;
+        return AddressScheme::Other;
     }
     let head = bare.split(['/', '?', '#']).next().unwrap_or_default();
     match head.split_once(':') {
-        None => Scheme::None,
+        None => AddressScheme::None,
         Some((scheme, _)) => match scheme.to_ascii_lowercase().as_str() {
-            "http" | "https" | "mailto" => Scheme::Web,
-            _ => Scheme::Other,
+            "http" | "https" | "mailto" => AddressScheme::Web,
+            _ => AddressScheme::Other,
         },
     }
 }
 
 /// Returns the address of a document on the page.
-fn address(path: &str, fragment: Option<&str>) -> String {
-    let mut address = format!("#/document/{}", percent_encoded(path));
+fn page_address(path: &str, fragment: Option<&str>) -> String {
+    let mut address = format!("#/document/{}", percent_encode(path));
     if let Some(fragment) = fragment.filter(|it| !it.is_empty()) {
         let last = fragment.rsplit('#').next().unwrap_or(fragment);
-        address += &format!("?at={}", percent_encoded(&heading_id(last)));
+        address += &format!("?at={}", percent_encode(&heading_id(last)));
     }
     address
 }
 
 /// The image formats that are shown, with their media types.
-pub const IMAGES: [(&str, &str); 6] = [
+pub const IMAGE_TYPES: [(&str, &str); 6] = [
     ("png", "image/png"),
     ("jpg", "image/jpeg"),
     ("jpeg", "image/jpeg"),
@@ -518,23 +534,23 @@ pub const IMAGES: [(&str, &str); 6] = [
     ("svg", "image/svg+xml"),
 ];
 
-fn is_image(path: &str) -> bool {
-    image_kind(path).is_some()
+fn is_image_path(path: &str) -> bool {
+    image_media_type(path).is_some()
 }
 
 /// Returns the media type of an image with this name, if it is one that is
 /// shown.
-pub fn image_kind(path: &str) -> Option<&'static str> {
+pub fn image_media_type(path: &str) -> Option<&'static str> {
     let (_, extension) = path.rsplit_once('.')?;
-    let known = IMAGES.iter();
+    let known = IMAGE_TYPES.iter();
     let mut same = known.filter(|(it, _)| extension.eq_ignore_ascii_case(it));
     same.next().map(|(_, kind)| *kind)
 }
 
 /// A text as HTML text or as the value of an attribute in double quotes.
-struct Escaped<'a>(&'a str);
+struct HtmlEscape<'a>(&'a str);
 
-impl std::fmt::Display for Escaped<'_> {
+impl std::fmt::Display for HtmlEscape<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut rest = self.0;
         while let Some(at) = rest.find(['&', '<', '>', '"', '\'', '\0']) {

@@ -7,17 +7,17 @@ use super::{lines, links};
 /// Escapes `text` as one line without structure. Line ends become spaces,
 /// control characters are removed, and a backslash goes before what Markdown
 /// would act on.
-pub fn inert_line(text: &str) -> String {
-    inert(&one_line(text))
+pub fn escape_markdown_line(text: &str) -> String {
+    escape_markdown(&to_single_line(text))
 }
 
 /// Escapes `text` as lines without structure. Indentation is removed, since it
 /// could make code or continue a list; blank lines stay.
-pub fn inert_block(text: &str) -> String {
+pub fn escape_markdown_block(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     let mut blank = 0;
-    for line in lines::split(text) {
-        let line = inert_line(line);
+    for line in lines::split_lines(text) {
+        let line = escape_markdown_line(line);
         if line.is_empty() {
             blank += 1;
             continue;
@@ -34,7 +34,7 @@ pub fn inert_block(text: &str) -> String {
 /// Returns `text` as one line: line ends and tabs as spaces, no control
 /// characters and none of those that reorder text on the screen, no outer
 /// spaces.
-pub(super) fn one_line(text: &str) -> String {
+pub(super) fn to_single_line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for char in text.chars() {
         match char {
@@ -51,9 +51,9 @@ pub(super) fn one_line(text: &str) -> String {
     out.trim().to_owned()
 }
 
-fn inert(line: &str) -> String {
+fn escape_markdown(line: &str) -> String {
     let mut out = String::with_capacity(line.len() + 8);
-    let marked = marker(line);
+    let marked = find_block_marker(line);
     let bytes = line.as_bytes();
     let mut escaped = false;
     for (at, char) in line.char_indices() {
@@ -65,7 +65,7 @@ fn inert(line: &str) -> String {
             '<' => line[at..].starts_with("<!--"),
             '@' => {
                 (at == 0 || line[..at].ends_with(char::is_whitespace))
-                    && links::import_at(line, at).is_some()
+                    && links::parse_import_at(line, at).is_some()
             }
             '^' => is_block_id(line, at),
             '\\' => at + 1 == line.len(),
@@ -82,7 +82,7 @@ fn inert(line: &str) -> String {
 
 /// Returns the byte before which a backslash keeps the line from beginning a
 /// block.
-fn marker(line: &str) -> Option<usize> {
+fn find_block_marker(line: &str) -> Option<usize> {
     let bytes = line.as_bytes();
     let first = *bytes.first()?;
     let only = |allowed: &[u8]| bytes.iter().all(|byte| allowed.contains(byte));
@@ -104,7 +104,7 @@ fn marker(line: &str) -> Option<usize> {
         b'[' => {
             // Of a definition, the name may go on in the next line.
             line.contains("]:")
-                || !closes(&line[1..])
+                || !has_closing_bracket(&line[1..])
                 || (matches!(bytes.get(1), Some(b' ' | b'x' | b'X')) && bytes.get(2) == Some(&b']'))
         }
         b'<' => {
@@ -129,7 +129,7 @@ fn marker(line: &str) -> Option<usize> {
 
 /// Returns `true` if a bracket without a backslash before it closes the open
 /// one.
-fn closes(rest: &str) -> bool {
+fn has_closing_bracket(rest: &str) -> bool {
     let mut escaped = false;
     rest.bytes().any(|byte| {
         let closes = byte == b']' && !escaped;

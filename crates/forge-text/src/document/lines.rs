@@ -6,11 +6,11 @@ use std::ops::Range;
 
 /// The characters that a blank line may have. Other white space, such as a form
 /// feed, is text to Markdown.
-pub(super) const BLANK: [char; 4] = [' ', '\t', '\n', '\r'];
+pub(super) const BLANK_CHARS: [char; 4] = [' ', '\t', '\n', '\r'];
 
 /// Returns the byte offset at which each line starts. A text that ends with a
 /// line end has no further, empty line; the empty text has one line.
-pub(super) fn starts(text: &str) -> Vec<usize> {
+pub(super) fn find_line_starts(text: &str) -> Vec<usize> {
     let bytes = text.as_bytes();
     let mut starts = Vec::with_capacity(bytes.len() / 40 + 1);
     starts.push(0);
@@ -35,32 +35,35 @@ impl LineNumbers {
     /// Indexes the lines of a text.
     pub fn of(text: &str) -> LineNumbers {
         LineNumbers {
-            starts: starts(text),
+            starts: find_line_starts(text),
         }
     }
 
     /// Returns the number of the line that holds `offset`, counted from 1.
-    pub fn at(&self, offset: usize) -> usize {
-        line_of(&self.starts, offset)
+    pub fn line_number_at(&self, offset: usize) -> usize {
+        line_number_of(&self.starts, offset)
     }
 }
 
-pub(super) fn line_of(starts: &[usize], offset: usize) -> usize {
+pub(super) fn line_number_of(starts: &[usize], offset: usize) -> usize {
     starts.partition_point(|start| *start <= offset).max(1)
 }
 
 /// Returns the start of the line that holds `offset`.
-pub(super) fn start_of(starts: &[usize], offset: usize) -> usize {
-    starts[line_of(starts, offset) - 1]
+pub(super) fn line_start_of(starts: &[usize], offset: usize) -> usize {
+    starts[line_number_of(starts, offset) - 1]
 }
 
 /// Returns the place behind the line end of the line that holds `offset`.
-pub(super) fn end_of(starts: &[usize], offset: usize, len: usize) -> usize {
-    starts.get(line_of(starts, offset)).copied().unwrap_or(len)
+pub(super) fn line_end_of(starts: &[usize], offset: usize, len: usize) -> usize {
+    starts
+        .get(line_number_of(starts, offset))
+        .copied()
+        .unwrap_or(len)
 }
 
 /// Returns `span` without the line end that closes it.
-pub(super) fn without_end(text: &str, span: Range<usize>) -> Range<usize> {
+pub(super) fn trim_line_end(text: &str, span: Range<usize>) -> Range<usize> {
     let line = &text[span.clone()];
     let kept = line
         .strip_suffix("\r\n")
@@ -84,7 +87,7 @@ pub(super) fn with_line_feeds(text: &str) -> Cow<'_, str> {
 }
 
 /// Splits `text` into lines with their line ends.
-pub(super) fn split(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn split_lines(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         if rest.is_empty() {
@@ -108,23 +111,26 @@ mod tests {
 
     #[test]
     fn every_kind_of_line_end_counts_once() {
-        assert_eq!(starts(""), [0]);
-        assert_eq!(starts("a"), [0]);
-        assert_eq!(starts("a\n"), [0]);
-        assert_eq!(starts("a\nb\r\nc\rd"), [0, 2, 5, 7]);
-        assert_eq!(starts("\n\r\n\r"), [0, 1, 3]);
+        assert_eq!(find_line_starts(""), [0]);
+        assert_eq!(find_line_starts("a"), [0]);
+        assert_eq!(find_line_starts("a\n"), [0]);
+        assert_eq!(find_line_starts("a\nb\r\nc\rd"), [0, 2, 5, 7]);
+        assert_eq!(find_line_starts("\n\r\n\r"), [0, 1, 3]);
         assert_eq!(
-            split("a\nb\r\n\rd").collect::<Vec<_>>(),
+            split_lines("a\nb\r\n\rd").collect::<Vec<_>>(),
             ["a\n", "b\r\n", "\r", "d"]
         );
     }
 
     #[test]
     fn an_offset_finds_its_line() {
-        let starts = starts("ab\ncd");
-        assert_eq!([0, 2, 3, 5].map(|at| line_of(&starts, at)), [1, 1, 2, 2]);
-        assert_eq!(start_of(&starts, 4), 3);
-        assert_eq!(end_of(&starts, 0, 5), 3);
-        assert_eq!(end_of(&starts, 4, 5), 5);
+        let starts = find_line_starts("ab\ncd");
+        assert_eq!(
+            [0, 2, 3, 5].map(|at| line_number_of(&starts, at)),
+            [1, 1, 2, 2]
+        );
+        assert_eq!(line_start_of(&starts, 4), 3);
+        assert_eq!(line_end_of(&starts, 0, 5), 3);
+        assert_eq!(line_end_of(&starts, 4, 5), 5);
     }
 }

@@ -2,16 +2,16 @@
 //! Whatever a file is called, the target leads back to it, and the label and
 //! the text never become anything else than text.
 
-use super::{Document, LinkKind, inert_line};
+use super::{Document, LinkKind, escape_markdown_line};
 
 /// Formats `[label](target)` for a path relative to the file that holds the
 /// line.
-pub fn link(label: &str, path: &str) -> String {
+pub fn format_link(label: &str, path: &str) -> String {
     let mut out = String::from("[");
     // Whether the character at hand has a backslash of its own before it, put
-    // there by `inert_line` or by a name that has one.
+    // there by `escape_markdown_line` or by a name that has one.
     let mut escaped = false;
-    for c in inert_line(label).chars() {
+    for c in escape_markdown_line(label).chars() {
         if matches!(c, '[' | ']' | '`' | '<' | '>' | '*') && !escaped {
             out.push('\\');
         }
@@ -38,17 +38,17 @@ pub fn link(label: &str, path: &str) -> String {
 
 /// Returns the list items of a document that begin with a link. Links within
 /// sentences are only mentions, and code is skipped.
-pub fn entries(document: &Document) -> impl Iterator<Item = Entry<'_>> {
+pub fn find_linked_items(document: &Document) -> impl Iterator<Item = LinkedItem<'_>> {
     document
         .links
         .iter()
         .filter(|link| link.kind == LinkKind::Inline)
         .filter_map(|link| {
-            let (line, _) = document.lines_of(&link.span);
+            let (line, _) = document.line_range(&link.span);
             let start = document.line_starts[line - 1];
             let end = document.line_starts.get(line).copied();
             let end = end.unwrap_or(document.text.len());
-            is_marker(&document.text[start..link.span.start]).then(|| Entry {
+            is_list_marker(&document.text[start..link.span.start]).then(|| LinkedItem {
                 // Behind a `?` or `#` there is no file name any more.
                 target: &link.target,
                 line,
@@ -60,7 +60,7 @@ pub fn entries(document: &Document) -> impl Iterator<Item = Entry<'_>> {
 
 /// A list item that leads to a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry<'a> {
+pub struct LinkedItem<'a> {
     /// The path, relative to the file that holds the line.
     pub target: &'a str,
     /// Its line in the document, from one.
@@ -71,7 +71,7 @@ pub struct Entry<'a> {
     pub text: &'a str,
 }
 
-fn is_marker(before: &str) -> bool {
+fn is_list_marker(before: &str) -> bool {
     let marker = before.trim_start_matches('\u{feff}').trim();
     matches!(marker, "-" | "*" | "+")
         || marker
@@ -86,8 +86,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn check(text: &str, expect: &[(&str, usize, &str)]) {
-        let document = document::parse(text);
-        let got: Vec<_> = entries(&document)
+        let document = document::parse_document(text);
+        let got: Vec<_> = find_linked_items(&document)
             .map(|e| (e.target, e.line, e.text))
             .collect();
         assert_eq!(got, expect, "for {text:?}");
@@ -114,10 +114,10 @@ mod tests {
         ) {
             let lines: String = names
                 .iter()
-                .map(|name| format!("- {} — {}\n", link(name, name), document::inert_line(&text)))
+                .map(|name| format!("- {} — {}\n", format_link(name, name), document::escape_markdown_line(&text)))
                 .collect();
-            let document = document::parse(format!("# List\n\n{lines}"));
-            let got: Vec<&str> = entries(&document).map(|e| e.target).collect();
+            let document = document::parse_document(format!("# List\n\n{lines}"));
+            let got: Vec<&str> = find_linked_items(&document).map(|e| e.target).collect();
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             prop_assert_eq!(got, names, "{}", lines);
         }

@@ -7,11 +7,11 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::FrontMatter;
-use super::walk::Outline;
+use super::walk::BodyOutline;
 
 /// A link of any kind, with what it leads to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Link {
+pub struct DocumentLink {
     pub kind: LinkKind,
     /// Where it leads, percent signs decoded unless it is a URL, and without
     /// the fragment. Empty for a link into the same document.
@@ -42,17 +42,22 @@ pub enum LinkKind {
     Import,
 }
 
-impl Link {
-    pub(super) fn to(kind: LinkKind, destination: &str, label: String, span: Range<usize>) -> Link {
+impl DocumentLink {
+    pub(super) fn from_destination(
+        kind: LinkKind,
+        destination: &str,
+        label: String,
+        span: Range<usize>,
+    ) -> DocumentLink {
         let (target, fragment) = split_fragment(destination);
         let decode = |part: &str| {
-            if is_url(destination) {
+            if has_url_scheme(destination) {
                 part.to_owned()
             } else {
-                percent_decoded(part).into_owned()
+                percent_decode(part).into_owned()
             }
         };
-        Link {
+        DocumentLink {
             kind,
             target: decode(target),
             fragment: fragment.map(decode),
@@ -64,38 +69,40 @@ impl Link {
 
 /// Finds all links of a text, in text order. `source` is the text with LF for
 /// lone CR.
-pub(super) fn find(
+pub(super) fn find_links(
     source: &str,
     body: &Range<usize>,
     front_matter: Option<&FrontMatter>,
-    outline: &mut Outline,
-) -> Vec<Link> {
+    outline: &mut BodyOutline,
+) -> Vec<DocumentLink> {
     let mut links = Vec::new();
     if let Some(front_matter) = front_matter {
-        front_matter_links(source, front_matter.yaml.clone(), &mut links);
+        collect_front_matter_links(source, front_matter.yaml.clone(), &mut links);
     }
     let grammar = std::mem::take(&mut outline.links);
     let mut wiki = Vec::new();
-    wiki_links(source, body.clone(), &outline.opaque, |link| {
+    scan_wikilinks(source, body.clone(), &outline.opaque, |link| {
         // `[[1]](url)` is a link of the grammar whose text has brackets.
-        if covering(&outline.linked, link.span.start).is_none_or(|it| it.start != link.span.start) {
+        if range_covering(&outline.linked, link.span.start)
+            .is_none_or(|it| it.start != link.span.start)
+        {
             wiki.push(link);
         }
     });
     // `[[note]]` stays a wikilink where `[note]: url` is defined too.
-    let in_wiki = |link: &Link| {
+    let in_wiki = |link: &DocumentLink| {
         let index = wiki.partition_point(|wiki| wiki.span.start < link.span.start);
         link.kind == LinkKind::Reference && index > 0 && link.span.end < wiki[index - 1].span.end
     };
     links.extend(grammar.into_iter().filter(|link| !in_wiki(link)));
     let free = |at: usize| {
         let index = wiki.partition_point(|link| link.span.start <= at);
-        covering(&outline.opaque, at).is_none()
-            && covering(&outline.linked, at).is_none()
+        range_covering(&outline.opaque, at).is_none()
+            && range_covering(&outline.linked, at).is_none()
             && (index == 0 || wiki[index - 1].span.end <= at)
     };
-    bare_urls(source, body.clone(), free, &mut links);
-    imports(source, body.clone(), free, &mut links);
+    collect_bare_urls(source, body.clone(), free, &mut links);
+    collect_imports(source, body.clone(), free, &mut links);
     links.extend(wiki);
     links.sort_by_key(|link| link.span.start);
     links
@@ -109,7 +116,7 @@ pub(super) fn without_wiki_marks<'a>(text: &'a str, code: &[Range<usize>]) -> Co
     }
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
-    wiki_links(text, 0..text.len(), code, |link| {
+    scan_wikilinks(text, 0..text.len(), code, |link| {
         out.push_str(&text[at..link.span.start]);
         out.push_str(&link.label);
         at = link.span.end;
@@ -120,7 +127,7 @@ pub(super) fn without_wiki_marks<'a>(text: &'a str, code: &[Range<usize>]) -> Co
 
 /// Parses the import whose `@` is at `at`, and returns where it ends and its
 /// path.
-pub(super) fn import_at(source: &str, at: usize) -> Option<(usize, String)> {
+pub(super) fn parse_import_at(source: &str, at: usize) -> Option<(usize, String)> {
     let rest = &source[at + 1..];
     let mut path = String::new();
     let mut end = 0;
@@ -151,17 +158,17 @@ pub(super) fn import_at(source: &str, at: usize) -> Option<(usize, String)> {
 }
 
 /// Returns the range of a sorted, disjoint list that holds `at`.
-fn covering(ranges: &[Range<usize>], at: usize) -> Option<&Range<usize>> {
+fn range_covering(ranges: &[Range<usize>], at: usize) -> Option<&Range<usize>> {
     let index = ranges.partition_point(|range| range.start <= at);
     ranges[..index].last().filter(|range| at < range.end)
 }
 
-fn front_matter_links(source: &str, yaml: Range<usize>, links: &mut Vec<Link>) {
+fn collect_front_matter_links(source: &str, yaml: Range<usize>, links: &mut Vec<DocumentLink>) {
     // The text on the line before the link is read up to `seen`, so that a line
     // with many links is read once.
     let mut seen = yaml.start;
     let (mut double, mut single, mut first) = (false, false, None);
-    wiki_links(source, yaml.clone(), &[], |link| {
+    scan_wikilinks(source, yaml.clone(), &[], |link| {
         for c in source[seen..link.span.start].chars() {
             match c {
                 '\n' => (double, single, first) = (false, false, None),
@@ -187,18 +194,18 @@ fn front_matter_links(source: &str, yaml: Range<usize>, links: &mut Vec<Link>) {
 }
 
 /// Calls `found` for each wikilink of `within` that no range of `opaque` touches.
-fn wiki_links(
+fn scan_wikilinks(
     source: &str,
     within: Range<usize>,
     opaque: &[Range<usize>],
-    mut found: impl FnMut(Link),
+    mut found: impl FnMut(DocumentLink),
 ) {
     let bytes = &source.as_bytes()[..within.end];
     let finder = memchr::memmem::Finder::new("[[");
     let mut at = within.start;
     while let Some(next) = finder.find(&bytes[at..]) {
         let open = at + next;
-        if let Some(range) = covering(opaque, open) {
+        if let Some(range) = range_covering(opaque, open) {
             at = range.end;
             continue;
         }
@@ -206,17 +213,17 @@ fn wiki_links(
             at = open + 1;
             continue;
         }
-        match close_of(bytes, open + 2) {
+        match find_wikilink_close(bytes, open + 2) {
             Ok(close) => {
                 at = close + 2;
                 let inner = &source[open + 2..close];
-                let code = covering(opaque, close).is_some()
+                let code = range_covering(opaque, close).is_some()
                     || opaque
                         .get(opaque.partition_point(|range| range.start <= open))
                         .is_some_and(|range| range.start < target_end(inner) + open + 2);
                 if code {
                     at = open + 2;
-                } else if let Some(mut link) = wiki_link(inner) {
+                } else if let Some(mut link) = parse_wikilink(inner) {
                     let embed = open > within.start
                         && bytes[open - 1] == b'!'
                         && !is_escaped(bytes, open - 1);
@@ -238,7 +245,7 @@ fn wiki_links(
 /// Finds the `]]` that closes a wikilink whose inside begins at `from`; an
 /// error holds the place where the search continues. No byte is read twice,
 /// however many brackets there are.
-fn close_of(bytes: &[u8], from: usize) -> Result<usize, usize> {
+fn find_wikilink_close(bytes: &[u8], from: usize) -> Result<usize, usize> {
     let mut at = from;
     let mut in_alias = false;
     while let Some(next) = memchr::memchr3(b'[', b']', b'\n', &bytes[at..]) {
@@ -264,7 +271,7 @@ fn target_end(inner: &str) -> usize {
 }
 
 /// Parses the text between the brackets.
-fn wiki_link(inner: &str) -> Option<Link> {
+fn parse_wikilink(inner: &str) -> Option<DocumentLink> {
     let end = target_end(inner);
     // In a table cell the bar is written `\|`.
     let name = inner[..end]
@@ -279,7 +286,7 @@ fn wiki_link(inner: &str) -> Option<Link> {
     if target.is_empty() && fragment.is_none() {
         return None;
     }
-    Some(Link {
+    Some(DocumentLink {
         kind: LinkKind::Wiki,
         target: target.to_owned(),
         fragment: fragment.map(str::to_owned),
@@ -288,11 +295,11 @@ fn wiki_link(inner: &str) -> Option<Link> {
     })
 }
 
-fn bare_urls(
+fn collect_bare_urls(
     source: &str,
     within: Range<usize>,
     free: impl Fn(usize) -> bool,
-    links: &mut Vec<Link>,
+    links: &mut Vec<DocumentLink>,
 ) {
     let bytes = &source.as_bytes()[..within.end];
     let finder = memchr::memmem::Finder::new("://");
@@ -313,18 +320,23 @@ fn bare_urls(
         if !known || joined || !free(start) {
             continue;
         }
-        let end = url_end(bytes, colon + 3);
+        let end = find_url_end(bytes, colon + 3);
         if end > colon + 3 {
             at = end;
             let url = &source[start..end];
-            links.push(Link::to(LinkKind::Auto, url, url.to_owned(), start..end));
+            links.push(DocumentLink::from_destination(
+                LinkKind::Auto,
+                url,
+                url.to_owned(),
+                start..end,
+            ));
         }
     }
 }
 
 /// Returns the end of a bare URL. Punctuation that closes the sentence around
 /// it and a bracket that was opened before it are not part of it.
-fn url_end(bytes: &[u8], from: usize) -> usize {
+fn find_url_end(bytes: &[u8], from: usize) -> usize {
     let stop = |byte: &u8| {
         byte.is_ascii_whitespace()
             || byte.is_ascii_control()
@@ -355,11 +367,11 @@ fn url_end(bytes: &[u8], from: usize) -> usize {
     end
 }
 
-fn imports(
+fn collect_imports(
     source: &str,
     within: Range<usize>,
     free: impl Fn(usize) -> bool,
-    links: &mut Vec<Link>,
+    links: &mut Vec<DocumentLink>,
 ) {
     let bytes = &source.as_bytes()[within.clone()];
     let mut done = within.start;
@@ -371,10 +383,10 @@ fn imports(
         if at < done || !starts_word || !free(at) {
             continue;
         }
-        if let Some((end, path)) = import_at(&source[..within.end], at) {
+        if let Some((end, path)) = parse_import_at(&source[..within.end], at) {
             done = end;
             let (target, fragment) = split_fragment(&path);
-            links.push(Link {
+            links.push(DocumentLink {
                 kind: LinkKind::Import,
                 target: target.to_owned(),
                 fragment: fragment.map(str::to_owned),
@@ -402,7 +414,7 @@ fn is_escaped(bytes: &[u8], at: usize) -> bool {
         == 1
 }
 
-fn is_url(destination: &str) -> bool {
+fn has_url_scheme(destination: &str) -> bool {
     destination.split_once(':').is_some_and(|(scheme, _)| {
         scheme.len() > 1
             && scheme.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -412,8 +424,8 @@ fn is_url(destination: &str) -> bool {
     })
 }
 
-/// Encodes a text as a part of an address; [`percent_decoded`] reverses it.
-pub fn percent_encoded(text: &str) -> String {
+/// Encodes a text as a part of an address; [`percent_decode`] reverses it.
+pub fn percent_encode(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
         match byte {
@@ -425,7 +437,7 @@ pub fn percent_encoded(text: &str) -> String {
 }
 
 /// Decodes `%20` and the like in the path of a link.
-pub fn percent_decoded(text: &str) -> Cow<'_, str> {
+pub fn percent_decode(text: &str) -> Cow<'_, str> {
     if !text.contains('%') {
         return Cow::Borrowed(text);
     }

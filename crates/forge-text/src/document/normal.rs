@@ -8,8 +8,8 @@ use sha2::{Digest, Sha256};
 /// Normalizes CRLF to LF and removes trailing spaces and tabs from each line. A
 /// carriage return that would then be before a line feed is removed too, which
 /// makes it idempotent.
-pub fn normalise(text: &str) -> Cow<'_, str> {
-    let mut pieces = Pieces::new(text);
+pub fn normalize_text(text: &str) -> Cow<'_, str> {
+    let mut pieces = NormalPieces::new(text);
     let first = pieces.next().unwrap_or("");
     if first.len() == text.len() {
         return Cow::Borrowed(text);
@@ -23,7 +23,7 @@ pub fn normalise(text: &str) -> Cow<'_, str> {
 /// Returns the SHA-256 of the normalised text in lower-case hex.
 pub fn content_hash(text: &str) -> String {
     let mut hasher = Sha256::new();
-    Pieces::new(text).for_each(|piece| hasher.update(piece.as_bytes()));
+    NormalPieces::new(text).for_each(|piece| hasher.update(piece.as_bytes()));
     let mut hex = String::with_capacity(64);
     for byte in hasher.finalize() {
         for nibble in [byte >> 4, byte & 15] {
@@ -34,7 +34,7 @@ pub fn content_hash(text: &str) -> String {
 }
 
 /// The normalised text as slices of the original, each as long as possible.
-struct Pieces<'a> {
+struct NormalPieces<'a> {
     text: &'a str,
     /// Start of the slice that is being built.
     start: usize,
@@ -42,9 +42,9 @@ struct Pieces<'a> {
     seen: usize,
 }
 
-impl<'a> Pieces<'a> {
+impl<'a> NormalPieces<'a> {
     fn new(text: &'a str) -> Self {
-        Pieces {
+        NormalPieces {
             text,
             start: 0,
             seen: 0,
@@ -52,7 +52,7 @@ impl<'a> Pieces<'a> {
     }
 }
 
-impl<'a> Iterator for Pieces<'a> {
+impl<'a> Iterator for NormalPieces<'a> {
     type Item = &'a str;
 
     fn next(&mut self) -> Option<&'a str> {
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expect: &str) {
-        assert_eq!(normalise(text), expect, "{text:?}");
+        assert_eq!(normalize_text(text), expect, "{text:?}");
     }
 
     #[test]
@@ -108,7 +108,7 @@ mod tests {
         check("a\r\r\n", "a\n");
         check("\u{feff}ä \n", "\u{feff}ä\n");
         check("   ", "");
-        assert!(matches!(normalise("a\n\nb"), Cow::Borrowed(_)));
+        assert!(matches!(normalize_text("a\n\nb"), Cow::Borrowed(_)));
     }
 
     #[test]
@@ -123,8 +123,8 @@ mod tests {
     proptest! {
         #[test]
         fn twice_is_once(text in "[ab \t\r\n]{0,40}") {
-            let once = normalise(&text).into_owned();
-            prop_assert_eq!(&*normalise(&once), &once);
+            let once = normalize_text(&text).into_owned();
+            prop_assert_eq!(&*normalize_text(&once), &once);
             prop_assert_eq!(content_hash(&once), content_hash(&text));
         }
     }

@@ -5,42 +5,49 @@
 
 use std::ops::Range;
 
-use super::blocks::{Blocks, Heading, sections};
-use super::walk::{Outline, block_id};
-use super::{BlockKind, Code, Task, lines};
+use super::blocks::{BlockBuilder, HeadingLine, build_sections};
+use super::walk::{BodyOutline, find_block_id};
+use super::{BlockKind, CodeBlock, TaskItem, lines};
 
-pub(super) fn outline(source: &str, body: Range<usize>, line_starts: &[usize]) -> Outline {
-    let mut out = Outline::default();
-    let mut blocks = Blocks::new(source, line_starts, body.start);
+pub(super) fn coarse_outline(
+    source: &str,
+    body: Range<usize>,
+    line_starts: &[usize],
+) -> BodyOutline {
+    let mut out = BodyOutline::default();
+    let mut blocks = BlockBuilder::new(source, line_starts, body.start);
     let mut headings = Vec::new();
     let mut paragraph: Option<Range<usize>> = None;
-    let mut fence: Option<Fence> = None;
+    let mut fence: Option<CodeFence> = None;
     let mut at = body.start;
-    for line in lines::split(&source[body.clone()]) {
+    for line in lines::split_lines(&source[body.clone()]) {
         let span = at..at + line.len();
         at = span.end;
         if let Some(open) = &fence {
             if open.is_closed_by(line) {
                 let code = open.start..span.end;
-                blocks.push(BlockKind::Code, code.clone());
-                out.close(fence.take(), code);
+                blocks.push_block(BlockKind::Code, code.clone());
+                out.close_fence(fence.take(), code);
             }
             continue;
         }
-        let opened = Fence::opened_by(line, span.start);
-        let heading = atx(line);
-        if opened.is_none() && heading.is_none() && !line.trim_matches(lines::BLANK).is_empty() {
-            out.tasks.extend(task(line, &span));
+        let opened = CodeFence::parse_opening(line, span.start);
+        let heading = parse_atx_heading(line);
+        if opened.is_none()
+            && heading.is_none()
+            && !line.trim_matches(lines::BLANK_CHARS).is_empty()
+        {
+            out.tasks.extend(parse_task(line, &span));
             paragraph.get_or_insert(span.clone()).end = span.end;
             continue;
         }
         if let Some(span) = paragraph.take() {
-            out.block_ids.extend(block_id(source, span.end));
-            blocks.push(BlockKind::Paragraph, span);
+            out.block_ids.extend(find_block_id(source, span.end));
+            blocks.push_block(BlockKind::Paragraph, span);
         }
         if let Some((level, title)) = heading {
-            blocks.push(BlockKind::Heading, span.clone());
-            headings.push(Heading {
+            blocks.push_block(BlockKind::Heading, span.clone());
+            headings.push(HeadingLine {
                 level,
                 title: title.to_owned(),
                 span,
@@ -50,31 +57,31 @@ pub(super) fn outline(source: &str, body: Range<usize>, line_starts: &[usize]) -
     }
     if let Some(open) = fence {
         let code = open.start..body.end;
-        blocks.push(BlockKind::Code, code.clone());
-        out.close(Some(open), code);
+        blocks.push_block(BlockKind::Code, code.clone());
+        out.close_fence(Some(open), code);
     }
     if let Some(span) = paragraph {
-        out.block_ids.extend(block_id(source, span.end));
-        blocks.push(BlockKind::Paragraph, span);
+        out.block_ids.extend(find_block_id(source, span.end));
+        blocks.push_block(BlockKind::Paragraph, span);
     }
     out.blocks = blocks.finish(body.end);
-    out.sections = sections(headings, &body);
+    out.sections = build_sections(headings, &body);
     out
 }
 
 /// Returns how deeply some line may nest quotes and list items, from the
 /// markers at its start. Indentation counts for little: a line may be indented
 /// for other reasons, and deep nesting by indentation makes a text long.
-pub(super) fn nesting(body: &str) -> usize {
+pub(super) fn nesting_depth(body: &str) -> usize {
     let bytes = body.as_bytes();
-    let mut deepest = markers(bytes);
+    let mut deepest = count_block_markers(bytes);
     for end in memchr::memchr_iter(b'\n', bytes) {
-        deepest = deepest.max(markers(&bytes[end + 1..]));
+        deepest = deepest.max(count_block_markers(&bytes[end + 1..]));
     }
     deepest
 }
 
-fn markers(line: &[u8]) -> usize {
+fn count_block_markers(line: &[u8]) -> usize {
     let mut count = 0;
     let mut digits = 0;
     let mut columns = 0;
@@ -95,10 +102,10 @@ fn markers(line: &[u8]) -> usize {
     if count == 0 { 0 } else { count + columns / 10 }
 }
 
-impl Outline {
-    fn close(&mut self, fence: Option<Fence>, span: Range<usize>) {
+impl BodyOutline {
+    fn close_fence(&mut self, fence: Option<CodeFence>, span: Range<usize>) {
         self.opaque.push(span.clone());
-        self.code.push(Code {
+        self.code.push(CodeBlock {
             language: fence.map(|fence| fence.language).unwrap_or_default(),
             fenced: true,
             span,
@@ -107,16 +114,16 @@ impl Outline {
 }
 
 /// The opening line of a code block.
-pub(super) struct Fence {
+pub(super) struct CodeFence {
     mark: u8,
     len: usize,
     start: usize,
     language: String,
 }
 
-impl Fence {
-    pub(super) fn opened_by(line: &str, start: usize) -> Option<Fence> {
-        let text = unindented(line)?;
+impl CodeFence {
+    pub(super) fn parse_opening(line: &str, start: usize) -> Option<CodeFence> {
+        let text = trim_indentation(line)?;
         let mark = *text
             .as_bytes()
             .first()
@@ -124,7 +131,7 @@ impl Fence {
         let len = text.bytes().take_while(|byte| *byte == mark).count();
         let info = text[len..].trim();
         let valid = len >= 3 && (mark == b'~' || !info.contains('`'));
-        valid.then(|| Fence {
+        valid.then(|| CodeFence {
             mark,
             len,
             start,
@@ -133,28 +140,28 @@ impl Fence {
     }
 
     pub(super) fn is_closed_by(&self, line: &str) -> bool {
-        unindented(line).is_some_and(|text| {
-            let text = text.trim_end_matches(lines::BLANK);
+        trim_indentation(line).is_some_and(|text| {
+            let text = text.trim_end_matches(lines::BLANK_CHARS);
             text.len() >= self.len && text.bytes().all(|byte| byte == self.mark)
         })
     }
 }
 
-impl Fence {
-    pub(super) fn closing(&self) -> String {
+impl CodeFence {
+    pub(super) fn closing_line(&self) -> String {
         char::from(self.mark).to_string().repeat(self.len)
     }
 }
 
 /// Returns the line without its indentation, if that is less than code would
 /// need.
-fn unindented(line: &str) -> Option<&str> {
+fn trim_indentation(line: &str) -> Option<&str> {
     let text = line.trim_start_matches(' ');
     (line.len() - text.len() < 4 && !text.starts_with('\t')).then_some(text)
 }
 
-fn atx(line: &str) -> Option<(u8, &str)> {
-    let text = unindented(line)?.trim_end_matches(lines::BLANK);
+fn parse_atx_heading(line: &str) -> Option<(u8, &str)> {
+    let text = trim_indentation(line)?.trim_end_matches(lines::BLANK_CHARS);
     let level = text.bytes().take_while(|byte| *byte == b'#').count();
     let rest = &text[level..];
     if !(1..=6).contains(&level) || !(rest.is_empty() || rest.starts_with([' ', '\t'])) {
@@ -166,8 +173,8 @@ fn atx(line: &str) -> Option<(u8, &str)> {
     Some((level as u8, if closed { open.trim_end() } else { title }))
 }
 
-fn task(line: &str, span: &Range<usize>) -> Option<Task> {
-    let indent = line.len() - line.trim_start_matches(lines::BLANK).len();
+fn parse_task(line: &str, span: &Range<usize>) -> Option<TaskItem> {
+    let indent = line.len() - line.trim_start_matches(lines::BLANK_CHARS).len();
     let item = line[indent..]
         .strip_prefix(['-', '*', '+'])?
         .strip_prefix(" [")?;
@@ -177,7 +184,7 @@ fn task(line: &str, span: &Range<usize>) -> Option<Task> {
         .filter(|mark| matches!(mark, b' ' | b'x' | b'X'))?;
     let text = item[1..].strip_prefix("] ")?;
     let at = span.start + indent + 3;
-    Some(Task {
+    Some(TaskItem {
         done: mark != b' ',
         text: text.trim().to_owned(),
         span: span.clone(),

@@ -7,11 +7,11 @@ use std::borrow::Cow;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-const MARK: char = '\u{feff}';
+const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// Normalizes a text to what a text box holds: LF, and no byte order mark.
-pub fn for_a_box(text: &str) -> Cow<'_, str> {
-    let text = text.strip_prefix(MARK).unwrap_or(text);
+pub fn normalize_newlines_for_textarea(text: &str) -> Cow<'_, str> {
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     if text.contains('\r') {
         Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n"))
     } else {
@@ -22,15 +22,15 @@ pub fn for_a_box(text: &str) -> Cow<'_, str> {
 /// Restores what the file held around text that was edited in a text box that
 /// showed `before`: the byte order mark, the line ends of lines that stayed,
 /// and the usual line end on new lines.
-pub fn retyped(before: &str, typed: &str) -> String {
-    let typed = for_a_box(typed);
+pub fn restore_line_endings(before: &str, typed: &str) -> String {
+    let typed = normalize_newlines_for_textarea(typed);
     let mut out = String::with_capacity(typed.len() + 16);
-    if before.starts_with(MARK) {
-        out.push(MARK);
+    if before.starts_with(BYTE_ORDER_MARK) {
+        out.push(BYTE_ORDER_MARK);
     }
-    let old = lines(before.strip_prefix(MARK).unwrap_or(before));
-    let new = lines(&typed);
-    let usual = usual_ending(&old);
+    let old = split_line_endings(before.strip_prefix(BYTE_ORDER_MARK).unwrap_or(before));
+    let new = split_line_endings(&typed);
+    let usual = dominant_line_ending(&old);
     let plain = |lines: &[(&str, &str)]| -> Vec<String> {
         let ended = |(text, end): &(&str, &str)| format!("{text}{}", u8::from(!end.is_empty()));
         lines.iter().map(ended).collect()
@@ -39,19 +39,19 @@ pub fn retyped(before: &str, typed: &str) -> String {
     for op in capture_diff_slices(Algorithm::Myers, &plain(&old), &plain(&new)) {
         if let DiffOp::Equal { old_index, len, .. } = op {
             for (text, end) in &old[old_index..old_index + len] {
-                push(&mut out, text, end);
+                push_line(&mut out, text, end);
             }
             continue;
         }
         for (text, end) in &new[op.new_range()] {
-            push(&mut out, text, if end.is_empty() { "" } else { usual });
+            push_line(&mut out, text, if end.is_empty() { "" } else { usual });
         }
     }
     out
 }
 
 /// Adds a line, and keeps two line ends side by side from becoming one.
-fn push(out: &mut String, text: &str, end: &str) {
+fn push_line(out: &mut String, text: &str, end: &str) {
     let merges = text.is_empty() && end == "\n" && out.ends_with('\r');
     out.push_str(text);
     out.push_str(if merges { "\r" } else { end });
@@ -59,12 +59,12 @@ fn push(out: &mut String, text: &str, end: &str) {
 
 /// Returns a hash of the bytes, by which an edit names the version that it was
 /// made from.
-pub fn version(text: &str) -> String {
+pub fn text_version(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex()[..32].to_owned()
 }
 
 /// Splits a text into lines, each with its line end.
-fn lines(text: &str) -> Vec<(&str, &str)> {
+fn split_line_endings(text: &str) -> Vec<(&str, &str)> {
     let mut lines = Vec::new();
     let mut rest = text;
     while let Some(at) = rest.find(['\n', '\r']) {
@@ -78,7 +78,7 @@ fn lines(text: &str) -> Vec<(&str, &str)> {
     lines
 }
 
-fn usual_ending(lines: &[(&str, &str)]) -> &'static str {
+fn dominant_line_ending(lines: &[(&str, &str)]) -> &'static str {
     let count = |ending: &str| lines.iter().filter(|(_, end)| *end == ending).count();
     let (unix, windows, old) = (count("\n"), count("\r\n"), count("\r"));
     match () {
@@ -96,7 +96,11 @@ mod tests {
 
     #[track_caller]
     fn check(before: &str, typed: &str, expect: &str) {
-        assert_eq!(retyped(before, typed), expect, "{before:?} {typed:?}");
+        assert_eq!(
+            restore_line_endings(before, typed),
+            expect,
+            "{before:?} {typed:?}"
+        );
     }
 
     #[test]
@@ -113,15 +117,15 @@ mod tests {
     proptest! {
         #[test]
         fn what_came_back_unchanged_changes_nothing(before in "(\u{feff})?([ab]|\r\n|\n|\r){0,12}") {
-            prop_assert_eq!(retyped(&before, &for_a_box(&before)), before);
+            prop_assert_eq!(restore_line_endings(&before, &normalize_newlines_for_textarea(&before)), before);
         }
 
         #[test]
         fn what_was_typed_is_what_is_read(
             before in "(\u{feff})?([ab]|\r\n|\n|\r){0,12}", typed in "([ab]|\n){0,12}"
         ) {
-            let after = retyped(&before, &typed);
-            let shown = for_a_box(&after);
+            let after = restore_line_endings(&before, &typed);
+            let shown = normalize_newlines_for_textarea(&after);
             prop_assert_eq!(shown.as_ref(), typed.as_str());
         }
     }

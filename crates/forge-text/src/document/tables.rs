@@ -4,31 +4,31 @@
 
 use std::ops::Range;
 
-use super::{BlockKind, Document, Edit, inert_line, lines, parse};
+use super::{BlockKind, Document, TextEdit, escape_markdown_line, lines, parse_document};
 
 /// A table at the top level, not inside a list or a quote.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Table {
+pub struct MarkdownTable {
     /// Whole lines.
     pub span: Range<usize>,
-    pub header: Row,
+    pub header: MarkdownRow,
     /// Without the header and the line of dashes below it.
-    pub rows: Vec<Row>,
+    pub rows: Vec<MarkdownRow>,
     /// The line of dashes, where rows may follow.
     rule: Range<usize>,
 }
 
 /// A row of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
+pub struct MarkdownRow {
     /// The whole line, line end included.
     pub span: Range<usize>,
-    pub cells: Vec<Cell>,
+    pub cells: Vec<MarkdownCell>,
 }
 
 /// A cell of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cell {
+pub struct MarkdownCell {
     /// The text without the spaces around it.
     pub text: Range<usize>,
     /// Everything between the bars.
@@ -37,24 +37,24 @@ pub struct Cell {
 
 impl Document {
     /// Returns the tables in a span, in text order.
-    pub fn tables(&self, within: &Range<usize>) -> Vec<Table> {
+    pub fn tables(&self, within: &Range<usize>) -> Vec<MarkdownTable> {
         self.blocks
             .iter()
             .filter(|block| block.kind == BlockKind::Table)
             .filter(|block| within.start <= block.span.start && block.span.end <= within.end)
-            .filter_map(|block| self.table(&block.span))
+            .filter_map(|block| self.parse_table(&block.span))
             .collect()
     }
 
-    fn table(&self, span: &Range<usize>) -> Option<Table> {
+    fn parse_table(&self, span: &Range<usize>) -> Option<MarkdownTable> {
         let mut at = span.start;
-        let mut rows = lines::split(self.str(span)).map(|line| {
+        let mut rows = lines::split_lines(self.span_text(span)).map(|line| {
             at += line.len();
-            self.row(at - line.len()..at)
+            self.parse_row(at - line.len()..at)
         });
         let header = rows.next()?;
         let rule = rows.next()?.span;
-        Some(Table {
+        Some(MarkdownTable {
             span: span.clone(),
             header,
             rule,
@@ -62,29 +62,32 @@ impl Document {
         })
     }
 
-    fn row(&self, span: Range<usize>) -> Row {
-        let line = lines::without_end(&self.text, span.clone());
-        let text = self.str(&line);
+    fn parse_row(&self, span: Range<usize>) -> MarkdownRow {
+        let line = lines::trim_line_end(&self.text, span.clone());
+        let text = self.span_text(&line);
         let inner = text.trim();
         let start = line.start + (text.len() - text.trim_start().len());
-        let mut bars = bars(inner).into_iter().map(|bar| start + bar).peekable();
+        let mut bars = find_cell_bars(inner)
+            .into_iter()
+            .map(|bar| start + bar)
+            .peekable();
         let mut from = start;
         bars.next_if_eq(&start).inspect(|bar| from = bar + 1);
         let end = start + inner.len();
         let mut cells = Vec::new();
         for bar in bars {
-            cells.push(self.cell(from..bar));
+            cells.push(self.parse_cell(from..bar));
             from = bar + 1;
         }
         // A row may go without its last bar.
         if from < end {
-            cells.push(self.cell(from..end));
+            cells.push(self.parse_cell(from..end));
         }
-        Row { span, cells }
+        MarkdownRow { span, cells }
     }
 
-    fn cell(&self, room: Range<usize>) -> Cell {
-        let text = self.str(&room);
+    fn parse_cell(&self, room: Range<usize>) -> MarkdownCell {
+        let text = self.span_text(&room);
         let start = room.start + (text.len() - text.trim_start().len());
         let end = room.start + text.trim_end().len();
         let text = if start < end {
@@ -92,18 +95,18 @@ impl Document {
         } else {
             room.start..room.start
         };
-        Cell { text, room }
+        MarkdownCell { text, room }
     }
 
     /// Returns an edit that sets a cell to new Markdown, which must be one
-    /// line; see [`cell_text`]. Cells that the row lacks are added. Returns
+    /// line; see [`escape_cell_text`]. Cells that the row lacks are added. Returns
     /// `None` if the cell has that text already, and also if the line would
     /// then be read as other cells or as no row: `[[` in one cell may wait for
     /// `]]` in another.
-    pub fn set_cell(&self, row: &Row, column: usize, text: &str) -> Option<Edit> {
-        let line = lines::without_end(&self.text, row.span.clone());
+    pub fn set_cell(&self, row: &MarkdownRow, column: usize, text: &str) -> Option<TextEdit> {
+        let line = lines::trim_line_end(&self.text, row.span.clone());
         let text = text.trim();
-        let mut wanted = self.texts(row);
+        let mut wanted = self.cell_texts(row);
         wanted.resize(wanted.len().max(column + 1), "");
         if wanted[column] == text {
             return None;
@@ -111,39 +114,42 @@ impl Document {
         wanted[column] = text;
         let edit = match row.cells.get(column) {
             // An empty cell has no padding to keep.
-            Some(cell) if cell.text.is_empty() => Edit {
+            Some(cell) if cell.text.is_empty() => TextEdit {
                 span: cell.room.clone(),
                 text: format!(" {text} "),
             },
-            Some(cell) => Edit {
+            Some(cell) => TextEdit {
                 span: cell.text.clone(),
                 text: text.to_owned(),
             },
             None => {
-                let end = line.start + self.str(&line).trim_end().len();
-                let bars = bars(self.str(&(line.start..end)));
+                let end = line.start + self.span_text(&line).trim_end().len();
+                let bars = find_cell_bars(self.span_text(&(line.start..end)));
                 let closed = bars.last().is_some_and(|bar| line.start + bar + 1 == end);
                 let open = if closed { "" } else { " |" };
                 let gap = " |".repeat(column - row.cells.len());
-                Edit {
+                TextEdit {
                     span: end..end,
                     text: format!("{open}{gap} {text} |"),
                 }
             }
         };
-        let before = self.str(&(line.start..edit.span.start));
-        let behind = self.str(&(edit.span.end..line.end));
-        reads_as(&[before, &edit.text, behind].concat(), &wanted).then_some(edit)
+        let before = self.span_text(&(line.start..edit.span.start));
+        let behind = self.span_text(&(edit.span.end..line.end));
+        parses_as_cells(&[before, &edit.text, behind].concat(), &wanted).then_some(edit)
     }
 
-    fn texts(&self, row: &Row) -> Vec<&str> {
-        row.cells.iter().map(|cell| self.str(&cell.text)).collect()
+    fn cell_texts(&self, row: &MarkdownRow) -> Vec<&str> {
+        row.cells
+            .iter()
+            .map(|cell| self.span_text(&cell.text))
+            .collect()
     }
 
     /// Adds a row after the last one. Cells are Markdown of one line each.
-    pub fn add_row(&self, table: &Table, cells: &[&str]) -> Edit {
+    pub fn add_row(&self, table: &MarkdownTable, cells: &[&str]) -> TextEdit {
         let last = table.rows.last().map_or(&table.rule, |row| &row.span);
-        let ended = self.str(last).ends_with(['\n', '\r']);
+        let ended = self.span_text(last).ends_with(['\n', '\r']);
         // A CR before the LF of an empty line would be one line end with it.
         let newline = if self.text[last.end..].starts_with('\n') {
             "\n"
@@ -151,7 +157,7 @@ impl Document {
             self.newline()
         };
         let row = format!("| {} |", cells.join(" | "));
-        Edit {
+        TextEdit {
             span: last.end..last.end,
             text: if ended {
                 row + newline
@@ -162,26 +168,26 @@ impl Document {
     }
 
     /// Removes a row with its line.
-    pub fn remove_row(&self, row: &Row) -> Edit {
-        self.take_out(row.span.clone())
+    pub fn remove_row(&self, row: &MarkdownRow) -> TextEdit {
+        self.delete_lines(row.span.clone())
     }
 }
 
 /// Escapes `text` for a cell: one line that neither ends the cell nor becomes
 /// structure of its own.
-pub fn cell_text(text: &str) -> String {
-    inert_line(text)
+pub fn escape_cell_text(text: &str) -> String {
+    escape_markdown_line(text)
 }
 
 /// Unescapes the Markdown of a cell: bars without their backslash.
-pub fn cell_shown(text: &str) -> String {
+pub fn unescape_cell_text(text: &str) -> String {
     text.replace("\\|", "|").replace("\\[[", "[[")
 }
 
 /// Finds the bars that end cells. One behind a backslash does not, and neither
 /// does the one before an alias in a link: parsers disagree there and people
 /// forget the backslash.
-fn bars(line: &str) -> Vec<usize> {
+fn find_cell_bars(line: &str) -> Vec<usize> {
     let bytes = line.as_bytes();
     let mut bars = Vec::new();
     let mut at = 0;
@@ -191,7 +197,7 @@ fn bars(line: &str) -> Vec<usize> {
         match bytes[at] {
             b'\\' => escaped = !escaped,
             b'[' if !escaped && at >= no_link_before && bytes[at..].starts_with(b"[[") => {
-                match link_end(&line[at..]) {
+                match find_link_end(&line[at..]) {
                     Ok(len) => {
                         at += len;
                         continue;
@@ -213,19 +219,19 @@ fn bars(line: &str) -> Vec<usize> {
 }
 
 /// Returns `true` if this line of a table is one row with these cells.
-fn reads_as(line: &str, cells: &[&str]) -> bool {
-    let document = parse(format!("| h |\n|---|\n{line}\n"));
+fn parses_as_cells(line: &str, cells: &[&str]) -> bool {
+    let document = parse_document(format!("| h |\n|---|\n{line}\n"));
     let tables = document.tables(&document.body);
     let [table] = &tables[..] else { return false };
     let [row] = &table.rows[..] else { return false };
     // The last cells may go without their bars when they are empty.
     let filled = |cells: &[&str]| cells.iter().rposition(|it| !it.is_empty());
-    let read = document.texts(row);
+    let read = document.cell_texts(row);
     filled(&read) == filled(cells) && read.iter().zip(cells).all(|(a, b)| a == b)
 }
 
 /// Returns the length of the link that begins here, or how far no link ends.
-fn link_end(text: &str) -> Result<usize, usize> {
+fn find_link_end(text: &str) -> Result<usize, usize> {
     let inside = &text[2..];
     let stop = inside.find(['[', ']']).unwrap_or(inside.len());
     let is_link = stop > 0 && inside[stop..].starts_with("]]");
@@ -243,35 +249,35 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::document::apply;
+    use crate::document::apply_edits;
 
     fn cells(line: &str) -> Vec<String> {
-        let document = parse(format!("| h |\n|---|\n{line}\n"));
+        let document = parse_document(format!("| h |\n|---|\n{line}\n"));
         let table = document.tables(&document.body).remove(0);
         let row = &table.rows[0];
         row.cells
             .iter()
-            .map(|cell| document.str(&cell.text).to_owned())
+            .map(|cell| document.span_text(&cell.text).to_owned())
             .collect()
     }
 
     #[test]
     fn an_added_row_keeps_the_empty_line_below_it() {
-        let document = parse("a\r\r\r\r| h |\n|---|\n| a |\n\ntext\n");
+        let document = parse_document("a\r\r\r\r| h |\n|---|\n| a |\n\ntext\n");
         let table = document.tables(&document.body).remove(0);
         let edit = document.add_row(&table, &["b"]);
-        let after = apply(&document.text, vec![edit]).expect("it fits");
+        let after = apply_edits(&document.text, vec![edit]).expect("it fits");
         assert!(after.ends_with("| a |\n| b |\n\ntext\n"), "{after:?}");
     }
 
     #[test]
     fn a_cell_closes_no_link_of_another() {
         let set = |line: &str, column: usize, text: &str| {
-            let document = parse(format!("| h | i | j |\n|---|---|---|\n{line}\n"));
+            let document = parse_document(format!("| h | i | j |\n|---|---|---|\n{line}\n"));
             let row = &document.tables(&document.body)[0].rows[0];
             let edit = document.set_cell(row, column, text)?;
-            let after = apply(&document.text, vec![edit]).expect("it fits");
-            let again = parse(after.as_str());
+            let after = apply_edits(&document.text, vec![edit]).expect("it fits");
+            let again = parse_document(after.as_str());
             let row = &again.tables(&again.body)[0].rows[0];
             assert_eq!(again.set_cell(row, column, text), None);
             after.lines().last().map(str::to_owned)
@@ -291,7 +297,7 @@ mod tests {
             // Only the backtick in the second cell keeps it from being a fence.
             ("```a | `b` |", 1, "c"),
         ] {
-            let document = parse(format!("| h | i |\n|---|---|\n{line}\n| z |\n"));
+            let document = parse_document(format!("| h | i |\n|---|---|\n{line}\n| z |\n"));
             let rows = &document.tables(&document.body)[0].rows;
             assert_eq!(rows.len(), 2, "{line}");
             assert_eq!(document.set_cell(&rows[0], column, text), None, "{line}");
@@ -315,11 +321,11 @@ mod tests {
 
     const TEXT: &str = "| A | B |\r\n|:--|--:|\r\n| x  |y|\r\n| z |\r\n";
 
-    fn edited(f: impl Fn(&Document, &Table) -> Option<Edit>) -> String {
-        let document = parse(TEXT);
+    fn edited(f: impl Fn(&Document, &MarkdownTable) -> Option<TextEdit>) -> String {
+        let document = parse_document(TEXT);
         let table = document.tables(&document.body).remove(0);
         let edit = f(&document, &table);
-        apply(TEXT, edit.into_iter().collect()).unwrap()
+        apply_edits(TEXT, edit.into_iter().collect()).unwrap()
     }
 
     #[test]
@@ -345,10 +351,13 @@ mod tests {
             TEXT.replace("| x  |y|\r\n", "")
         );
         let open = "| A |\n|---|";
-        let document = parse(open);
+        let document = parse_document(open);
         let table = document.tables(&document.body).remove(0);
         let edit = document.add_row(&table, &["n"]);
-        assert_eq!(apply(open, vec![edit]).unwrap(), "| A |\n|---|\n| n |");
+        assert_eq!(
+            apply_edits(open, vec![edit]).unwrap(),
+            "| A |\n|---|\n| n |"
+        );
     }
 
     proptest! {
@@ -356,21 +365,21 @@ mod tests {
         /// other cell its text.
         #[test]
         fn hostile_text_never_makes_structure(text in r"([\\|\[\]#`<>!\-*_^@$&\n\r\t ]|[[:any:]]){0,20}") {
-            let document = parse(TEXT);
+            let document = parse_document(TEXT);
             let table = document.tables(&document.body).remove(0);
-            let cell = cell_text(&text);
+            let cell = escape_cell_text(&text);
             let after = match document.set_cell(&table.rows[0], 0, &cell) {
-                Some(edit) => apply(TEXT, vec![edit]).unwrap(),
+                Some(edit) => apply_edits(TEXT, vec![edit]).unwrap(),
                 None => TEXT.to_owned(),
             };
-            let read = parse(after.clone());
+            let read = parse_document(after.clone());
             let tables = read.tables(&read.body);
             prop_assert_eq!(tables.len(), 1, "{}", &after);
             prop_assert_eq!(tables[0].rows.len(), 2, "{}", &after);
             let row = &tables[0].rows[0];
             prop_assert_eq!(row.cells.len(), 2, "{}", &after);
-            prop_assert_eq!(read.str(&row.cells[0].text), cell.trim());
-            prop_assert_eq!(read.str(&row.cells[1].text), "y");
+            prop_assert_eq!(read.span_text(&row.cells[0].text), cell.trim());
+            prop_assert_eq!(read.span_text(&row.cells[1].text), "y");
             // Twice is once.
             prop_assert!(read.set_cell(row, 0, cell.trim()).is_none());
         }

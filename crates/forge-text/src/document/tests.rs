@@ -181,7 +181,7 @@ fn check_invariants(document: &Document) -> Result<(), TestCaseError> {
         prop_assert!(pair[0].span.start <= pair[1].span.start);
     }
     for code in &document.code {
-        prop_assert!(document.in_code(code.span.start));
+        prop_assert!(document.is_in_code(code.span.start));
     }
     Ok(())
 }
@@ -200,11 +200,11 @@ fn outlined(document: &Document) -> Vec<Outlined> {
 /// link definition stands right above it.
 fn leans_on_a_definition(document: &Document) -> bool {
     let indented = |heading: &str| heading.starts_with("    ") || heading.starts_with('\t');
-    (document.sections.iter()).any(|it| indented(document.str(&it.heading)))
+    (document.sections.iter()).any(|it| indented(document.span_text(&it.heading)))
 }
 
-fn edited(document: &Document, edit: Edit) -> Document {
-    parse(apply(&document.text, vec![edit]).expect("edits of a document fit it"))
+fn edited(document: &Document, edit: TextEdit) -> Document {
+    parse_document(apply_edits(&document.text, vec![edit]).expect("edits of a document fit it"))
 }
 
 fn unified(text: &str) -> String {
@@ -219,18 +219,18 @@ proptest! {
 
     #[test]
     fn any_markdown_keeps_the_invariants(text in file()) {
-        check_invariants(&parse(text))?;
+        check_invariants(&parse_document(text))?;
     }
 
     #[test]
     fn any_text_keeps_the_invariants(text in any::<String>()) {
-        check_invariants(&parse(text))?;
+        check_invariants(&parse_document(text))?;
     }
 
     #[test]
     fn the_plain_view_keeps_the_invariants(text in markdown()) {
         let deep = format!("{}\n{text}", "> ".repeat(300));
-        let document = parse(deep);
+        let document = parse_document(deep);
         prop_assert_eq!(document.problems.len(), 1);
         check_invariants(&document)?;
     }
@@ -238,8 +238,8 @@ proptest! {
     #[test]
     fn line_ends_do_not_change_the_outline(text in markdown()) {
         let outline = |text: String| {
-            let document = parse(text);
-            let lines = |span: &std::ops::Range<usize>| document.lines_of(span);
+            let document = parse_document(text);
+            let lines = |span: &std::ops::Range<usize>| document.line_range(span);
             let blocks: Vec<_> = document.blocks.iter().map(|it| (it.kind, lines(&it.span))).collect();
             let links: Vec<_> = document.links.iter().map(|it| (it.kind, it.target.clone(), lines(&it.span))).collect();
             let tasks: Vec<_> = document.tasks.iter().map(|it| (it.text.clone(), lines(&it.span))).collect();
@@ -252,17 +252,17 @@ proptest! {
 
     #[test]
     fn replacing_a_section_changes_its_own_text_alone(text in file(), body in hostile(), pick in any::<prop::sample::Index>()) {
-        let document = parse(text);
+        let document = parse_document(text);
         prop_assume!(!leans_on_a_definition(&document));
         let section = pick.index(document.sections.len());
-        let body = inert_block(&body);
+        let body = escape_markdown_block(&body);
         let after = edited(&document, document.replace_section(section, &body));
         check_invariants(&after)?;
         prop_assert_eq!(outlined(&after), outlined(&document), "{:?}", after.text);
         for (index, (new, old)) in after.sections.iter().zip(&document.sections).enumerate() {
-            prop_assert_eq!(after.str(&new.heading).trim_end(), document.str(&old.heading).trim_end());
-            let expect = if index == section { body.clone() } else { unified(document.str(&old.own)) };
-            prop_assert_eq!(unified(after.str(&new.own)), expect);
+            prop_assert_eq!(after.span_text(&new.heading).trim_end(), document.span_text(&old.heading).trim_end());
+            let expect = if index == section { body.clone() } else { unified(document.span_text(&old.own)) };
+            prop_assert_eq!(unified(after.span_text(&new.own)), expect);
         }
         let again = edited(&after, after.replace_section(section, &body));
         prop_assert_eq!(&again.text, &after.text);
@@ -270,25 +270,25 @@ proptest! {
 
     #[test]
     fn appending_keeps_what_was_there(text in file(), new in hostile(), pick in any::<prop::sample::Index>()) {
-        let document = parse(text);
+        let document = parse_document(text);
         prop_assume!(!leans_on_a_definition(&document));
         let section = pick.index(document.sections.len());
-        let new = inert_block(&new);
+        let new = escape_markdown_block(&new);
         let edit = document.append_to_section(section, &new);
-        prop_assert!(document.str(&edit.span).trim_ascii().is_empty());
+        prop_assert!(document.span_text(&edit.span).trim_ascii().is_empty());
         let after = edited(&document, edit);
         check_invariants(&after)?;
         prop_assert_eq!(outlined(&after), outlined(&document), "{:?}", after.text);
-        let own = unified(after.str(&after.sections[section].own));
-        prop_assert!(own.starts_with(&unified(document.str(&document.sections[section].own))));
+        let own = unified(after.span_text(&after.sections[section].own));
+        prop_assert!(own.starts_with(&unified(document.span_text(&document.sections[section].own))));
         prop_assert!(own.ends_with(&new));
     }
 
     #[test]
     fn a_new_section_comes_last(text in file(), title in hostile(), body in hostile(), level in 0..9_u8) {
-        let document = parse(text);
+        let document = parse_document(text);
         prop_assume!(!leans_on_a_definition(&document));
-        let edit = document.append_section(level, &title, &inert_block(&body));
+        let edit = document.append_section(level, &title, &escape_markdown_block(&body));
         let after = edited(&document, edit);
         check_invariants(&after)?;
         prop_assert!(after.text.starts_with(&document.text));
@@ -297,15 +297,15 @@ proptest! {
         prop_assert_eq!(&new[..new.len() - 1], &old[..], "{:?}", after.text);
         let last = after.sections.last().unwrap();
         prop_assert_eq!(last.level, level.clamp(1, 6));
-        prop_assert_eq!(unified(after.str(&last.own)), inert_block(&body));
+        prop_assert_eq!(unified(after.span_text(&last.own)), escape_markdown_block(&body));
     }
 
     #[test]
     fn a_task_changes_one_byte(text in file(), done in any::<bool>()) {
-        let document = parse(text);
+        let document = parse_document(text);
         prop_assume!(!leans_on_a_definition(&document));
         for index in 0..document.tasks.len() {
-            let after = edited(&document, document.set_task(index, done));
+            let after = edited(&document, document.set_task_done(index, done));
             prop_assert_eq!(after.text.len(), document.text.len());
             prop_assert_eq!(after.tasks.len(), document.tasks.len());
             prop_assert_eq!(after.tasks[index].done, done);
@@ -315,13 +315,13 @@ proptest! {
 
     #[test]
     fn inert_text_is_one_plain_block_each(text in prop_oneof![hostile(), any::<String>()]) {
-        let line = inert_line(&text);
+        let line = escape_markdown_line(&text);
         prop_assert!(!line.contains(char::is_control));
-        prop_assert_eq!(&inert_line(&line), &line);
-        let block = inert_block(&text);
-        prop_assert_eq!(&inert_block(&block), &block);
+        prop_assert_eq!(&escape_markdown_line(&line), &line);
+        let block = escape_markdown_block(&text);
+        prop_assert_eq!(&escape_markdown_block(&block), &block);
         for inert in [line.clone(), block, format!("- {line}\n"), format!("para\n{line}")] {
-            let document = parse(inert);
+            let document = parse_document(inert);
             prop_assert!(document.front_matter.is_none());
             prop_assert_eq!(document.sections.len(), 1);
             prop_assert!(document.blocks.iter().all(|it| matches!(it.kind, BlockKind::Paragraph | BlockKind::List)), "{:?} {:?}", &document.text, document.blocks);
@@ -332,7 +332,7 @@ proptest! {
         }
         // In a table cell it is one cell.
         let table = format!("| {line} | end |\n|---|---|\n| {line} | end |\n");
-        let document = parse(table.as_str());
+        let document = parse_document(table.as_str());
         prop_assert_eq!(document.blocks.len(), 1);
         prop_assert_eq!(document.blocks[0].kind, BlockKind::Table, "{}", table);
     }
@@ -349,10 +349,10 @@ proptest! {
             expect += &text[at..pair[0]];
             expect += new;
             at = pair[1];
-            edits.push(Edit { span: pair[0]..pair[1], text: new.clone() });
+            edits.push(TextEdit { span: pair[0]..pair[1], text: new.clone() });
         }
         expect += &text[at..];
-        prop_assert_eq!(apply(&text, edits).unwrap(), expect);
+        prop_assert_eq!(apply_edits(&text, edits).unwrap(), expect);
     }
 }
 
@@ -364,20 +364,20 @@ fn lines_that_are_taken_out_leave_the_line_ends_of_others() {
         ("a\rb\r\rc\r", 2..4, "a\r\rc\r"),
         ("a\rb\n\nc\n", 2..4, "a\r\r\nc\n"),
     ] {
-        let document = parse(text);
-        let edit = document.take_out(span);
-        assert_eq!(apply(text, vec![edit]).unwrap(), expect);
+        let document = parse_document(text);
+        let edit = document.delete_lines(span);
+        assert_eq!(apply_edits(text, vec![edit]).unwrap(), expect);
     }
 }
 
 #[test]
 fn edits_that_do_not_fit_are_refused() {
-    let edit = |start: usize, end: usize| Edit {
+    let edit = |start: usize, end: usize| TextEdit {
         span: start..end,
         text: "x".to_owned(),
     };
-    let check = |edits: Vec<Edit>, expect: &str| {
-        assert_eq!(apply("aéb", edits).unwrap_err().to_string(), expect);
+    let check = |edits: Vec<TextEdit>, expect: &str| {
+        assert_eq!(apply_edits("aéb", edits).unwrap_err().to_string(), expect);
     };
     check(
         vec![edit(0, 9)],
@@ -392,13 +392,13 @@ fn edits_that_do_not_fit_are_refused() {
         "Edits of bytes 0..3 and 1..4 overlap",
     );
     assert_eq!(
-        apply("ab", vec![edit(1, 1), edit(1, 2), edit(0, 1)]).unwrap(),
+        apply_edits("ab", vec![edit(1, 1), edit(1, 2), edit(0, 1)]).unwrap(),
         "xxx"
     );
 }
 
 fn check_replace(text: &str, title: &str, body: &str, expect: &str) {
-    let document = parse(text);
+    let document = parse_document(text);
     let section = document.find_section(title).unwrap_or(0);
     assert_eq!(
         edited(&document, document.replace_section(section, body)).text,
@@ -432,7 +432,7 @@ fn replacing_keeps_the_lines_around() {
 }
 
 fn check_append(text: &str, title: &str, new: &str, expect: &str) {
-    let document = parse(text);
+    let document = parse_document(text);
     let section = document.find_section(title).unwrap_or(0);
     assert_eq!(
         edited(&document, document.append_to_section(section, new)).text,
@@ -458,12 +458,12 @@ fn what_is_open_is_closed_before_text_is_added() {
     check_append("<PRE>\n\n", "", "x", "<PRE>\n</pre>\n\nx\n\n");
     // As the parser sees them, these are open too.
     for open in ["<pre\u{b}", "<PRE>a</PRE>\n", "<style>\n</pre>\n"] {
-        let document = parse(open);
+        let document = parse_document(open);
         let after = edited(&document, document.append_section(2, "B", "x"));
         let last = after.sections.last().expect("there is one");
         assert_eq!(last.title, "B", "{:?}", after.text);
     }
-    let document = parse("# A\n~~~\n# no\n");
+    let document = parse_document("# A\n~~~\n# no\n");
     let after = edited(&document, document.append_section(2, "B #", "x"));
     assert_eq!(after.text, "# A\n~~~\n# no\n~~~\n\n## B \\#\n\nx\n");
     assert_eq!(after.sections[2].title, "B #");
@@ -488,7 +488,7 @@ fn new_text_that_is_left_open_is_closed() {
 #[test]
 fn unknown_parts_survive() {
     let text = "<!-- keep -->\n# A\nold\n\n```\n# B\n```\n\n## Unknown  \n%% x %%\n";
-    let document = parse(text);
+    let document = parse_document(text);
     let after = edited(&document, document.replace_section(2, "new"));
     assert_eq!(after.text, text.replace("%% x %%", "new"));
 }
@@ -525,26 +525,29 @@ fn inert_lines() {
         ("cost $& \\", "cost $& \\\\"),
         ("  ", ""),
     ] {
-        assert_eq!(inert_line(text), expect, "{text:?}");
+        assert_eq!(escape_markdown_line(text), expect, "{text:?}");
     }
-    assert_eq!(inert_block("a\n\n    b\r\n# c\n\n"), "a\n\nb\n\\# c");
+    assert_eq!(
+        escape_markdown_block("a\n\n    b\r\n# c\n\n"),
+        "a\n\nb\n\\# c"
+    );
 }
 
 #[test]
 fn views_of_a_document() {
-    let document = parse("intro\n# A\n## B\n`x`\n# C\n");
+    let document = parse_document("intro\n# A\n## B\n`x`\n# C\n");
     assert_eq!(document.heading_path(2), ["A", "B"]);
     assert_eq!(document.heading_path(0), [""; 0]);
     assert_eq!(document.find_section(" b "), Some(2));
     assert_eq!(document.find_section(""), None);
     assert_eq!(document.title(), Some("A"));
-    assert_eq!(document.lines_of(&document.sections[1].span), (2, 4));
-    assert_eq!(document.line_of(usize::MAX), 5);
+    assert_eq!(document.line_range(&document.sections[1].span), (2, 4));
+    assert_eq!(document.line_number_at(usize::MAX), 5);
     let code = document.text.find('x').unwrap();
-    assert!(document.in_code(code) && !document.in_code(0));
-    assert_eq!(parse("a\r\nb\r\nc\n").newline(), "\r\n");
-    assert_eq!(parse("a\rb").newline(), "\r");
-    assert_eq!(parse("").newline(), "\n");
+    assert!(document.is_in_code(code) && !document.is_in_code(0));
+    assert_eq!(parse_document("a\r\nb\r\nc\n").newline(), "\r\n");
+    assert_eq!(parse_document("a\rb").newline(), "\r");
+    assert_eq!(parse_document("").newline(), "\n");
 }
 
 /// Each of these has made some Markdown parser hang, overflow its stack or
@@ -591,14 +594,14 @@ fn texts_made_to_hurt() {
         format!("---\n{}---\n", "k: v: w\n".repeat(5_000)),
         format!("---\n{}\n---\n", "- ".repeat(n)),
     ] {
-        let document = parse(text);
+        let document = parse_document(text);
         assert!(check_invariants(&document).is_ok());
     }
 }
 
 #[test]
 fn what_says_the_same_already_keeps_mixed_line_ends() {
-    let document = parse("\rA\r# T\nx\r\n");
+    let document = parse_document("\rA\r# T\nx\r\n");
     let once = edited(&document, document.replace_section(0, "a\nb"));
     let twice = edited(&once, once.replace_section(0, "a\nb"));
     assert_eq!(twice.text, once.text);
@@ -607,7 +610,7 @@ fn what_says_the_same_already_keeps_mixed_line_ends() {
 #[test]
 fn a_definition_over_two_lines_is_text_too() {
     for text in ["[: u\n[^]: n", "[a\n]: b", "[a\\]\n]: b"] {
-        let document = parse(inert_block(text));
+        let document = parse_document(escape_markdown_block(text));
         assert!(
             document
                 .blocks
@@ -621,7 +624,7 @@ fn a_definition_over_two_lines_is_text_too() {
 
 #[test]
 fn a_new_section_behind_a_lone_return_stands_alone() {
-    let document = parse("<p\nx\ny\r");
+    let document = parse_document("<p\nx\ny\r");
     let after = edited(&document, document.append_section(2, "T", ""));
     assert_eq!(after.sections.len(), 2, "{:?}", after.text);
 }

@@ -2,7 +2,7 @@
 
 /// The speaker of a turn in a conversation with an assistant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Voice {
+pub enum TurnSpeaker {
     /// The text is no such conversation.
     Author,
     User,
@@ -11,7 +11,7 @@ pub enum Voice {
 
 /// Parses the speaker at the start of a line, and the rest: `**User:** text`,
 /// `## Assistant`, `Human: text`.
-pub fn turn(line: &str) -> Option<(Voice, &str)> {
+pub fn parse_turn(line: &str) -> Option<(TurnSpeaker, &str)> {
     let name = line.trim_start_matches(|c: char| c.is_whitespace() || "#>*_-[".contains(c));
     let end = name
         .find(|c: char| !c.is_alphabetic())
@@ -23,9 +23,9 @@ pub fn turn(line: &str) -> Option<(Voice, &str)> {
     }
     let voice = match name.to_lowercase().as_str() {
         "user" | "human" | "me" | "nutzer" | "benutzer" | "utilisateur" | "usuario" | "usuário"
-        | "utente" => Voice::User,
+        | "utente" => TurnSpeaker::User,
         "assistant" | "ai" | "bot" | "claude" | "chatgpt" | "gpt" | "gemini" | "copilot"
-        | "model" | "assistent" | "asistente" | "assistente" => Voice::Assistant,
+        | "model" | "assistent" | "asistente" | "assistente" => TurnSpeaker::Assistant,
         _ => return None,
     };
     let after = rest.trim_start_matches(|c: char| "*_] ".contains(c));

@@ -3,7 +3,7 @@
 
 /// Returns the line of the first conflict marker of an unfinished merge, where
 /// git wrote both sides into the file. Examples in code do not count.
-pub fn unmerged(text: &str) -> Option<usize> {
+pub fn find_merge_marker(text: &str) -> Option<usize> {
     // Hooks ask this of long files, and hardly any has such a mark.
     memchr::memmem::find(text.as_bytes(), b"<<<<<<< ")?;
     let mut fence = None;
@@ -35,8 +35,12 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expect: Option<usize>) {
-        assert_eq!(unmerged(text), expect, "{text}");
-        assert_eq!(unmerged(&text.replace('\n', "\r\n")), expect, "{text}");
+        assert_eq!(find_merge_marker(text), expect, "{text}");
+        assert_eq!(
+            find_merge_marker(&text.replace('\n', "\r\n")),
+            expect,
+            "{text}"
+        );
     }
 
     #[test]

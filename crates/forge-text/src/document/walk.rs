@@ -8,22 +8,25 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd};
 
-use super::blocks::{Blocks, Heading, sections};
-use super::links::{self, Link, LinkKind};
-use super::{Block, BlockId, BlockKind, Code, Problem, Section, Task, lines, plain};
+use super::blocks::{BlockBuilder, HeadingLine, build_sections};
+use super::links::{self, DocumentLink, LinkKind};
+use super::{
+    BlockId, BlockKind, CodeBlock, DocumentBlock, DocumentSection, ParseProblem, TaskItem, lines,
+    plain,
+};
 
 /// The structure that one pass over the body finds.
 #[derive(Debug, Default)]
-pub(super) struct Outline {
-    pub(super) sections: Vec<Section>,
-    pub(super) blocks: Vec<Block>,
-    pub(super) tasks: Vec<Task>,
-    pub(super) code: Vec<Code>,
+pub(super) struct BodyOutline {
+    pub(super) sections: Vec<DocumentSection>,
+    pub(super) blocks: Vec<DocumentBlock>,
+    pub(super) tasks: Vec<TaskItem>,
+    pub(super) code: Vec<CodeBlock>,
     pub(super) inline_code: Vec<Range<usize>>,
     pub(super) block_ids: Vec<BlockId>,
     pub(super) comments: Vec<Range<usize>>,
     /// Links that are part of the grammar, in text order.
-    pub(super) links: Vec<Link>,
+    pub(super) links: Vec<DocumentLink>,
     /// Ranges in which no further link is searched: code, HTML, autolinks and
     /// link definitions. Sorted and disjoint.
     pub(super) opaque: Vec<Range<usize>>,
@@ -34,10 +37,10 @@ pub(super) struct Outline {
 /// The nesting of containers beyond which a text is not read as Markdown. No
 /// person writes such a text, and every line behind it costs the parser time
 /// for each level.
-pub(super) const MAX_DEPTH: usize = 200;
+pub(super) const MAX_NESTING_DEPTH: usize = 200;
 
 /// The dialect: CommonMark with its common extensions.
-pub(super) const OPTIONS: Options = Options::ENABLE_TABLES
+pub(super) const PARSER_OPTIONS: Options = Options::ENABLE_TABLES
     .union(Options::ENABLE_FOOTNOTES)
     .union(Options::ENABLE_STRIKETHROUGH)
     .union(Options::ENABLE_TASKLISTS);
@@ -45,43 +48,44 @@ pub(super) const OPTIONS: Options = Options::ENABLE_TABLES
 /// Reads the structure of the body from the parser's events. `source` is the
 /// text with every lone CR as LF, so that offsets are those of the text and the
 /// parser sees the lines that a person sees.
-pub(super) fn outline(
+pub(super) fn outline_body(
     source: &str,
     body: Range<usize>,
     line_starts: &[usize],
-    problems: &mut Vec<Problem>,
-) -> Outline {
-    let reason = if plain::nesting(&source[body.clone()]) > MAX_DEPTH {
+    problems: &mut Vec<ParseProblem>,
+) -> BodyOutline {
+    let reason = if plain::nesting_depth(&source[body.clone()]) > MAX_NESTING_DEPTH {
         "Quotes or lists are nested too deeply to be read as Markdown"
     } else {
         // The parser is another project's code, and one malformed file must not
         // end a run over thousands; so a panic in it costs this file its finer
         // structure and nothing else.
-        let walk = AssertUnwindSafe(|| Walk::new(source, body.clone(), line_starts).run());
+        let walk =
+            AssertUnwindSafe(|| EventWalk::new(source, body.clone(), line_starts).walk_events());
         match catch_unwind(walk) {
             Ok(outline) => return outline,
             Err(_) => "The text could not be read as Markdown",
         }
     };
-    problems.push(Problem {
+    problems.push(ParseProblem {
         span: body.start..body.start,
-        line: lines::line_of(line_starts, body.start),
+        line: lines::line_number_of(line_starts, body.start),
         message: format!("{reason}; only headings, paragraphs and fenced code were recognised"),
     });
-    plain::outline(source, body, line_starts)
+    plain::coarse_outline(source, body, line_starts)
 }
 
-struct Walk<'a> {
+struct EventWalk<'a> {
     source: &'a str,
     body: Range<usize>,
     line_starts: &'a [usize],
-    out: Outline,
-    blocks: Blocks<'a>,
-    headings: Vec<Heading>,
+    out: BodyOutline,
+    blocks: BlockBuilder<'a>,
+    headings: Vec<HeadingLine>,
     depth: usize,
     /// Title of the top-level heading that is open.
-    title: Option<Title>,
-    items: Vec<Item>,
+    title: Option<OpenHeading>,
+    items: Vec<OpenItem>,
     links: Vec<OpenLink>,
     /// End of the last inline element of the block that is open, if a block id
     /// may stand there.
@@ -89,7 +93,7 @@ struct Walk<'a> {
 }
 
 #[derive(Default)]
-struct Title {
+struct OpenHeading {
     level: u8,
     span: Range<usize>,
     text: String,
@@ -97,7 +101,7 @@ struct Title {
     code: Vec<Range<usize>>,
 }
 
-struct Item {
+struct OpenItem {
     start: usize,
     /// The start of the first nested list.
     nested: Option<usize>,
@@ -115,13 +119,13 @@ struct OpenLink {
 /// images would copy their text once for each level.
 const MAX_NESTED_LABELS: usize = 4;
 
-impl<'a> Walk<'a> {
+impl<'a> EventWalk<'a> {
     fn new(source: &'a str, body: Range<usize>, line_starts: &'a [usize]) -> Self {
-        Walk {
+        EventWalk {
             source,
             line_starts,
-            out: Outline::default(),
-            blocks: Blocks::new(source, line_starts, body.start),
+            out: BodyOutline::default(),
+            blocks: BlockBuilder::new(source, line_starts, body.start),
             headings: Vec::new(),
             depth: 0,
             title: None,
@@ -132,41 +136,44 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn run(mut self) -> Outline {
+    fn walk_events(mut self) -> BodyOutline {
         let base = self.body.start;
-        let events = Parser::new_ext(&self.source[self.body.clone()], OPTIONS).into_offset_iter();
+        let events =
+            Parser::new_ext(&self.source[self.body.clone()], PARSER_OPTIONS).into_offset_iter();
         for (_, definition) in events.reference_definitions().iter() {
-            self.out.opaque.push(shift(definition.span.clone(), base));
+            self.out
+                .opaque
+                .push(shift_range(definition.span.clone(), base));
         }
         for (event, range) in events {
-            self.event(event, shift(range, base));
+            self.handle_event(event, shift_range(range, base));
         }
         let mut out = self.out;
         out.blocks = self.blocks.finish(self.body.end);
-        out.sections = sections(self.headings, &self.body);
+        out.sections = build_sections(self.headings, &self.body);
         make_disjoint(&mut out.opaque);
         out.links.sort_by_key(|link| link.span.start);
         out
     }
 
-    fn event(&mut self, event: Event<'a>, range: Range<usize>) {
+    fn handle_event(&mut self, event: Event<'a>, range: Range<usize>) {
         match event {
             Event::Start(tag) => {
-                self.start(tag, range);
+                self.handle_start(tag, range);
                 self.depth += 1;
             }
             Event::End(tag) => {
                 self.depth -= 1;
-                self.end(tag, range);
+                self.handle_end(tag, range);
             }
-            Event::Text(text) => self.text(&text, range),
+            Event::Text(text) => self.add_text(&text, range),
             Event::Code(text) => {
                 let text = text.trim();
                 if let Some(title) = &mut self.title {
                     let start = title.text.len();
                     title.code.push(start..start + text.len());
                 }
-                self.text(text, range.clone());
+                self.add_text(text, range.clone());
                 self.inline_end = None;
                 self.out.inline_code.push(range.clone());
                 self.out.opaque.push(range);
@@ -175,13 +182,13 @@ impl<'a> Walk<'a> {
                 self.inline_end = None;
                 self.out.opaque.push(range);
             }
-            Event::SoftBreak | Event::HardBreak => self.text(" ", range),
+            Event::SoftBreak | Event::HardBreak => self.add_text(" ", range),
             Event::Rule => {
                 if self.depth == 0 {
-                    self.blocks.push(BlockKind::Rule, range);
+                    self.blocks.push_block(BlockKind::Rule, range);
                 }
             }
-            Event::TaskListMarker(done) => self.task(done, range),
+            Event::TaskListMarker(done) => self.add_task(done, range),
             Event::FootnoteReference(_)
             | Event::Html(_)
             | Event::InlineMath(_)
@@ -189,7 +196,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn text(&mut self, text: &str, range: Range<usize>) {
+    fn add_text(&mut self, text: &str, range: Range<usize>) {
         self.inline_end = Some(range.end);
         if let Some(title) = &mut self.title {
             title.text.push_str(text);
@@ -199,25 +206,25 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn start(&mut self, tag: Tag<'a>, range: Range<usize>) {
+    fn handle_start(&mut self, tag: Tag<'a>, range: Range<usize>) {
         if self.depth == 0
             && let Some(kind) = block_kind(&tag)
         {
-            let lines = self.blocks.push(kind, range.clone());
+            let lines = self.blocks.push_block(kind, range.clone());
             if let Tag::Heading { level, .. } = &tag {
                 let level = *level as u8;
-                self.title = Some(Title {
+                self.title = Some(OpenHeading {
                     level,
                     span: lines,
-                    ..Title::default()
+                    ..OpenHeading::default()
                 });
             }
         }
         match tag {
             Tag::Paragraph | Tag::Heading { .. } => self.inline_end = None,
-            Tag::CodeBlock(kind) => self.code(kind, range),
+            Tag::CodeBlock(kind) => self.add_code_block(kind, range),
             Tag::HtmlBlock => {
-                comments(self.source, range.clone(), &mut self.out.comments);
+                collect_comments(self.source, range.clone(), &mut self.out.comments);
                 self.out.opaque.push(range);
             }
             Tag::List(_) => {
@@ -226,7 +233,7 @@ impl<'a> Walk<'a> {
                     item.nested.get_or_insert(range.start);
                 }
             }
-            Tag::Item => self.items.push(Item {
+            Tag::Item => self.items.push(OpenItem {
                 start: range.start,
                 nested: None,
                 task: None,
@@ -250,15 +257,18 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn end(&mut self, tag: TagEnd, range: Range<usize>) {
+    fn handle_end(&mut self, tag: TagEnd, range: Range<usize>) {
         match tag {
             TagEnd::Paragraph => self.close_leaf(),
             TagEnd::Heading(_) => {
                 self.close_leaf();
                 if let Some(title) = self.title.take() {
-                    self.headings.push(Heading {
+                    self.headings.push(HeadingLine {
                         level: title.level,
-                        title: one_space(&links::without_wiki_marks(&title.text, &title.code)),
+                        title: collapse_spaces(&links::without_wiki_marks(
+                            &title.text,
+                            &title.code,
+                        )),
                         span: title.span,
                     });
                 }
@@ -294,7 +304,7 @@ impl<'a> Walk<'a> {
             outer.label.push_str(&link.label);
         }
         self.inline_end = Some(link.span.end);
-        self.out.links.push(Link::to(
+        self.out.links.push(DocumentLink::from_destination(
             link.kind,
             &link.destination,
             link.label,
@@ -302,7 +312,7 @@ impl<'a> Walk<'a> {
         ));
     }
 
-    fn code(&mut self, kind: CodeBlockKind<'a>, range: Range<usize>) {
+    fn add_code_block(&mut self, kind: CodeBlockKind<'a>, range: Range<usize>) {
         let (language, fenced) = match kind {
             CodeBlockKind::Indented => (String::new(), false),
             CodeBlockKind::Fenced(info) => {
@@ -312,20 +322,20 @@ impl<'a> Walk<'a> {
             }
         };
         // The parser leaves the indentation out of indented code.
-        let line = lines::start_of(self.line_starts, range.start).max(self.body.start);
+        let line = lines::line_start_of(self.line_starts, range.start).max(self.body.start);
         let indented = self.source[line..range.start]
             .bytes()
             .all(|b| b == b' ' || b == b'\t');
         let start = if indented { line } else { range.start };
         self.out.opaque.push(start..range.end);
-        self.out.code.push(Code {
+        self.out.code.push(CodeBlock {
             language,
             fenced,
             span: start..range.end,
         });
     }
 
-    fn task(&mut self, done: bool, range: Range<usize>) {
+    fn add_task(&mut self, done: bool, range: Range<usize>) {
         let source = self.source.as_bytes();
         let Some(open) = memchr::memchr(b'[', &source[range.clone()]) else {
             return;
@@ -338,8 +348,8 @@ impl<'a> Walk<'a> {
             return;
         };
         item.task = Some(self.out.tasks.len());
-        let line = lines::end_of(self.line_starts, range.start, self.source.len());
-        self.out.tasks.push(Task {
+        let line = lines::line_end_of(self.line_starts, range.start, self.source.len());
+        self.out.tasks.push(TaskItem {
             done,
             text: self.source[range.end.min(line)..line].trim().to_owned(),
             span: item.start..line,
@@ -351,14 +361,14 @@ impl<'a> Walk<'a> {
         let Some(item) = self.items.pop() else { return };
         let Some(task) = item.task else { return };
         let end = item.nested.unwrap_or(range.end);
-        let line = lines::start_of(self.line_starts, item.start).max(self.body.start);
+        let line = lines::line_start_of(self.line_starts, item.start).max(self.body.start);
         let alone = self.source[line..item.start]
-            .trim_matches(lines::BLANK)
+            .trim_matches(lines::BLANK_CHARS)
             .is_empty();
         let start = if alone { line } else { item.start };
-        let text = self.source[start..end.max(start)].trim_end_matches(lines::BLANK);
+        let text = self.source[start..end.max(start)].trim_end_matches(lines::BLANK_CHARS);
         let last = (start + text.len()).saturating_sub(1).max(start);
-        let stop = lines::end_of(self.line_starts, last, self.source.len());
+        let stop = lines::line_end_of(self.line_starts, last, self.source.len());
         self.out.tasks[task].span = start..stop;
     }
 
@@ -367,13 +377,13 @@ impl<'a> Walk<'a> {
         let Some(end) = self.inline_end.take() else {
             return;
         };
-        self.out.block_ids.extend(block_id(self.source, end));
+        self.out.block_ids.extend(find_block_id(self.source, end));
     }
 }
 
 /// Returns the block id that ends at `end`, ignoring trailing spaces.
-pub(super) fn block_id(source: &str, end: usize) -> Option<BlockId> {
-    let text = source[..end].trim_end_matches(lines::BLANK);
+pub(super) fn find_block_id(source: &str, end: usize) -> Option<BlockId> {
+    let text = source[..end].trim_end_matches(lines::BLANK_CHARS);
     let bytes = text.as_bytes();
     let id_len = bytes
         .iter()
@@ -403,19 +413,19 @@ fn block_kind(tag: &Tag<'_>) -> Option<BlockKind> {
 }
 
 /// Collects the comments of an HTML block that begins with one.
-fn comments(source: &str, block: Range<usize>, out: &mut Vec<Range<usize>>) {
+fn collect_comments(source: &str, block: Range<usize>, out: &mut Vec<Range<usize>>) {
     let html = &source[block.clone()];
-    let mut at = html.len() - html.trim_start_matches(lines::BLANK).len();
+    let mut at = html.len() - html.trim_start_matches(lines::BLANK_CHARS).len();
     while html[at..].starts_with("<!--") {
         let end = html[at + 4..].find("-->").map(|close| at + 4 + close + 3);
-        let stop = end.unwrap_or(html.trim_end_matches(lines::BLANK).len());
+        let stop = end.unwrap_or(html.trim_end_matches(lines::BLANK_CHARS).len());
         out.push(block.start + at..block.start + stop);
-        at = stop + html[stop..].len() - html[stop..].trim_start_matches(lines::BLANK).len();
+        at = stop + html[stop..].len() - html[stop..].trim_start_matches(lines::BLANK_CHARS).len();
     }
 }
 
 /// Collapses the white space of a title to single spaces.
-fn one_space(text: &str) -> String {
+fn collapse_spaces(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for word in text.split_ascii_whitespace() {
         if !out.is_empty() {
@@ -426,7 +436,7 @@ fn one_space(text: &str) -> String {
     out
 }
 
-fn shift(range: Range<usize>, base: usize) -> Range<usize> {
+fn shift_range(range: Range<usize>, base: usize) -> Range<usize> {
     range.start + base..range.end + base
 }
 

@@ -11,7 +11,7 @@ mod words;
 
 /// A range of days that a text names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct When {
+pub struct DateRange {
     pub span: Range<usize>,
     /// First and last day, both included.
     pub from: Date,
@@ -20,7 +20,7 @@ pub struct When {
     pub relative: bool,
 }
 
-impl When {
+impl DateRange {
     /// Returns `true` if the two ranges share a day.
     pub fn overlaps(&self, from: Date, to: Date) -> bool {
         self.from <= to && from <= self.to
@@ -28,7 +28,7 @@ impl When {
 
     /// Formats the range in its shortest form: a day, a month, a year, or first
     /// and last day.
-    pub fn written(&self) -> String {
+    pub fn to_compact_text(&self) -> String {
         let (from, to) = (self.from, self.to);
         if from == to {
             return from.to_string();
@@ -45,20 +45,20 @@ impl When {
 
 /// Finds every range of days in `text`, in order and without overlaps. `anchor`
 /// is the day on which the text was written.
-pub fn find(text: &str, anchor: Option<Date>) -> Vec<When> {
-    let tokens = tokens(text);
+pub fn find_date_ranges(text: &str, anchor: Option<Date>) -> Vec<DateRange> {
+    let tokens = tokenize_words(text);
     let mut found = Vec::new();
     let mut at = 0;
     while at < tokens.len() {
-        let here = Reader {
+        let here = PhraseReader {
             text,
             tokens: &tokens[at..],
             anchor,
         };
-        match here.phrase() {
+        match here.read_phrase() {
             Some((length, from, to, relative)) => {
                 let span = tokens[at].span.start..tokens[at + length - 1].span.end;
-                found.push(When {
+                found.push(DateRange {
                     span,
                     from,
                     to,
@@ -73,10 +73,10 @@ pub fn find(text: &str, anchor: Option<Date>) -> Vec<When> {
 }
 
 /// Parses a value such as `2026-03`, `2026` or `2026-03-01..2026-03-07`.
-pub fn read(value: &str) -> Option<(Date, Date)> {
+pub fn parse_date_range(value: &str) -> Option<(Date, Date)> {
     let value = value.trim();
     if let Some((from, to)) = value.split_once("..") {
-        return Some((read(from)?.0, read(to)?.1));
+        return Some((parse_date_range(from)?.0, parse_date_range(to)?.1));
     }
     let mut parts = value.splitn(3, '-').map(|part| part.parse::<i16>().ok());
     let year = parts.next()??;
@@ -99,7 +99,7 @@ pub fn read(value: &str) -> Option<(Date, Date)> {
     }
 }
 
-struct Token {
+struct TimeToken {
     span: Range<usize>,
     /// Lower case.
     word: String,
@@ -108,7 +108,7 @@ struct Token {
     capital: bool,
 }
 
-fn tokens(text: &str) -> Vec<Token> {
+fn tokenize_words(text: &str) -> Vec<TimeToken> {
     let mut tokens = Vec::new();
     let mut apart = true;
     let mut chars = text.char_indices().peekable();
@@ -132,7 +132,7 @@ fn tokens(text: &str) -> Vec<Token> {
             end = next + c.len_utf8();
             chars.next();
         }
-        tokens.push(Token {
+        tokens.push(TimeToken {
             word: text[start..end].to_lowercase(),
             capital: c.is_uppercase(),
             span: start..end,
@@ -143,97 +143,97 @@ fn tokens(text: &str) -> Vec<Token> {
     tokens
 }
 
-struct Reader<'a> {
+struct PhraseReader<'a> {
     text: &'a str,
-    tokens: &'a [Token],
+    tokens: &'a [TimeToken],
     anchor: Option<Date>,
 }
 
 /// The number of tokens, first day, last day, and whether the anchor was used.
-type Read = (usize, Date, Date, bool);
+type PhraseMatch = (usize, Date, Date, bool);
 
-impl Reader<'_> {
-    fn word(&self, at: usize) -> &str {
+impl PhraseReader<'_> {
+    fn word_at(&self, at: usize) -> &str {
         match self.tokens.get(at) {
-            Some(token) if at == 0 || !token.apart || self.after_abbreviation(at) => &token.word,
+            Some(token) if at == 0 || !token.apart || self.follows_abbreviation(at) => &token.word,
             _ => "",
         }
     }
 
     /// Returns `true` if the full stop before this token ends an abbreviation
     /// and no sentence: `Sept. 2025`.
-    fn after_abbreviation(&self, at: usize) -> bool {
+    fn follows_abbreviation(&self, at: usize) -> bool {
         let before = &self.tokens[at - 1];
         before.word.len() <= 4
-            && words::month(&before.word).is_some()
+            && words::parse_month(&before.word).is_some()
             && self.text[before.span.end..self.tokens[at].span.start] == *". "
     }
 
-    fn phrase(&self) -> Option<Read> {
+    fn read_phrase(&self) -> Option<PhraseMatch> {
         // The longer forms first: the month of `March 3` is part of a day.
-        self.digits()
-            .or_else(|| self.ago())
-            .or_else(|| self.day_and_month())
-            .or_else(|| self.month())
-            .or_else(|| self.named_day())
-            .or_else(|| self.near_unit())
-            .or_else(|| self.year())
+        self.read_iso_date()
+            .or_else(|| self.read_relative_span())
+            .or_else(|| self.read_day_and_month())
+            .or_else(|| self.read_month())
+            .or_else(|| self.read_named_day())
+            .or_else(|| self.read_near_unit())
+            .or_else(|| self.read_year())
     }
 
     /// Reads `2026-03-01`, `2026/03/01`, `2026-03`.
-    fn digits(&self) -> Option<Read> {
-        let word = self.word(0);
+    fn read_iso_date(&self) -> Option<PhraseMatch> {
+        let word = self.word_at(0);
         if !word.contains(['-', '/']) {
             return None;
         }
-        let (from, to) = read(&word.replace('/', "-"))?;
+        let (from, to) = parse_date_range(&word.replace('/', "-"))?;
         (word.len() >= 7).then_some((1, from, to, false))
     }
 
     /// Reads `two weeks ago`, `vor zwei Wochen`, `il y a deux semaines`, `in 3
     /// days`.
-    fn ago(&self) -> Option<Read> {
+    fn read_relative_span(&self) -> Option<PhraseMatch> {
         let anchor = self.anchor?;
-        let before = words::ago_before(|at| self.word(at));
+        let before = words::ago_before(|at| self.word_at(at));
         let (skip, sign) = before.unwrap_or((0, 0));
-        let (more, count) = self.count(skip)?;
-        let unit = words::unit(self.word(skip + more))?;
+        let (more, count) = self.read_count(skip)?;
+        let unit = words::parse_unit(self.word_at(skip + more))?;
         let mut length = skip + more + 1;
         let sign = match sign {
-            0 if words::is_ago(self.word(length)) => {
+            0 if words::is_ago_word(self.word_at(length)) => {
                 length += 1;
                 -1
             }
-            0 if self.word(length) == "from" && self.word(length + 1) == "now" => {
+            0 if self.word_at(length) == "from" && self.word_at(length + 1) == "now" => {
                 length += 2;
                 1
             }
             0 => return None,
             sign => sign,
         };
-        let (from, to) = shifted(anchor, unit, sign * count)?;
+        let (from, to) = shift_by_units(anchor, unit, sign * count)?;
         Some((length, from, to, true))
     }
 
-    fn count(&self, at: usize) -> Option<(usize, i64)> {
-        let word = self.word(at);
-        if let Some(number) = words::number(word) {
-            let of = matches!(self.word(at + 1), "couple" | "few") as usize;
-            let number = match self.word(at + of) {
+    fn read_count(&self, at: usize) -> Option<(usize, i64)> {
+        let word = self.word_at(at);
+        if let Some(number) = words::parse_number(word) {
+            let of = matches!(self.word_at(at + 1), "couple" | "few") as usize;
+            let number = match self.word_at(at + of) {
                 "couple" => 2,
                 "few" => 3,
                 _ => number,
             };
-            let of = of + (of > 0 && self.word(at + of + 1) == "of") as usize;
+            let of = of + (of > 0 && self.word_at(at + of + 1) == "of") as usize;
             return Some((1 + of, number));
         }
         word.parse().ok().filter(|n| *n < 1000).map(|n| (1, n))
     }
 
     /// Reads `3 March 2026`, `March 3rd`, `3. März`, `le 3 mars`.
-    fn day_and_month(&self) -> Option<Read> {
-        let ordinal = |at: usize| day(self.word(at));
-        let (length, day, month) = if let Some(month) = words::month(self.word(0)) {
+    fn read_day_and_month(&self) -> Option<PhraseMatch> {
+        let ordinal = |at: usize| parse_day_number(self.word_at(at));
+        let (length, day, month) = if let Some(month) = words::parse_month(self.word_at(0)) {
             if !self.is_name_of_month(0) {
                 return None;
             }
@@ -245,38 +245,38 @@ impl Reader<'_> {
             let dotted = self.tokens.get(1).is_some_and(|t| {
                 t.apart && self.text[self.tokens[0].span.end..t.span.start] == *". "
             });
-            if matches!(self.word(at), "of" | "de" | "di") {
+            if matches!(self.word_at(at), "of" | "de" | "di") {
                 at += 1;
             }
             let word = match self.tokens.get(at) {
                 Some(token) if dotted => token.word.as_str(),
-                _ => self.word(at),
+                _ => self.word_at(at),
             };
-            (at + 1, day, words::month(word)?)
+            (at + 1, day, words::parse_month(word)?)
         };
-        let of = matches!(self.word(length), "of" | "de" | "del") as usize;
-        if let Some(year) = year(self.word(length + of)) {
+        let of = matches!(self.word_at(length), "of" | "de" | "del") as usize;
+        if let Some(year) = parse_year(self.word_at(length + of)) {
             let date = Date::new(year, month, day).ok()?;
             return Some((length + of + 1, date, date, false));
         }
         let anchor = self.anchor?;
-        let date = nearest(anchor, |year| Date::new(year, month, day).ok())?;
+        let date = nearest_year_date(anchor, |year| Date::new(year, month, day).ok())?;
         Some((length, date, date, true))
     }
 
     /// Reads `March 2026`, `in March`, `last March`.
-    fn month(&self) -> Option<Read> {
-        let (skip, step) = match words::near(self.word(0)) {
-            Some(step) if words::month(self.word(1)).is_some() => (1, Some(step)),
+    fn read_month(&self) -> Option<PhraseMatch> {
+        let (skip, step) = match words::step_before(self.word_at(0)) {
+            Some(step) if words::parse_month(self.word_at(1)).is_some() => (1, Some(step)),
             _ => (0, None),
         };
-        let month = words::month(self.word(skip))?;
+        let month = words::parse_month(self.word_at(skip))?;
         if !self.is_name_of_month(skip) {
             return None;
         }
-        let of = matches!(self.word(skip + 1), "of" | "de" | "del") as usize;
+        let of = matches!(self.word_at(skip + 1), "of" | "de" | "del") as usize;
         let first = |year| Date::new(year, month, 1).ok();
-        if let Some(year) = year(self.word(skip + 1 + of)) {
+        if let Some(year) = parse_year(self.word_at(skip + 1 + of)) {
             let first = first(year)?;
             return Some((skip + 2 + of, first, first.last_of_month(), false));
         }
@@ -285,7 +285,7 @@ impl Reader<'_> {
             Some(-1) if month >= anchor.month() => first(anchor.year() - 1)?,
             Some(1) if month <= anchor.month() => first(anchor.year() + 1)?,
             Some(_) => first(anchor.year())?,
-            None => nearest(anchor, first)?,
+            None => nearest_year_date(anchor, first)?,
         };
         Some((skip + 1, first, first.last_of_month(), true))
     }
@@ -297,7 +297,8 @@ impl Reader<'_> {
         let Some(token) = self.tokens.get(at) else {
             return false;
         };
-        let numbered = day(self.word(at + 1)).is_some() || year(self.word(at + 1)).is_some();
+        let numbered = parse_day_number(self.word_at(at + 1)).is_some()
+            || parse_year(self.word_at(at + 1)).is_some();
         let led = at > 0;
         !words::is_common_word(&token.word)
             || numbered
@@ -306,34 +307,36 @@ impl Reader<'_> {
     }
 
     /// Reads `yesterday`, `last Thursday`, `on Friday`.
-    fn named_day(&self) -> Option<Read> {
+    fn read_named_day(&self) -> Option<PhraseMatch> {
         let anchor = self.anchor?;
-        if let Some(days) = words::day_near(self.word(0)) {
+        if let Some(days) = words::day_offset(self.word_at(0)) {
             let day = anchor.checked_add(days.days()).ok()?;
             return Some((1, day, day, true));
         }
-        let (skip, step) = match words::near(self.word(0)) {
+        let (skip, step) = match words::step_before(self.word_at(0)) {
             Some(step) => (1, Some(step)),
             None => (0, None),
         };
-        let weekday = words::weekday(self.word(skip))?;
-        let after = words::near(self.word(skip + 1)).filter(|_| skip == 0);
+        let weekday = words::parse_weekday(self.word_at(skip))?;
+        let after = words::step_before(self.word_at(skip + 1)).filter(|_| skip == 0);
         let length = skip + 1 + after.is_some() as usize;
         let step = step.or(after).unwrap_or(-1);
-        let day = on_weekday(anchor, weekday, step)?;
+        let day = date_of_weekday(anchor, weekday, step)?;
         Some((length, day, day, true))
     }
 
     /// Reads `last week`, `this month`, `la semaine dernière`, `last summer`.
-    fn near_unit(&self) -> Option<Read> {
+    fn read_near_unit(&self) -> Option<PhraseMatch> {
         let anchor = self.anchor?;
-        if let Some(step) = words::near(self.word(0)) {
+        if let Some(step) = words::step_before(self.word_at(0)) {
             // `the past two months` is no month.
-            if let Some(unit) = words::unit(self.word(1)).filter(|_| !self.word(1).ends_with('s')) {
-                let (from, to) = calendar(anchor, unit, step)?;
+            if let Some(unit) =
+                words::parse_unit(self.word_at(1)).filter(|_| !self.word_at(1).ends_with('s'))
+            {
+                let (from, to) = calendar_period(anchor, unit, step)?;
                 return Some((2, from, to, true));
             }
-            if let Some(month) = words::season(self.word(1)) {
+            if let Some(month) = words::season_start(self.word_at(1)) {
                 let first = Date::new(anchor.year(), month, 1).ok()?;
                 let first = match step {
                     -1 if first.last_of_month() >= anchor => {
@@ -345,22 +348,22 @@ impl Reader<'_> {
                 let to = first.checked_add(2.months()).ok()?.last_of_month();
                 return Some((2, first, to, true));
             }
-            if matches!(self.word(1), "weekend" | "wochenende") {
+            if matches!(self.word_at(1), "weekend" | "wochenende") {
                 let saturday =
-                    on_weekday(anchor, Weekday::Saturday, if step < 0 { -1 } else { 1 })?;
+                    date_of_weekday(anchor, Weekday::Saturday, if step < 0 { -1 } else { 1 })?;
                 return Some((2, saturday, saturday.tomorrow().ok()?, true));
             }
         }
         // The languages that put the word behind: `la semana pasada`.
-        let unit = words::unit(self.word(0))?;
-        let step = words::near_behind(self.word(1))?;
-        let (from, to) = calendar(anchor, unit, step)?;
+        let unit = words::parse_unit(self.word_at(0))?;
+        let step = words::step_behind(self.word_at(1))?;
+        let (from, to) = calendar_period(anchor, unit, step)?;
         Some((2, from, to, true))
     }
 
     /// Reads `in 2024`, `2024`, if the number can be nothing else.
-    fn year(&self) -> Option<Read> {
-        let year = year(self.word(0))?;
+    fn read_year(&self) -> Option<PhraseMatch> {
+        let year = parse_year(self.word_at(0))?;
         let before = self.text[..self.tokens[0].span.start].chars().next_back();
         let after = self.text[self.tokens[0].span.end..].chars().next();
         // Prices, issue numbers, paths and ports are no years.
@@ -374,7 +377,7 @@ impl Reader<'_> {
     }
 }
 
-fn day(word: &str) -> Option<i8> {
+fn parse_day_number(word: &str) -> Option<i8> {
     let digits = word.bytes().take_while(u8::is_ascii_digit).count();
     let suffix = &word[digits..];
     let ordinal = matches!(suffix, "" | "st" | "nd" | "rd" | "th" | "er" | "º" | "ª");
@@ -384,7 +387,7 @@ fn day(word: &str) -> Option<i8> {
         .filter(|day| (1..=31).contains(day))
 }
 
-fn year(word: &str) -> Option<i16> {
+fn parse_year(word: &str) -> Option<i16> {
     (word.len() == 4 && word.bytes().all(|b| b.is_ascii_digit()))
         .then(|| word.parse().ok())
         .flatten()
@@ -393,7 +396,7 @@ fn year(word: &str) -> Option<i16> {
 
 /// Returns the nearest of this year's, last year's and next year's date. A
 /// future date counts as twice as far: notes are mostly about the past.
-fn nearest(anchor: Date, make: impl Fn(i16) -> Option<Date>) -> Option<Date> {
+fn nearest_year_date(anchor: Date, make: impl Fn(i16) -> Option<Date>) -> Option<Date> {
     let distance = |date: &Date| {
         let days = (*date - anchor).get_days();
         if days > 0 { days * 2 } else { -days }
@@ -403,7 +406,7 @@ fn nearest(anchor: Date, make: impl Fn(i16) -> Option<Date>) -> Option<Date> {
         .min_by_key(distance)
 }
 
-fn on_weekday(anchor: Date, weekday: Weekday, step: i64) -> Option<Date> {
+fn date_of_weekday(anchor: Date, weekday: Weekday, step: i64) -> Option<Date> {
     let ahead = i64::from(anchor.weekday().until(weekday));
     let days = match step {
         1.. => match ahead {
@@ -421,33 +424,33 @@ fn on_weekday(anchor: Date, weekday: Weekday, step: i64) -> Option<Date> {
 
 /// Returns the day, or for months and years the calendar unit, that many units
 /// away.
-fn shifted(anchor: Date, unit: words::Unit, count: i64) -> Option<(Date, Date)> {
+fn shift_by_units(anchor: Date, unit: words::TimeUnit, count: i64) -> Option<(Date, Date)> {
     let day = match unit {
-        words::Unit::Day => anchor.checked_add(count.days()),
-        words::Unit::Week => anchor.checked_add((count * 7).days()),
-        words::Unit::Month => anchor.checked_add(count.months()),
-        words::Unit::Year => anchor.checked_add(count.years()),
+        words::TimeUnit::Day => anchor.checked_add(count.days()),
+        words::TimeUnit::Week => anchor.checked_add((count * 7).days()),
+        words::TimeUnit::Month => anchor.checked_add(count.months()),
+        words::TimeUnit::Year => anchor.checked_add(count.years()),
     }
     .ok()?;
     match unit {
-        words::Unit::Day | words::Unit::Week => Some((day, day)),
-        words::Unit::Month => Some((day.first_of_month(), day.last_of_month())),
-        words::Unit::Year => Some((day.first_of_year(), day.last_of_year())),
+        words::TimeUnit::Day | words::TimeUnit::Week => Some((day, day)),
+        words::TimeUnit::Month => Some((day.first_of_month(), day.last_of_month())),
+        words::TimeUnit::Year => Some((day.first_of_year(), day.last_of_year())),
     }
 }
 
 /// Returns the whole week, month or year `step` away from the anchor's own.
-fn calendar(anchor: Date, unit: words::Unit, step: i64) -> Option<(Date, Date)> {
-    let (day, _) = shifted(anchor, unit, step)?;
+fn calendar_period(anchor: Date, unit: words::TimeUnit, step: i64) -> Option<(Date, Date)> {
+    let (day, _) = shift_by_units(anchor, unit, step)?;
     match unit {
-        words::Unit::Day => Some((day, day)),
-        words::Unit::Week => {
+        words::TimeUnit::Day => Some((day, day)),
+        words::TimeUnit::Week => {
             let back = i64::from(day.weekday().since(Weekday::Monday));
             let monday = day.checked_sub(back.days()).ok()?;
             Some((monday, monday.checked_add(6.days()).ok()?))
         }
-        words::Unit::Month => Some((day.first_of_month(), day.last_of_month())),
-        words::Unit::Year => Some((day.first_of_year(), day.last_of_year())),
+        words::TimeUnit::Month => Some((day.first_of_month(), day.last_of_month())),
+        words::TimeUnit::Year => Some((day.first_of_year(), day.last_of_year())),
     }
 }
 
@@ -459,9 +462,9 @@ mod tests {
     #[track_caller]
     fn check(text: &str, expect: &[&str]) {
         let anchor = Date::new(2026, 3, 16).ok();
-        let found: Vec<String> = find(text, anchor)
+        let found: Vec<String> = find_date_ranges(text, anchor)
             .iter()
-            .map(|it| format!("{} {}", it.written(), &text[it.span.clone()]))
+            .map(|it| format!("{} {}", it.to_compact_text(), &text[it.span.clone()]))
             .collect();
         assert_eq!(found, expect, "{text:?}");
     }
@@ -517,24 +520,27 @@ mod tests {
 
     #[test]
     fn without_an_anchor_only_absolute_dates_count() {
-        assert_eq!(find("yesterday, last May, two weeks ago", None), []);
-        assert_eq!(find("on 2026-03-01", None).len(), 1);
+        assert_eq!(
+            find_date_ranges("yesterday, last May, two weeks ago", None),
+            []
+        );
+        assert_eq!(find_date_ranges("on 2026-03-01", None).len(), 1);
     }
 
     #[test]
     fn what_is_written_is_read_again() {
         for text in ["2026-03-01", "2026-03", "2026", "2026-03-09..2026-03-15"] {
-            let (from, to) = read(text).expect("a stretch");
-            let when = When {
+            let (from, to) = parse_date_range(text).expect("a stretch");
+            let when = DateRange {
                 span: 0..0,
                 from,
                 to,
                 relative: false,
             };
-            assert_eq!(when.written(), text);
+            assert_eq!(when.to_compact_text(), text);
         }
         for text in ["", "x", "26-03", "2026-13", "2026-02-30", "-2026"] {
-            assert_eq!(read(text), None, "{text}");
+            assert_eq!(parse_date_range(text), None, "{text}");
         }
     }
 }

@@ -6,13 +6,13 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 pub use crate::secrets::is_unseen;
-use crate::work::looked_at;
+use crate::work::record_work;
 
 /// Escapes every hidden character as `‹U+202E›`, and returns how many there
 /// were.
-pub fn revealed(text: &str) -> (Cow<'_, str>, usize) {
+pub fn reveal_hidden(text: &str) -> (Cow<'_, str>, usize) {
     let mut places = Vec::new();
-    each(text, |_, _, line, at| places.push((line, at)));
+    for_each_hidden(text, |_, _, line, at| places.push((line, at)));
     if places.is_empty() {
         return (Cow::Borrowed(text), 0);
     }
@@ -21,7 +21,7 @@ pub fn revealed(text: &str) -> (Cow<'_, str>, usize) {
     for (number, line) in (1..).zip(text.split_inclusive('\n')) {
         for (at, c) in line.chars().enumerate() {
             if next.next_if_eq(&&(number, at)).is_some() {
-                shown.push_str(&written_out(c));
+                shown.push_str(&escape_char(c));
             } else {
                 shown.push(c);
             }
@@ -30,10 +30,10 @@ pub fn revealed(text: &str) -> (Cow<'_, str>, usize) {
     (Cow::Owned(shown), places.len())
 }
 
-/// Escapes text that is not ours for a terminal or an agent: as [`revealed`],
+/// Escapes text that is not ours for a terminal or an agent: as [`reveal_hidden`],
 /// and also a byte order mark at its beginning and all that drives a terminal
 /// except line feeds and tabs.
-pub fn shown(text: &str) -> Cow<'_, str> {
+pub fn escape_for_terminal(text: &str) -> Cow<'_, str> {
     let plain = |byte: u8| (0x20..0x7f).contains(&byte) || matches!(byte, b'\n' | b'\t');
     if text.bytes().all(plain) {
         return Cow::Borrowed(text);
@@ -43,7 +43,7 @@ pub fn shown(text: &str) -> Cow<'_, str> {
         '\u{c}' | '\u{feff}' => true,
         _ => false,
     };
-    let (text, _) = revealed(text);
+    let (text, _) = reveal_hidden(text);
     if !text.contains(['\r', '\u{c}', '\u{feff}']) {
         return text;
     }
@@ -51,7 +51,7 @@ pub fn shown(text: &str) -> Cow<'_, str> {
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         if drives(c, chars.peek().copied()) {
-            out.push_str(&written_out(c))
+            out.push_str(&escape_char(c))
         } else {
             out.push(c)
         }
@@ -60,12 +60,12 @@ pub fn shown(text: &str) -> Cow<'_, str> {
 }
 
 /// Formats a character as `‹U+202E›`.
-fn written_out(c: char) -> String {
+fn escape_char(c: char) -> String {
     format!("‹U+{:04X}›", u32::from(c))
 }
 
 /// Escapes the hidden characters in the texts of printed JSON.
-pub fn shown_json(json: &str) -> Cow<'_, str> {
+pub fn escape_json_for_terminal(json: &str) -> Cow<'_, str> {
     // In JSON these are escapes: `\b`, `\u001b`.
     let mut plain = String::new();
     let mut rest = json;
@@ -92,20 +92,20 @@ pub fn shown_json(json: &str) -> Cow<'_, str> {
         rest = &escape[long..];
     }
     if plain.is_empty() {
-        return shown(json);
+        return escape_for_terminal(json);
     }
     plain.push_str(rest);
-    Cow::Owned(shown(&plain).into_owned())
+    Cow::Owned(escape_for_terminal(&plain).into_owned())
 }
 
 /// Replaces hidden characters by JSON escapes, so that the JSON keeps its
 /// meaning and can be printed.
-pub fn escaped_json(json: &str) -> Cow<'_, str> {
+pub fn escape_hidden_json(json: &str) -> Cow<'_, str> {
     // A set: each character of the text is looked up, and as many as the text
     // has may be hidden.
     let mut hidden = HashSet::new();
     let mut count = 0;
-    each(json, |_, c, _, _| {
+    for_each_hidden(json, |_, c, _, _| {
         hidden.insert(c);
         count += 1;
     });
@@ -117,7 +117,7 @@ pub fn escaped_json(json: &str) -> Cow<'_, str> {
     }
     let mut out = String::with_capacity(json.len() + 8 * count);
     for c in json.chars() {
-        looked_at(1);
+        record_work(1);
         if !c.is_ascii() && hidden.contains(&c) {
             let mut units = [0; 2];
             for unit in c.encode_utf16(&mut units) {
@@ -132,7 +132,7 @@ pub fn escaped_json(json: &str) -> Cow<'_, str> {
 
 /// The classes of hidden characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Class {
+pub enum HiddenClass {
     /// Shows text in another order than it is read.
     Reordering,
     /// Carries whole words in characters without a shape.
@@ -145,9 +145,9 @@ pub enum Class {
 
 /// Calls `found` with each hidden character, its class, its line and its place
 /// in the line.
-pub fn each(text: &str, mut found: impl FnMut(Class, char, usize, usize)) {
+pub fn for_each_hidden(text: &str, mut found: impl FnMut(HiddenClass, char, usize, usize)) {
     // Nearly every file is decided here.
-    let suspicious = |b: u8| b >= 0x80 || (b < 0x20 && !is_layout(b)) || b == 0x7f;
+    let suspicious = |b: u8| b >= 0x80 || (b < 0x20 && !is_layout_byte(b)) || b == 0x7f;
     if !text.bytes().any(suspicious) {
         return;
     }
@@ -170,7 +170,7 @@ pub fn each(text: &str, mut found: impl FnMut(Class, char, usize, usize)) {
                 '\u{feff}' if number == 1 && at == 0 => None,
                 '\u{200e}' | '\u{200f}' | '\u{61c}' if right_to_left => None,
                 '\u{e0000}'..='\u{e007f}' if at < flag_end => None,
-                _ => class(before, c, after),
+                _ => classify_char(before, c, after),
             };
             if let Some(class) = class {
                 found(class, c, number, at);
@@ -179,32 +179,34 @@ pub fn each(text: &str, mut found: impl FnMut(Class, char, usize, usize)) {
     }
 }
 
-fn class(before: Option<char>, c: char, after: Option<char>) -> Option<Class> {
+fn classify_char(before: Option<char>, c: char, after: Option<char>) -> Option<HiddenClass> {
     let both = |needs: fn(char) -> bool| before.is_some_and(needs) && after.is_some_and(needs);
     match c {
-        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => Some(Class::Reordering),
-        '\u{e0000}'..='\u{e00ff}' | '\u{e01f0}'..='\u{e0fff}' => Some(Class::Smuggled),
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => Some(HiddenClass::Reordering),
+        '\u{e0000}'..='\u{e00ff}' | '\u{e01f0}'..='\u{e0fff}' => Some(HiddenClass::Smuggled),
         // One selector picks a form of the character before it; a row of them
         // carries bytes.
         '\u{fe00}'..='\u{fe0f}' => {
-            (before.is_some_and(is_selector) || before.is_none()).then_some(Class::Smuggled)
+            (before.is_some_and(is_selector) || before.is_none()).then_some(HiddenClass::Smuggled)
         }
-        '\u{e0100}'..='\u{e01ef}' => (!before.is_some_and(is_ideograph)).then_some(Class::Smuggled),
+        '\u{e0100}'..='\u{e01ef}' => {
+            (!before.is_some_and(is_ideograph)).then_some(HiddenClass::Smuggled)
+        }
         // Persian, the Indic scripts and emoji are written with joiners.
         '\u{200c}' | '\u{200d}' => {
-            (!both(|c| c >= '\u{600}' || is_pictograph(c))).then_some(Class::Invisible)
+            (!both(|c| c >= '\u{600}' || is_pictograph(c))).then_some(HiddenClass::Invisible)
         }
         // A hint where a long word may break.
-        '\u{ad}' => (!both(char::is_alphabetic)).then_some(Class::Invisible),
+        '\u{ad}' => (!both(char::is_alphabetic)).then_some(HiddenClass::Invisible),
         '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}' => {
             let hangul = |c: char| matches!(c, '\u{1100}'..='\u{11ff}' | '\u{3130}'..='\u{318f}' | '\u{ac00}'..='\u{d7ff}');
             let beside = before.is_some_and(hangul) || after.is_some_and(hangul);
-            (!beside).then_some(Class::Invisible)
+            (!beside).then_some(HiddenClass::Invisible)
         }
         // Formulas have invisible operators, one at a time.
         '\u{2061}'..='\u{2064}' => {
             let beside = before.is_some_and(is_zero_width) || after.is_some_and(is_zero_width);
-            beside.then_some(Class::Invisible)
+            beside.then_some(HiddenClass::Invisible)
         }
         '\u{200b}'
         | '\u{200e}'
@@ -218,15 +220,17 @@ fn class(before: Option<char>, c: char, after: Option<char>) -> Option<Class> {
         | '\u{feff}'
         | '\u{180e}'
         | '\u{34f}'
-        | '\u{fff9}'..='\u{fffb}' => Some(Class::Invisible),
+        | '\u{fff9}'..='\u{fffb}' => Some(HiddenClass::Invisible),
         // They end a line for some readers and not for others.
-        '\u{2028}' | '\u{2029}' => Some(Class::Control),
-        c if c.is_control() && !u8::try_from(c).is_ok_and(is_layout) => Some(Class::Control),
+        '\u{2028}' | '\u{2029}' => Some(HiddenClass::Control),
+        c if c.is_control() && !u8::try_from(c).is_ok_and(is_layout_byte) => {
+            Some(HiddenClass::Control)
+        }
         _ => None,
     }
 }
 
-fn is_layout(byte: u8) -> bool {
+fn is_layout_byte(byte: u8) -> bool {
     matches!(byte, b'\t' | b'\n' | b'\r' | 0x0c)
 }
 
@@ -269,7 +273,7 @@ fn flag_end_at(chars: &[char], at: usize) -> usize {
 }
 
 /// Describes a character by its code point, with a name if it is a common one.
-pub fn name(c: char) -> String {
+pub fn describe_char(c: char) -> String {
     let name = match c {
         '\0' => "null",
         '\u{8}' => "backspace",
@@ -310,19 +314,19 @@ mod tests {
             let hidden = kinds.filter_map(char::from_u32).map(|c| format!("é{c}"));
             format!("{{\"a\": \"{}\"}}", hidden.collect::<String>())
         };
-        let work = |count| crate::work::counted(|| escaped_json(&text(count)).len());
+        let work = |count| crate::work::counted(|| escape_hidden_json(&text(count)).len());
         let (once, twice) = (work(2_000), work(4_000));
         assert!(twice * 10 <= once * 23, "{once}, {twice}");
     }
 
     #[test]
     fn hidden_text_is_found() {
-        let check = |text: &str, expect: &[(Class, usize)]| {
+        let check = |text: &str, expect: &[(HiddenClass, usize)]| {
             let mut found = Vec::new();
-            each(text, |class, _, line, _| found.push((class, line)));
+            for_each_hidden(text, |class, _, line, _| found.push((class, line)));
             assert_eq!(found, expect, "{text:?}");
         };
-        use Class::{Control, Invisible, Reordering, Smuggled};
+        use HiddenClass::{Control, Invisible, Reordering, Smuggled};
         check(
             "a\nb \u{202e}c\u{202c}",
             &[(Reordering, 2), (Reordering, 2)],
@@ -355,7 +359,7 @@ mod tests {
             "葛\u{e0100}",
             "2\u{2062}x",
         ] {
-            assert_eq!(revealed(text).1, 0, "{text:?}");
+            assert_eq!(reveal_hidden(text).1, 0, "{text:?}");
         }
     }
 
@@ -365,32 +369,35 @@ mod tests {
     fn a_flag_is_known_by_its_first_tags() {
         let tags = "\u{e0041}".repeat(400_000);
         let text = format!("\u{1f3f4}{tags}");
-        assert_eq!(revealed(&text).1, 400_000);
+        assert_eq!(reveal_hidden(&text).1, 400_000);
         let flags = "\u{1f3f4}\u{e0067}\u{e0062}\u{e007f}".repeat(1_000);
-        assert_eq!(revealed(&flags).1, 0);
-        assert_eq!(revealed("\u{1f3f4}\u{e0067}x\u{e007f}").1, 2);
+        assert_eq!(reveal_hidden(&flags).1, 0);
+        assert_eq!(reveal_hidden("\u{1f3f4}\u{e0067}x\u{e007f}").1, 2);
     }
 
     #[test]
     fn names_and_json_show_what_they_hide() {
-        assert_eq!(shown("\u{feff}a\rb\r\n"), "‹U+FEFF›a‹U+000D›b\r\n");
-        assert!(matches!(shown("plain\n"), Cow::Borrowed(_)));
+        assert_eq!(
+            escape_for_terminal("\u{feff}a\rb\r\n"),
+            "‹U+FEFF›a‹U+000D›b\r\n"
+        );
+        assert!(matches!(escape_for_terminal("plain\n"), Cow::Borrowed(_)));
         let json = "{\"a\": \"x\\u001b[2J\\b\u{202e}\\n\\\\u001b\"}";
         let expect = "{\"a\": \"x‹U+001B›[2J‹U+0008›‹U+202E›\\n\\\\u001b\"}";
-        assert_eq!(shown_json(json), expect);
+        assert_eq!(escape_json_for_terminal(json), expect);
         assert_eq!(
-            escaped_json("\"\u{85}\u{e0041}é\""),
+            escape_hidden_json("\"\u{85}\u{e0041}é\""),
             "\"\\u0085\\udb40\\udc41é\""
         );
     }
 
     #[test]
     fn hidden_text_can_be_shown() {
-        let check = |text: &str, expect: &str| assert_eq!(revealed(text).0, expect);
+        let check = |text: &str, expect: &str| assert_eq!(reveal_hidden(text).0, expect);
         check("plain\n", "plain\n");
         check("a\u{202e}b\nc\u{200b}", "a‹U+202E›b\nc‹U+200B›");
         // The same character, once meant and once not.
         check("می\u{200c}خ a\u{200c}b", "می\u{200c}خ a‹U+200C›b");
-        assert_eq!(revealed("\u{1b}[2J\u{1b}").1, 2);
+        assert_eq!(reveal_hidden("\u{1b}[2J\u{1b}").1, 2);
     }
 }

@@ -12,11 +12,11 @@ use std::sync::LazyLock;
 use regex::bytes::Regex;
 use unicode_normalization::UnicodeNormalization;
 
-use crate::secrets::hints::{Hints, Place};
+use crate::secrets::hints::{HintMatch, HintTable};
 
 /// A place that reads as an order to the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Order {
+pub struct InjectedOrder {
     /// The name of the rule, such as `override`.
     pub rule: &'static str,
     /// The subject of the rule, as the end of a sentence.
@@ -30,44 +30,45 @@ pub struct Order {
 
 /// Finds every such place, in the order of the text; overlapping ones are
 /// merged.
-pub fn orders(text: &str) -> Vec<Order> {
-    let folded = Folded::of(text);
+pub fn find_orders(text: &str) -> Vec<InjectedOrder> {
+    let folded = FoldedText::of(text);
     let mut found: Vec<(Range<usize>, usize)> = Vec::new();
-    for Place {
+    for HintMatch {
         rule, hint, start, ..
-    } in HINTS.places(&folded.text)
+    } in ORDER_HINTS.find_hints(&folded.text)
     {
-        let hint = RULES[rule].hints[hint];
-        if !begins_a_word(&folded.text, start) || !says(&folded.text[start..], hint) {
+        let hint = ORDER_RULES[rule].hints[hint];
+        if !is_word_start(&folded.text, start) || !starts_with_hint(&folded.text[start..], hint) {
             continue;
         }
-        let window = &folded.text[start..folded.text.floor_char_boundary(start + WINDOW)];
-        let Some(matched) = pattern(rule).find(window.as_bytes()) else {
+        let window =
+            &folded.text[start..folded.text.floor_char_boundary(start + MATCH_WINDOW_BYTES)];
+        let Some(matched) = rule_pattern(rule).find(window.as_bytes()) else {
             continue;
         };
         let span = start..start + window.ceil_char_boundary(matched.end());
-        if (RULES[rule].check)(&folded.text, &span) {
+        if (ORDER_RULES[rule].check)(&folded.text, &span) {
             found.push((span, rule));
         }
     }
     found.sort_by_key(|(span, rule)| (span.start, *rule));
-    let mut orders: Vec<Order> = Vec::new();
+    let mut orders: Vec<InjectedOrder> = Vec::new();
     let (mut line, mut counted) = (1, 0);
     for (span, rule) in found {
-        let span = folded.original(span);
+        let span = folded.original_span(span);
         if let Some(last) = orders.last_mut()
             && span.start < last.span.end
         {
             last.span.end = last.span.end.max(span.end);
-            last.grave |= RULES[rule].grave;
+            last.grave |= ORDER_RULES[rule].grave;
             continue;
         }
         line += memchr::memchr_iter(b'\n', &text.as_bytes()[counted..span.start]).count();
         counted = span.start;
-        let Rule {
+        let OrderRule {
             name, about, grave, ..
-        } = RULES[rule];
-        orders.push(Order {
+        } = ORDER_RULES[rule];
+        orders.push(InjectedOrder {
             rule: name,
             about,
             line,
@@ -80,8 +81,8 @@ pub fn orders(text: &str) -> Vec<Order> {
 
 /// Replaces each line that holds a grave order by a line that states so.
 /// Idempotent.
-pub fn without_orders(text: &str) -> Cow<'_, str> {
-    let orders = orders(text);
+pub fn remove_orders(text: &str) -> Cow<'_, str> {
+    let orders = find_orders(text);
     if !orders.iter().any(|order| order.grave) {
         return Cow::Borrowed(text);
     }
@@ -106,7 +107,7 @@ pub fn without_orders(text: &str) -> Cow<'_, str> {
 }
 
 #[derive(Clone, Copy)]
-struct Rule {
+struct OrderRule {
     name: &'static str,
     about: &'static str,
     grave: bool,
@@ -120,20 +121,20 @@ struct Rule {
 }
 
 /// Spaces, line ends and the marks of Markdown around words.
-const BETWEEN: &str = r#"(?:[\s*_>#|"'`,:;.()\[\]\-]{1,12})"#;
+const WORD_SEPARATOR: &str = r#"(?:[\s*_>#|"'`,:;.()\[\]\-]{1,12})"#;
 /// The bytes that a pattern may read from its hint on.
-const WINDOW: usize = 480;
+const MATCH_WINDOW_BYTES: usize = 480;
 
-const RULES: &[Rule] = &[
-    Rule {
+const ORDER_RULES: &[OrderRule] = &[
+    OrderRule {
         name: "override",
         about: "wants earlier instructions ignored",
         grave: true,
         hints: &["ignore", "disregard", "forget", "bypass", "override"],
         pattern: r"(?:ignore|disregard|forget|bypass|override)~(?:(?:all|any|every|the|of|your|my|these|those|other)~){0,4}(?:(?:previous|prior|above|earlier|preceding|foregoing|former|existing|system|original|safety|initial|current)~(?:(?:and|or|given|system|safety|developer)~){0,2}){1,2}(?:instructions?|prompts?|directives?|guidelines|guardrails|orders)\b",
-        check: not_negated,
+        check: is_not_negated,
     },
-    Rule {
+    OrderRule {
         name: "override",
         about: "wants earlier instructions ignored",
         grave: true,
@@ -146,9 +147,9 @@ const RULES: &[Rule] = &[
             "don't follow",
         ],
         pattern: r"(?:ignore|disregard|forget|stop~following|do~not~follow|don't~follow)~(?:(?:all|any|every)~(?:of~)?)?(?:everything~(?:above|before~this|you~(?:were|have~been)~told)|(?:your|the)~(?:system~prompt|instructions?~(?:above|before|from~(?:the~)?(?:user|system|developer))|(?:safety~)?guardrails|training)|what~(?:the~)?(?:user|system|developer)~(?:said|asked|told)|your~(?:previous~|prior~|original~)?(?:instructions?|guidelines|programming))",
-        check: not_negated,
+        check: is_not_negated,
     },
-    Rule {
+    OrderRule {
         name: "persona",
         about: "gives the agent another role",
         grave: true,
@@ -161,9 +162,9 @@ const RULES: &[Rule] = &[
             "enable developer mode",
         ],
         pattern: r"(?:you~are~now~(?:(?:a|an|the|in|operating~in|running~in)~)*(?:developer~mode|debug~mode|god~mode|dan\b|jailbroken|unrestricted|unfiltered|uncensored|free~from|no~longer~bound)|your~new~(?:instructions|system~prompt|objective)~(?:are|is)|en(?:ter|able)~developer~mode~(?:and|now|where|with~no))",
-        check: always,
+        check: accept_any,
     },
-    Rule {
+    OrderRule {
         name: "false-voice",
         about: "plays the part of the system, a tool or a fence",
         grave: true,
@@ -192,17 +193,17 @@ const RULES: &[Rule] = &[
             "</important",
         ],
         pattern: r"(?:</?system[-_ ]?(?:reminder|prompt|message|instructions?)?[ ]?>|<\|(?:im_start|im_end|system|assistant|user|endoftext|eot_id|start_header_id|end_header_id)\|>|\[/?inst\]|<</?sys>>|</?tool[-_](?:results?|responses?|use|calls?|output)[ ]?>|</?function[-_](?:calls?|results?)[ ]?>|</?assistant(?:[-_]\w{1,20})?>|</?user-prompt-submit-hook[ ]?>|</?data [0-9a-f]{8,64}>|=== (?:end|session) (?:briefing|checkpoint)|</?important[-_](?:instructions?|system)[ ]?>)",
-        check: not_quoted,
+        check: is_not_quoted,
     },
-    Rule {
+    OrderRule {
         name: "false-voice",
         about: "plays the part of the system, a tool or a fence",
         grave: true,
         hints: &["system", "developer", "assistant"],
         pattern: r"(?:system|developer|assistant)(?: (?:prompt|message|instructions?|override|notice))?(?:\*\*)?\s{0,2}:(?:\*\*)?~?(?:you~(?:are~now|must|will~now|have~been)|ignore|disregard|from~now~on|new~instructions|override)\b",
-        check: at_line_start,
+        check: is_at_line_start,
     },
-    Rule {
+    OrderRule {
         name: "conceal",
         about: "wants something hidden from the user",
         grave: true,
@@ -216,9 +217,9 @@ const RULES: &[Rule] = &[
             "keep this",
         ],
         pattern: r"(?:(?:do~not|don't|never|must~not)~(?:ever~)?(?:tell|inform|mention|reveal|disclose|admit|notify|alert)~(?:(?:any~of~)?(?:this|these|it|that)~(?:\w{1,20}~)?(?:to~)?|about~(?:this|it)~to~)(?:the|your|any)~(?:user|human|operator|person)s?\b|(?:do~not|don't|never)~(?:tell|inform|notify|alert)~(?:the|your)~(?:user|human|operator)~(?:about~(?:this|these|it)\b|that~you\b|what~you\b|you~(?:did|have|are|were)\b)|(?:hide|keep)~this~(?:hidden~|secret~)?from~(?:the|your)~(?:user|human|operator)\b|without~(?:telling|informing|notifying|alerting)~(?:the|your)~(?:user|human|operator)~(?:about~(?:this|it)\b|that~you\b))",
-        check: always,
+        check: accept_any,
     },
-    Rule {
+    OrderRule {
         name: "send-away",
         about: "wants data sent away",
         grave: true,
@@ -233,25 +234,25 @@ const RULES: &[Rule] = &[
             "submit",
         ],
         pattern: r"(?:send|post|upload|forward|exfiltrate|transmit|leak|submit)~(?:(?:all|any|the|your|every|each|of|its|user's|contents?|content|full|entire|current|found|output|values?|a~copy)~){1,6}(?:[^\s\n]{1,30}~(?:and|or|,)~)?(?:[a-z]{1,15}~)?(?:api[ _-]?keys?|credentials?|secrets?|passwords?|access~tokens?|\.?env(?:~file)?|ssh~keys?|private~keys?|id_rsa|environment~variables|conversation(?:~history)?|chat~history|system~prompt|source~code)\b[^\n]{0,80}?\bto~(?:the~(?:url|address|server|endpoint|webhook)~)?[`<(\[]?(?:https?://|[a-z0-9._-]{1,40}@[a-z0-9.-]{3,40}\b|[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}\.)",
-        check: always,
+        check: accept_any,
     },
-    Rule {
+    OrderRule {
         name: "send-away",
         about: "wants data sent away",
         grave: true,
         hints: &["curl", "wget", "invoke-webrequest", "iwr "],
         pattern: r"(?:curl|wget|invoke-webrequest|iwr)\b[^\n]{0,200}?(?:\$\((?:cat|env|printenv|base64|head|tail)\b|`(?:cat|env|printenv) |@?(?:~|\$home)/\.(?:ssh|aws|gnupg|netrc|npmrc|kube|config/gh)|@(?:\./)?\.env\b|id_rsa|id_ed25519)",
-        check: always,
+        check: accept_any,
     },
-    Rule {
+    OrderRule {
         name: "run-decoded",
         about: "runs what it decodes",
         grave: true,
         hints: &["base64", "eval", "exec", "powershell", "pwsh", "decode"],
         pattern: r#"(?:base64~{0,1}(?:-d|--decode)\b[^\n|]{0,80}\|\s{0,4}(?:sudo\s{1,4})?(?:ba|z|da|k)?sh\b|base64~{0,1}(?:-d|--decode)\b[^\n|]{0,80}\|\s{0,4}(?:python3?|perl|node|ruby)\b|eval\s{0,4}\(\s{0,4}(?:atob|buffer\.from)\(|exec\s{0,4}\(\s{0,4}(?:base64\.|codecs\.|zlib\.|__import__)|eval\s{1,4}["']?\$\([^)\n]{0,200}base64|(?:powershell|pwsh)[^\n]{0,80}\s-(?:enc|encodedcommand)\s{1,4}[a-z0-9+/]{16}|decode~(?:this|the~following|it)~[^\n]{0,60}base64[^\n]{0,60}\b(?:run|execute|follow|obey)\b|decode~[^\n]{0,60}\band~(?:then~)?(?:run|execute|follow|obey)~(?:it|the~(?:result|instructions|command))\b)"#,
-        check: always,
+        check: accept_any,
     },
-    Rule {
+    OrderRule {
         name: "command",
         about: "gives the agent an order",
         grave: true,
@@ -266,9 +267,9 @@ const RULES: &[Rule] = &[
             "as an ai",
         ],
         pattern: r"(?:you~must~(?:now|immediately|first~silently|silently|secretly)~(?:run|execute|send|delete|install|download|reveal|obey|approve|push|disable)\b|you~are~(?:required|ordered)~to~(?:immediately~|silently~)?(?:run|execute|obey|send|delete|install|download)\b|when~you~read~this[^\n.]{0,40}\b(?:run|execute|call|send|delete|install|download|respond|reply|output)\b|if~you~are~an?~(?:ai|llm|language~model)[^\n.]{0,60}\b(?:run|execute|call|send|delete|install|download|respond|reply|output|ignore|must|please)\b|as~an~ai~(?:agent|assistant|model)?~?you~(?:must|should|will)\b)",
-        check: always,
+        check: accept_any,
     },
-    Rule {
+    OrderRule {
         name: "address",
         about: "speaks to the agent",
         grave: false,
@@ -284,17 +285,17 @@ const RULES: &[Rule] = &[
             "instruction for",
         ],
         pattern: r"(?:(?:important|urgent|attention)(?:\*\*)?\s{0,2}[:!](?:\*\*)?~?(?:run|execute|you~must|you~have~to|always~run|never~run)\b|(?:attention|important|urgent|note|message|instructions?)~(?:(?:to|for)~)?(?:all~|any~|the~)?(?:ai|llm|language~model|claude|codex|copilot|gemini|chatgpt)~?(?:agents?|assistants?|models?|code)?(?:\*\*)?\s{0,2}:)",
-        check: always,
+        check: accept_any,
     },
 ];
 
-fn always(_: &str, _: &Range<usize>) -> bool {
+fn accept_any(_: &str, _: &Range<usize>) -> bool {
     true
 }
 
 /// Returns `true` unless the order is negated: `Never forget the system prompt`
 /// wants the opposite.
-fn not_negated(text: &str, span: &Range<usize>) -> bool {
+fn is_not_negated(text: &str, span: &Range<usize>) -> bool {
     let before = text[..span.start].trim_end();
     !["never", "not", "n't"]
         .iter()
@@ -303,13 +304,13 @@ fn not_negated(text: &str, span: &Range<usize>) -> bool {
 
 /// Returns `true` unless the tag is between code marks, which mention it and do
 /// not use it.
-fn not_quoted(text: &str, span: &Range<usize>) -> bool {
+fn is_not_quoted(text: &str, span: &Range<usize>) -> bool {
     !(text[..span.start].ends_with('`') && text[span.end..].starts_with('`'))
 }
 
 /// Returns `true` if the match is where a speaker's name can be: at the start
 /// of a line or behind a label, with only marks between.
-fn at_line_start(text: &str, span: &Range<usize>) -> bool {
+fn is_at_line_start(text: &str, span: &Range<usize>) -> bool {
     let before = text[..span.start].rsplit('\n').next().unwrap_or_default();
     let before = before.trim_end_matches(['*', ' ', '`', '"']);
     if before.ends_with(':') {
@@ -320,7 +321,7 @@ fn at_line_start(text: &str, span: &Range<usize>) -> bool {
         .is_empty()
 }
 
-fn begins_a_word(text: &str, start: usize) -> bool {
+fn is_word_start(text: &str, start: usize) -> bool {
     let first = text.as_bytes()[start];
     let before = text[..start].chars().next_back();
     !first.is_ascii_alphanumeric() || !before.is_some_and(char::is_alphanumeric)
@@ -328,7 +329,7 @@ fn begins_a_word(text: &str, start: usize) -> bool {
 
 /// Returns `true` if all words of a hint are here. The patterns check that too,
 /// but compiling one takes a hook longer than skipping "done" for "do not".
-fn says(text: &str, hint: &str) -> bool {
+fn starts_with_hint(text: &str, hint: &str) -> bool {
     if !hint.starts_with(char::is_alphabetic) {
         return true;
     }
@@ -345,18 +346,20 @@ fn says(text: &str, hint: &str) -> bool {
     !rest.starts_with(char::is_alphabetic)
 }
 
-fn pattern(rule: usize) -> &'static Regex {
-    HINTS.pattern(rule, || RULES[rule].pattern.replace('~', BETWEEN))
+fn rule_pattern(rule: usize) -> &'static Regex {
+    ORDER_HINTS.compiled_pattern(rule, || {
+        ORDER_RULES[rule].pattern.replace('~', WORD_SEPARATOR)
+    })
 }
 
-static HINTS: LazyLock<Hints> = LazyLock::new(|| {
+static ORDER_HINTS: LazyLock<HintTable> = LazyLock::new(|| {
     // Words may be apart by more than a space: the first one is looked for.
     let first_word = |hint: &&'static str| match hint.split_once(' ') {
         Some((first, _)) if first.len() > 1 && hint.starts_with(char::is_alphabetic) => first,
         _ => *hint,
     };
-    let rules = RULES.iter();
-    Hints::new(
+    let rules = ORDER_RULES.iter();
+    HintTable::new(
         false,
         rules.map(|it| it.hints.iter().map(first_word).collect()),
     )
@@ -364,18 +367,18 @@ static HINTS: LazyLock<Hints> = LazyLock::new(|| {
 
 /// A text folded for comparison: in lower case, without characters that cannot
 /// be seen, and with letters that only look like Latin ones replaced by these.
-struct Folded {
+struct FoldedText {
     text: String,
     /// Where each character begins, here and in the original; none where the
     /// places are the same.
     places: Option<Vec<(usize, usize)>>,
 }
 
-impl Folded {
-    fn of(text: &str) -> Folded {
+impl FoldedText {
+    fn of(text: &str) -> FoldedText {
         // Most texts: folding moves no character.
         if text.is_ascii() {
-            return Folded {
+            return FoldedText {
                 text: text.to_ascii_lowercase(),
                 places: None,
             };
@@ -397,18 +400,18 @@ impl Folded {
             if super::hidden::is_unseen(c) {
                 continue;
             }
-            match latin(c) {
+            match latin_lookalike(c) {
                 Some(letter) => folded.push(letter),
                 None => folded.extend(std::iter::once(c).nfkc().flat_map(char::to_lowercase)),
             }
         }
-        Folded {
+        FoldedText {
             text: folded,
             places: Some(places),
         }
     }
 
-    fn original(&self, span: Range<usize>) -> Range<usize> {
+    fn original_span(&self, span: Range<usize>) -> Range<usize> {
         let Some(places) = &self.places else {
             return span;
         };
@@ -425,7 +428,7 @@ impl Folded {
 }
 
 /// Returns the Latin letter that a letter of another alphabet looks like.
-fn latin(c: char) -> Option<char> {
+fn latin_lookalike(c: char) -> Option<char> {
     Some(match c {
         'а' | 'А' | 'α' | 'Α' => 'a',
         'е' | 'Е' | 'ё' | 'ε' | 'Ε' => 'e',

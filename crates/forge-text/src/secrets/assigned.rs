@@ -4,16 +4,17 @@
 
 use std::ops::Range;
 
-use crate::work::looked_at;
+use crate::work::record_work;
 
 use super::checks::{
-    entropy, has, is_default, is_hash, is_name, is_placeholder, is_uuid, is_words, looks_like_code,
-    looks_like_place, names_something_else, random, variety,
+    byte_entropy, count_char_kinds, has_char, is_default_password, is_joined_words, is_likely_name,
+    is_placeholder, is_uuid, is_uuid_or_checksum, looks_like_code, looks_like_place, looks_random,
+    names_something_else,
 };
 
 /// The kind of value that a name announces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum SecretKind {
     /// A value that a person may have chosen.
     Password,
     /// A value that a machine generated.
@@ -26,92 +27,92 @@ pub(super) enum Kind {
 
 /// Words before a secret.
 #[rustfmt::skip]
-pub(super) const WORDS: &[(&str, Kind)] = &[
-    ("password", Kind::Password),
-    ("passwort", Kind::Password),
-    ("kennwort", Kind::Password),
-    ("passwd", Kind::Password),
-    ("passphrase", Kind::Password),
-    ("passcode", Kind::Password),
-    ("pwd", Kind::Password),
-    ("mot de passe", Kind::Password),
-    ("contraseña", Kind::Password),
-    ("senha", Kind::Password),
-    ("_pass", Kind::Password),
-    ("pass:", Kind::Password),
-    ("pass=", Kind::Password),
-    ("pw:", Kind::Password),
-    ("pw=", Kind::Password),
-    ("secret", Kind::Token),
-    ("api_key", Kind::Token),
-    ("api-key", Kind::Token),
-    ("api key", Kind::Token),
-    ("apikey", Kind::Token),
-    ("access_key", Kind::Token),
-    ("access-key", Kind::Token),
-    ("access key", Kind::Token),
-    ("accesskey", Kind::Token),
-    ("auth_key", Kind::Token),
-    ("auth-key", Kind::Token),
-    ("authkey", Kind::Token),
-    ("private_key", Kind::Token),
-    ("private-key", Kind::Token),
-    ("private key", Kind::Token),
-    ("privatekey", Kind::Token),
-    ("presharedkey", Kind::Token),
-    ("encryption_key", Kind::Token),
-    ("encryption-key", Kind::Token),
-    ("encryptionkey", Kind::Token),
-    ("signing_key", Kind::Token),
-    ("signing-key", Kind::Token),
-    ("signing key", Kind::Token),
-    ("master_key", Kind::Token),
-    ("master key", Kind::Token),
-    ("license key", Kind::Token),
-    ("license_key", Kind::Token),
-    ("token", Kind::Token),
-    ("credential", Kind::Token),
-    ("_key", Kind::Key),
-    ("adafruit", Kind::Service), ("adobe", Kind::Service), ("airtable", Kind::Service),
-    ("algolia", Kind::Service), ("alibaba", Kind::Service), ("asana", Kind::Service),
-    ("assemblyai", Kind::Service), ("atlassian", Kind::Service), ("beamer", Kind::Service),
-    ("bitbucket", Kind::Service), ("bittrex", Kind::Service), ("clickup", Kind::Service),
-    ("cloudflare", Kind::Service), ("codecov", Kind::Service), ("cohere", Kind::Service),
-    ("coinbase", Kind::Service), ("confluent", Kind::Service), ("contentful", Kind::Service),
-    ("datadog", Kind::Service), ("deepgram", Kind::Service), ("discord", Kind::Service),
-    ("droneci", Kind::Service), ("dropbox", Kind::Service), ("etherscan", Kind::Service),
-    ("etsy", Kind::Service), ("facebook", Kind::Service), ("fastly", Kind::Service),
-    ("finicity", Kind::Service), ("finnhub", Kind::Service), ("flickr", Kind::Service),
-    ("freshbooks", Kind::Service), ("freshdesk", Kind::Service), ("gitter", Kind::Service),
-    ("heroku", Kind::Service), ("hubspot", Kind::Service), ("infura", Kind::Service),
-    ("intercom", Kind::Service), ("jfrog", Kind::Service), ("jenkins", Kind::Service),
-    ("jira", Kind::Service), ("kraken", Kind::Service), ("kucoin", Kind::Service),
-    ("launchdarkly", Kind::Service), ("linkedin", Kind::Service), ("linode", Kind::Service),
-    ("looker", Kind::Service), ("mailchimp", Kind::Service), ("mailgun", Kind::Service),
-    ("mapbox", Kind::Service), ("mattermost", Kind::Service), ("meraki", Kind::Service),
-    ("messagebird", Kind::Service), ("mistral", Kind::Service), ("netlify", Kind::Service),
-    ("newrelic", Kind::Service), ("new_relic", Kind::Service), ("nexmo", Kind::Service),
-    ("nytimes", Kind::Service), ("okta", Kind::Service), ("opsgenie", Kind::Service),
-    ("pagerduty", Kind::Service), ("pivotal", Kind::Service), ("plaid", Kind::Service),
-    ("postmark", Kind::Service), ("private_ai", Kind::Service), ("rapidapi", Kind::Service),
-    ("rollbar", Kind::Service), ("sendbird", Kind::Service), ("sentry", Kind::Service),
-    ("shodan", Kind::Service), ("snyk", Kind::Service), ("sonar", Kind::Service),
-    ("spotify", Kind::Service), ("squarespace", Kind::Service), ("sumologic", Kind::Service),
-    ("travis", Kind::Service), ("trello", Kind::Service), ("twilio", Kind::Service),
-    ("twitch", Kind::Service), ("twitter", Kind::Service), ("typeform", Kind::Service),
-    ("virustotal", Kind::Service), ("vultr", Kind::Service), ("wandb", Kind::Service),
-    ("yandex", Kind::Service), ("zendesk", Kind::Service), ("zoom", Kind::Service),
+pub(super) const SECRET_WORDS: &[(&str, SecretKind)] = &[
+    ("password", SecretKind::Password),
+    ("passwort", SecretKind::Password),
+    ("kennwort", SecretKind::Password),
+    ("passwd", SecretKind::Password),
+    ("passphrase", SecretKind::Password),
+    ("passcode", SecretKind::Password),
+    ("pwd", SecretKind::Password),
+    ("mot de passe", SecretKind::Password),
+    ("contraseña", SecretKind::Password),
+    ("senha", SecretKind::Password),
+    ("_pass", SecretKind::Password),
+    ("pass:", SecretKind::Password),
+    ("pass=", SecretKind::Password),
+    ("pw:", SecretKind::Password),
+    ("pw=", SecretKind::Password),
+    ("secret", SecretKind::Token),
+    ("api_key", SecretKind::Token),
+    ("api-key", SecretKind::Token),
+    ("api key", SecretKind::Token),
+    ("apikey", SecretKind::Token),
+    ("access_key", SecretKind::Token),
+    ("access-key", SecretKind::Token),
+    ("access key", SecretKind::Token),
+    ("accesskey", SecretKind::Token),
+    ("auth_key", SecretKind::Token),
+    ("auth-key", SecretKind::Token),
+    ("authkey", SecretKind::Token),
+    ("private_key", SecretKind::Token),
+    ("private-key", SecretKind::Token),
+    ("private key", SecretKind::Token),
+    ("privatekey", SecretKind::Token),
+    ("presharedkey", SecretKind::Token),
+    ("encryption_key", SecretKind::Token),
+    ("encryption-key", SecretKind::Token),
+    ("encryptionkey", SecretKind::Token),
+    ("signing_key", SecretKind::Token),
+    ("signing-key", SecretKind::Token),
+    ("signing key", SecretKind::Token),
+    ("master_key", SecretKind::Token),
+    ("master key", SecretKind::Token),
+    ("license key", SecretKind::Token),
+    ("license_key", SecretKind::Token),
+    ("token", SecretKind::Token),
+    ("credential", SecretKind::Token),
+    ("_key", SecretKind::Key),
+    ("adafruit", SecretKind::Service), ("adobe", SecretKind::Service), ("airtable", SecretKind::Service),
+    ("algolia", SecretKind::Service), ("alibaba", SecretKind::Service), ("asana", SecretKind::Service),
+    ("assemblyai", SecretKind::Service), ("atlassian", SecretKind::Service), ("beamer", SecretKind::Service),
+    ("bitbucket", SecretKind::Service), ("bittrex", SecretKind::Service), ("clickup", SecretKind::Service),
+    ("cloudflare", SecretKind::Service), ("codecov", SecretKind::Service), ("cohere", SecretKind::Service),
+    ("coinbase", SecretKind::Service), ("confluent", SecretKind::Service), ("contentful", SecretKind::Service),
+    ("datadog", SecretKind::Service), ("deepgram", SecretKind::Service), ("discord", SecretKind::Service),
+    ("droneci", SecretKind::Service), ("dropbox", SecretKind::Service), ("etherscan", SecretKind::Service),
+    ("etsy", SecretKind::Service), ("facebook", SecretKind::Service), ("fastly", SecretKind::Service),
+    ("finicity", SecretKind::Service), ("finnhub", SecretKind::Service), ("flickr", SecretKind::Service),
+    ("freshbooks", SecretKind::Service), ("freshdesk", SecretKind::Service), ("gitter", SecretKind::Service),
+    ("heroku", SecretKind::Service), ("hubspot", SecretKind::Service), ("infura", SecretKind::Service),
+    ("intercom", SecretKind::Service), ("jfrog", SecretKind::Service), ("jenkins", SecretKind::Service),
+    ("jira", SecretKind::Service), ("kraken", SecretKind::Service), ("kucoin", SecretKind::Service),
+    ("launchdarkly", SecretKind::Service), ("linkedin", SecretKind::Service), ("linode", SecretKind::Service),
+    ("looker", SecretKind::Service), ("mailchimp", SecretKind::Service), ("mailgun", SecretKind::Service),
+    ("mapbox", SecretKind::Service), ("mattermost", SecretKind::Service), ("meraki", SecretKind::Service),
+    ("messagebird", SecretKind::Service), ("mistral", SecretKind::Service), ("netlify", SecretKind::Service),
+    ("newrelic", SecretKind::Service), ("new_relic", SecretKind::Service), ("nexmo", SecretKind::Service),
+    ("nytimes", SecretKind::Service), ("okta", SecretKind::Service), ("opsgenie", SecretKind::Service),
+    ("pagerduty", SecretKind::Service), ("pivotal", SecretKind::Service), ("plaid", SecretKind::Service),
+    ("postmark", SecretKind::Service), ("private_ai", SecretKind::Service), ("rapidapi", SecretKind::Service),
+    ("rollbar", SecretKind::Service), ("sendbird", SecretKind::Service), ("sentry", SecretKind::Service),
+    ("shodan", SecretKind::Service), ("snyk", SecretKind::Service), ("sonar", SecretKind::Service),
+    ("spotify", SecretKind::Service), ("squarespace", SecretKind::Service), ("sumologic", SecretKind::Service),
+    ("travis", SecretKind::Service), ("trello", SecretKind::Service), ("twilio", SecretKind::Service),
+    ("twitch", SecretKind::Service), ("twitter", SecretKind::Service), ("typeform", SecretKind::Service),
+    ("virustotal", SecretKind::Service), ("vultr", SecretKind::Service), ("wandb", SecretKind::Service),
+    ("yandex", SecretKind::Service), ("zendesk", SecretKind::Service), ("zoom", SecretKind::Service),
 ];
 
 /// The bytes behind a name within which its value begins.
-const REACH: usize = 96;
+const VALUE_REACH_BYTES: usize = 96;
 /// The bytes of a value that are read in one step; a longer one is followed to
 /// its end.
-const MAX_VALUE: usize = 512;
+const MAX_VALUE_BYTES: usize = 512;
 
 /// The way in which the value is joined to the name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Joint {
+enum ValueJoint {
     /// `=`, `:`, `=>` and a cell of a table.
     Sign,
     /// `is`, or a dash between words.
@@ -121,20 +122,25 @@ enum Joint {
 }
 
 /// Finds the values behind a name that begins at `start` and ends at `end`.
-pub(super) fn values(text: &str, start: usize, end: usize, kind: Kind) -> Vec<Range<usize>> {
+pub(super) fn find_values(
+    text: &str,
+    start: usize,
+    end: usize,
+    kind: SecretKind,
+) -> Vec<Range<usize>> {
     let mut found = Vec::new();
-    let from_service = kind == Kind::Service;
-    let name_end = match name_end(text, end, kind) {
+    let from_service = kind == SecretKind::Service;
+    let name_end = match find_name_end(text, end, kind) {
         Some(it) => it,
         None => return found,
     };
-    let is_flag = flag_before(text, start);
+    let is_flag = is_command_flag(text, start);
     let in_xml = text[..start].ends_with('<');
-    let joined = joint(text, name_end, is_flag, in_xml, from_service);
+    let joined = find_joint(text, name_end, is_flag, in_xml, from_service);
     if let Some((value_at, joint)) = joined
         && let Some(value) = value_at_place(text, value_at, start)
     {
-        let judged = Judged {
+        let judged = ValueCandidate {
             kind,
             joint,
             left: word_before(text, start),
@@ -148,15 +154,15 @@ pub(super) fn values(text: &str, start: usize, end: usize, kind: Kind) -> Vec<Ra
             found.push(value.0);
         }
     }
-    if found.is_empty() && matches!(kind, Kind::Password | Kind::Token) {
-        found.extend(in_sentence(text, start, name_end));
+    if found.is_empty() && matches!(kind, SecretKind::Password | SecretKind::Token) {
+        found.extend(find_in_sentence(text, start, name_end));
     }
     found
 }
 
 /// Returns where the whole name ends: `token` of `tokenSecret_2`. If small
 /// letters follow, it is another word.
-fn name_end(text: &str, end: usize, kind: Kind) -> Option<usize> {
+fn find_name_end(text: &str, end: usize, kind: SecretKind) -> Option<usize> {
     let bytes = text.as_bytes();
     let closed = matches!(bytes[end - 1], b':' | b'=');
     if closed {
@@ -165,13 +171,13 @@ fn name_end(text: &str, end: usize, kind: Kind) -> Option<usize> {
     let mut at = end;
     // Only the last letters: the text before may be long, and names are many.
     let word = &bytes[end.saturating_sub("credential".len())..end];
-    looked_at(word.len());
-    let plural = kind == Kind::Token && word.eq_ignore_ascii_case(b"credential");
+    record_work(word.len());
+    let plural = kind == SecretKind::Token && word.eq_ignore_ascii_case(b"credential");
     if plural && bytes.get(at) == Some(&b's') {
         at += 1;
     }
     if bytes.get(at).is_some_and(u8::is_ascii_lowercase) {
-        return (kind == Kind::Service).then_some(at);
+        return (kind == SecretKind::Service).then_some(at);
     }
     let tail = bytes[at..].iter().take(32);
     at += tail
@@ -181,7 +187,7 @@ fn name_end(text: &str, end: usize, kind: Kind) -> Option<usize> {
 }
 
 /// Returns `true` if the name is an option of a command: `--db-password`.
-fn flag_before(text: &str, start: usize) -> bool {
+fn is_command_flag(text: &str, start: usize) -> bool {
     let part = |it: &u8| it.is_ascii_alphanumeric() || matches!(it, b'-' | b'_');
     let long = text.as_bytes()[..start]
         .iter()
@@ -209,14 +215,14 @@ fn text_before(text: &str, start: usize) -> &str {
 
 /// Finds where the value behind a name begins, and how it is joined to the
 /// name.
-fn joint(
+fn find_joint(
     text: &str,
     from: usize,
     is_flag: bool,
     in_xml: bool,
     loose: bool,
-) -> Option<(usize, Joint)> {
-    let limit = text.floor_char_boundary(from + REACH);
+) -> Option<(usize, ValueJoint)> {
+    let limit = text.floor_char_boundary(from + VALUE_REACH_BYTES);
     let near = &text[from..limit];
     let mut at = 0;
     let skip = |at: usize, of: &str, most: usize| {
@@ -255,17 +261,17 @@ fn joint(
         Some("|") if is_flag => return None,
         Some(sign) => {
             at += sign.len();
-            Joint::Sign
+            ValueJoint::Sign
         }
         None if near[at..].starts_with('>') && in_xml => {
             at += 1;
-            Joint::Sign
+            ValueJoint::Sign
         }
         None if near[at..].starts_with(", ") && near[..at].contains(['\'', '"']) => {
             at += 1;
-            Joint::Sign
+            ValueJoint::Sign
         }
-        None if is_flag && at > 0 && near[..at].ends_with([' ', '\t']) => Joint::Sign,
+        None if is_flag && at > 0 && near[..at].ends_with([' ', '\t']) => ValueJoint::Sign,
         None => {
             let words = [
                 "is set to ",
@@ -283,7 +289,7 @@ fn joint(
                 .find(|word| near[at..].starts_with(word))?;
             at += word.len();
             at = skip(at, ":", 1);
-            Joint::Word
+            ValueJoint::Word
         }
     };
     at = skip(at, "*_", 3);
@@ -292,22 +298,22 @@ fn joint(
     // The line below: a block of YAML, a list, a block of code.
     let block = skip(at, "|>+-0123456789", 3);
     let rest = near[block..].trim_start_matches([' ', '\t', '\r']);
-    if rest.starts_with('\n') && joint == Joint::Sign {
+    if rest.starts_with('\n') && joint == ValueJoint::Sign {
         let mut line = from + near.len() - rest.len() + 1;
         line += blank_line_before_code(&text[line..]);
         for fence in ["```", "~~~"] {
-            let near = &text[line..text.floor_char_boundary(line + REACH)];
+            let near = &text[line..text.floor_char_boundary(line + VALUE_REACH_BYTES)];
             let after = near.trim_start_matches([' ', '\t', '\r']);
             if after.starts_with(fence) {
                 line += near.len() - after.len() + after.find('\n')? + 1;
             }
         }
-        let indent = text[line..].bytes().take(REACH);
+        let indent = text[line..].bytes().take(VALUE_REACH_BYTES);
         line += indent.take_while(|it| b" \t".contains(it)).count();
         if text[line..].starts_with("- ") {
             line += 2;
         }
-        return (line > from).then_some((line, Joint::Below));
+        return (line > from).then_some((line, ValueJoint::Below));
     }
     Some((from + at, joint))
 }
@@ -315,7 +321,7 @@ fn joint(
 /// Returns the length of the empty line that Markdown needs before a block of
 /// code; 0 if something else follows.
 fn blank_line_before_code(text: &str) -> usize {
-    let near = &text[..text.floor_char_boundary(REACH)];
+    let near = &text[..text.floor_char_boundary(VALUE_REACH_BYTES)];
     let Some((blank, code)) = near.split_once('\n') else {
         return 0;
     };
@@ -343,7 +349,7 @@ fn value_at_place(text: &str, at: usize, name: usize) -> Option<(Range<usize>, b
         let long = inner
             .as_bytes()
             .iter()
-            .take(MAX_VALUE)
+            .take(MAX_VALUE_BYTES)
             .take_while(|it| inside(it))
             .count();
         let closed = inner.as_bytes().get(long) == Some(&(first as u8));
@@ -356,7 +362,7 @@ fn value_at_place(text: &str, at: usize, name: usize) -> Option<(Range<usize>, b
         }
     }
     let start = at + usize::from(matches!(first, '"' | '\'' | '`'));
-    let mut value = &text[start..text.floor_char_boundary(start + MAX_VALUE)];
+    let mut value = &text[start..text.floor_char_boundary(start + MAX_VALUE_BYTES)];
     let is_cut = start + value.len() < text.len();
     let end = value
         .find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '|'))
@@ -367,7 +373,7 @@ fn value_at_place(text: &str, at: usize, name: usize) -> Option<(Range<usize>, b
     }
     value = &value[..end];
     // Of an address only the parameter.
-    let near = text.floor_char_boundary(name.saturating_sub(MAX_VALUE));
+    let near = text.floor_char_boundary(name.saturating_sub(MAX_VALUE_BYTES));
     let line = text[near..name]
         .rfind(['\n', ' '])
         .map_or(near, |it| near + it + 1);
@@ -414,7 +420,7 @@ fn escaped_value(rest: &str) -> Option<Range<usize>> {
         return None;
     }
     let start = slashes + 1;
-    let near = &rest[start..rest.floor_char_boundary(start + MAX_VALUE)];
+    let near = &rest[start..rest.floor_char_boundary(start + MAX_VALUE_BYTES)];
     let end = near.find(|c: char| c == quote || c.is_whitespace());
     let end = end.unwrap_or(near.len());
     let is_closed = end == near.len() || near[end..].starts_with(quote);
@@ -423,9 +429,9 @@ fn escaped_value(rest: &str) -> Option<Range<usize>> {
 }
 
 /// A candidate with all that is known about it.
-struct Judged<'a> {
-    kind: Kind,
-    joint: Joint,
+struct ValueCandidate<'a> {
+    kind: SecretKind,
+    joint: ValueJoint,
     /// The word before the telling one.
     left: &'a str,
     /// From the telling word to the value.
@@ -438,14 +444,14 @@ struct Judged<'a> {
     value: &'a str,
 }
 
-impl Judged<'_> {
+impl ValueCandidate<'_> {
     fn is_secret(&self) -> bool {
         let value = &self.value[..self.value.floor_char_boundary(256)];
         let fits = match self.kind {
-            Kind::Password => self.is_password(value),
-            Kind::Token => self.is_token(value),
-            Kind::Key => self.is_key(value),
-            Kind::Service => self.is_of_service(value),
+            SecretKind::Password => self.is_password(value),
+            SecretKind::Token => self.is_token(value),
+            SecretKind::Key => self.is_key(value),
+            SecretKind::Service => self.is_service_token(value),
         };
         fits && !looks_like_place(value)
             && (self.quoted || !looks_like_code(value))
@@ -454,35 +460,39 @@ impl Judged<'_> {
     }
 
     fn is_password(&self, value: &str) -> bool {
-        if is_hash(value) || is_default(value) || value.len() < 6 {
+        if is_uuid_or_checksum(value) || is_default_password(value) || value.len() < 6 {
             return false;
         }
         if self.quoted && (self.before.contains("'test") || self.before.contains("\"test")) {
             // A test makes users of its own: `login(user='test1', password='…')`.
             return false;
         }
-        let kinds = variety(value);
-        let strong = value.len() >= 8 && kinds >= 3 && entropy(value) >= 2.75 && !is_words(value);
+        let kinds = count_char_kinds(value);
+        let strong = value.len() >= 8
+            && kinds >= 3
+            && byte_entropy(value) >= 2.75
+            && !is_joined_words(value);
         // `PASS: TestName/case_1` is the result of a test.
         let short = self.name.starts_with("pass:") || self.name.starts_with("pass=");
         if self.name.starts_with("PASS:") || (short && value.contains('/')) {
             return false;
         }
-        let digits = has(value, |c| c.is_ascii_digit()) && !value.contains(['_', '/', '(', ',']);
-        let letters = has(value, |c| c.is_ascii_alphabetic());
-        let mixed = has(value, |c| c.is_ascii_lowercase())
-            && has(&value[value.ceil_char_boundary(1)..], |c| {
+        let digits =
+            has_char(value, |c| c.is_ascii_digit()) && !value.contains(['_', '/', '(', ',']);
+        let letters = has_char(value, |c| c.is_ascii_alphabetic());
+        let mixed = has_char(value, |c| c.is_ascii_lowercase())
+            && has_char(&value[value.ceil_char_boundary(1)..], |c| {
                 c.is_ascii_uppercase()
             });
         if mixed && (self.is_typed || self.is_variable()) {
             return true;
         }
         match self.joint {
-            Joint::Sign => {
-                strong || (digits && letters && value.len() >= 7 && entropy(value) >= 2.5)
+            ValueJoint::Sign => {
+                strong || (digits && letters && value.len() >= 7 && byte_entropy(value) >= 2.5)
             }
-            Joint::Below if self.name.starts_with("pass:") => false,
-            Joint::Word | Joint::Below => {
+            ValueJoint::Below if self.name.starts_with("pass:") => false,
+            ValueJoint::Word | ValueJoint::Below => {
                 strong || (self.quoted && digits && letters && value.len() >= 8)
             }
         }
@@ -491,7 +501,7 @@ impl Judged<'_> {
     /// Returns `true` if the name is a variable: `PGPASSWORD=…`,
     /// `SNYK_TOKEN="…"`.
     fn is_variable(&self) -> bool {
-        let upper = |text: &str| !has(text, |c| c.is_ascii_lowercase());
+        let upper = |text: &str| !has_char(text, |c| c.is_ascii_lowercase());
         let assigned = self.name.contains('=') && !self.name.contains(' ');
         assigned && upper(self.name) && upper(self.left) && !self.left.is_empty()
     }
@@ -505,26 +515,30 @@ impl Judged<'_> {
             // As a variable of the environment, a UUID is a key.
             return self.is_variable();
         }
-        if is_hash(value) || is_name(value) || value.ends_with("()") || value.len() < 8 {
+        if is_uuid_or_checksum(value)
+            || is_likely_name(value)
+            || value.ends_with("()")
+            || value.len() < 8
+        {
             return false;
         }
-        let kinds = variety(value);
-        let bits = entropy(value);
-        let digits = has(value, |c| c.is_ascii_digit());
+        let kinds = count_char_kinds(value);
+        let bits = byte_entropy(value);
+        let digits = has_char(value, |c| c.is_ascii_digit());
         match self.joint {
-            Joint::Sign => {
-                (kinds >= 3 && bits >= 2.75 && !is_words(value))
+            ValueJoint::Sign => {
+                (kinds >= 3 && bits >= 2.75 && !is_joined_words(value))
                     || (kinds == 2 && digits && value.len() >= 14 && bits >= 3.0)
             }
-            Joint::Word => kinds >= 3 && digits && bits >= 3.0,
-            Joint::Below => kinds >= 2 && digits && value.len() >= 16 && bits >= 3.2,
+            ValueJoint::Word => kinds >= 3 && digits && bits >= 3.0,
+            ValueJoint::Below => kinds >= 2 && digits && value.len() >= 16 && bits >= 3.2,
         }
     }
 
     /// Returns `true` for values such as that of `STRIPE_KEY=…`. Keys of tables
     /// and caches are not secrets, and neither are public keys.
     fn is_key(&self, value: &str) -> bool {
-        const OTHERS: [&str; 15] = [
+        const OTHER_KEY_WORDS: [&str; 15] = [
             "public",
             "publishable",
             "anon",
@@ -544,43 +558,43 @@ impl Judged<'_> {
         let left = self.left.to_ascii_lowercase();
         if value.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return self.is_hex_key(value, &left)
-                && !OTHERS.iter().any(|other| left.contains(other));
+                && !OTHER_KEY_WORDS.iter().any(|other| left.contains(other));
         }
         let value = value
             .strip_prefix("base64:")
             .unwrap_or(value)
             .trim_end_matches('=');
-        self.joint == Joint::Sign
+        self.joint == ValueJoint::Sign
             && value.len() >= 20
             && value
                 .bytes()
                 .all(|it| it.is_ascii_alphanumeric() || b"+/_-".contains(&it))
-            && !OTHERS.iter().any(|other| left.contains(other))
-            && random(value)
-            && !is_hash(value)
+            && !OTHER_KEY_WORDS.iter().any(|other| left.contains(other))
+            && looks_random(value)
+            && !is_uuid_or_checksum(value)
             && !value.starts_with("pk_")
-            && has(value, |c| c.is_ascii_lowercase())
-            && has(value, |c| c.is_ascii_uppercase())
-            && entropy(value) >= 3.8
+            && has_char(value, |c| c.is_ascii_lowercase())
+            && has_char(value, |c| c.is_ascii_uppercase())
+            && byte_entropy(value) >= 3.8
     }
 
     /// Returns `true` for `DD_APP_KEY=` with as many hexadecimal digits as keys
     /// have. Checksums and commits look the same, so the name must be a
     /// variable and must not announce one of them.
     fn is_hex_key(&self, value: &str, left: &str) -> bool {
-        const SUMS: [&str; 9] = [
+        const CHECKSUM_WORDS: [&str; 9] = [
             "gpg", "pgp", "sha", "md5", "hash", "sum", "commit", "digest", "finger",
         ];
         self.is_variable()
             && [32, 40, 64].contains(&value.len())
-            && !SUMS.iter().any(|sum| left.contains(sum))
-            && has(value, |c| c.is_ascii_digit())
-            && has(value, |c| c.is_ascii_lowercase())
-            && !has(value, |c| c.is_ascii_uppercase())
-            && entropy(value) >= 3.0
+            && !CHECKSUM_WORDS.iter().any(|sum| left.contains(sum))
+            && has_char(value, |c| c.is_ascii_digit())
+            && has_char(value, |c| c.is_ascii_lowercase())
+            && !has_char(value, |c| c.is_ascii_uppercase())
+            && byte_entropy(value) >= 3.0
     }
 
-    fn is_of_service(&self, value: &str) -> bool {
+    fn is_service_token(&self, value: &str) -> bool {
         let name = self.name.to_ascii_lowercase();
         let telling = [
             "key",
@@ -602,22 +616,22 @@ impl Judged<'_> {
         } else {
             value.len() >= 14
         };
-        self.joint == Joint::Sign
+        self.joint == ValueJoint::Sign
             && lengths
             && (telling || value.len() >= 20)
             && value
                 .bytes()
                 .all(|it| it.is_ascii_alphanumeric() || b"+/_=-%.|".contains(&it))
-            && has(value, |c| c.is_ascii_digit())
-            && !is_name(value)
-            && !is_hash(value)
-            && entropy(value) >= 3.0
+            && has_char(value, |c| c.is_ascii_digit())
+            && !is_likely_name(value)
+            && !is_uuid_or_checksum(value)
+            && byte_entropy(value) >= 3.0
     }
 }
 
 /// Finds a random string behind a secret word on the same line.
-fn in_sentence(text: &str, start: usize, from: usize) -> Option<Range<usize>> {
-    const LEAST: usize = 20;
+fn find_in_sentence(text: &str, start: usize, from: usize) -> Option<Range<usize>> {
+    const MIN_VALUE_BYTES: usize = 20;
     if word_before(text, start)
         .to_ascii_lowercase()
         .contains("csrf")
@@ -651,7 +665,7 @@ fn in_sentence(text: &str, start: usize, from: usize) -> Option<Range<usize>> {
         let value = &text[begin..begin + whole];
         let name = &text[start..begin];
         let is_cut_short = text[begin + whole..].starts_with(['…', '.']);
-        if whole >= LEAST && !is_cut_short && is_loose(value, name) {
+        if whole >= MIN_VALUE_BYTES && !is_cut_short && is_loose_secret(value, name) {
             let padding = text[begin + whole..]
                 .bytes()
                 .take(2)
@@ -663,19 +677,19 @@ fn in_sentence(text: &str, start: usize, from: usize) -> Option<Range<usize>> {
     None
 }
 
-fn is_loose(value: &str, name: &str) -> bool {
+fn is_loose_secret(value: &str, name: &str) -> bool {
     // Commits and sums are written in hexadecimal, so this is left to
     // assignments.
     // Sums of Go's modules are marked by `h1:`.
     !value.bytes().all(|byte| byte.is_ascii_hexdigit())
         && !name.ends_with("h1:")
-        && random(value)
-        && !is_hash(value)
+        && looks_random(value)
+        && !is_uuid_or_checksum(value)
         && !names_something_else(name)
         && !looks_like_place(value)
-        && has(value, |c| c.is_ascii_lowercase())
-        && has(value, |c| c.is_ascii_uppercase())
-        && entropy(value) >= 3.8
+        && has_char(value, |c| c.is_ascii_lowercase())
+        && has_char(value, |c| c.is_ascii_uppercase())
+        && byte_entropy(value) >= 3.8
 }
 
 /// A table whose rows were read. A row can be a head again, so without this
@@ -685,7 +699,7 @@ pub(super) struct TelltaleTable {
     /// The end of the last line with a bar.
     end: usize,
     /// The columns that were read, each for one kind of secret.
-    columns: Vec<(usize, Kind)>,
+    columns: Vec<(usize, SecretKind)>,
 }
 
 /// Columns of a table that are searched. No real table has more secret columns,
@@ -694,23 +708,23 @@ const MAX_COLUMNS: usize = 16;
 
 /// Finds the cells below a secret word in the head of a table. Heads come in
 /// the order of the text.
-pub(super) fn column(
+pub(super) fn find_column_values(
     text: &str,
     start: usize,
-    kind: Kind,
+    kind: SecretKind,
     table: &mut TelltaleTable,
 ) -> Vec<Range<usize>> {
     let mut found = Vec::new();
-    if !matches!(kind, Kind::Password | Kind::Token) {
+    if !matches!(kind, SecretKind::Password | SecretKind::Token) {
         return found;
     }
-    let near = text.floor_char_boundary(start.saturating_sub(MAX_VALUE));
+    let near = text.floor_char_boundary(start.saturating_sub(MAX_VALUE_BYTES));
     let line_start = match text[near..start].rfind('\n') {
         Some(at) => near + at + 1,
         None if near == 0 => 0,
         None => return found,
     };
-    let head = &text[line_start..text.floor_char_boundary(start + MAX_VALUE)];
+    let head = &text[line_start..text.floor_char_boundary(start + MAX_VALUE_BYTES)];
     let Some(head) = head
         .split_once('\n')
         .map(|it| it.0)
@@ -719,7 +733,7 @@ pub(super) fn column(
         return found;
     };
     let nth = text[line_start..start].matches('|').count();
-    let name = cell(head, nth).map_or("", |it| &head[it]);
+    let name = nth_cell(head, nth).map_or("", |it| &head[it]);
     if names_something_else(name) {
         return found;
     }
@@ -740,11 +754,11 @@ pub(super) fn column(
     }
     at += rule.len();
     for row in rows {
-        looked_at(row.len());
+        record_work(row.len());
         if !row.contains('|') {
             break;
         }
-        if let Some(place) = cell(row, nth)
+        if let Some(place) = nth_cell(row, nth)
             && let Some(value) = value_at_place(
                 row,
                 place.start + row[place.clone()].len()
@@ -754,9 +768,9 @@ pub(super) fn column(
                 0,
             )
         {
-            let judged = Judged {
+            let judged = ValueCandidate {
                 kind,
-                joint: Joint::Sign,
+                joint: ValueJoint::Sign,
                 left: "",
                 name,
                 quoted: value.1,
@@ -776,7 +790,7 @@ pub(super) fn column(
 }
 
 /// Returns the cell of a row after this many bars.
-fn cell(row: &str, nth: usize) -> Option<Range<usize>> {
+fn nth_cell(row: &str, nth: usize) -> Option<Range<usize>> {
     let mut bars = row.match_indices('|').map(|(at, _)| at);
     let start = match nth {
         0 => 0,

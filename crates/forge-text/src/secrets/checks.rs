@@ -3,7 +3,7 @@
 //! when it is right.
 
 /// Passwords that documentation uses.
-const DEFAULTS: [&str; 34] = [
+const DEFAULT_PASSWORDS: [&str; 34] = [
     "password",
     "passwd",
     "pass",
@@ -41,7 +41,7 @@ const DEFAULTS: [&str; 34] = [
 ];
 
 /// Returns `true` for a password that documentation uses for everything.
-pub(super) fn is_default(value: &str) -> bool {
+pub(super) fn is_default_password(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     // However it is spelled: `P4ssw0rd!`, `pa$$word1`.
     let plain: String = lower
@@ -55,28 +55,28 @@ pub(super) fn is_default(value: &str) -> bool {
             other => other,
         })
         .collect();
-    DEFAULTS.contains(&lower.as_str())
+    DEFAULT_PASSWORDS.contains(&lower.as_str())
         || ["password", "passwd", "passwort"]
             .iter()
             .any(|word| plain.contains(word))
 }
 
 /// Returns `true` for digits among letters without a run of plain words.
-pub(super) fn random(value: &str) -> bool {
+pub(super) fn looks_random(value: &str) -> bool {
     !is_placeholder(value)
-        && has(value, |c| c.is_ascii_digit())
-        && entropy(value) >= 3.2
-        && !is_words(value)
+        && has_char(value, |c| c.is_ascii_digit())
+        && byte_entropy(value) >= 3.2
+        && !is_joined_words(value)
 }
 
 /// Counts the kinds of characters: small letters, capitals, digits, and signs
 /// that do not join words.
-pub(super) fn variety(value: &str) -> usize {
+pub(super) fn count_char_kinds(value: &str) -> usize {
     let kinds = [
-        has(value, |c| c.is_ascii_lowercase()),
-        has(value, |c| c.is_ascii_uppercase()),
-        has(value, |c| c.is_ascii_digit()),
-        has(value, |c| {
+        has_char(value, |c| c.is_ascii_lowercase()),
+        has_char(value, |c| c.is_ascii_uppercase()),
+        has_char(value, |c| c.is_ascii_digit()),
+        has_char(value, |c| {
             !c.is_alphanumeric() && !matches!(c, '_' | '-' | '.')
         }),
     ];
@@ -86,7 +86,7 @@ pub(super) fn variety(value: &str) -> usize {
 /// Returns `true` for text that a secret will replace: `<password>`,
 /// `${TOKEN}`, `your-key-here`. Brackets inside of a value do not make it one.
 pub(super) fn is_placeholder(value: &str) -> bool {
-    const MARKS: [&str; 26] = [
+    const PLACEHOLDER_MARKS: [&str; 26] = [
         "example",
         "changeme",
         "change-me",
@@ -127,12 +127,14 @@ pub(super) fn is_placeholder(value: &str) -> bool {
         || lower == "12345678"
         || is_variable(value)
         || stands_for_something(value)
-        || MARKS.iter().any(|mark| is_written(value, mark))
+        || PLACEHOLDER_MARKS
+            .iter()
+            .any(|mark| contains_word(value, mark))
 }
 
 /// Returns `true` if a word is in the value as people write it; chance makes
 /// `yOuR`.
-fn is_written(value: &str, word: &str) -> bool {
+fn contains_word(value: &str, word: &str) -> bool {
     let upper = word.to_ascii_uppercase();
     value.contains(word)
         || value.contains(&upper)
@@ -156,7 +158,7 @@ fn is_variable(value: &str) -> bool {
     };
     let dollar = value.strip_prefix('$').is_some_and(|name| {
         !name.is_empty()
-            && is_words(name)
+            && is_joined_words(name)
             && name
                 .bytes()
                 .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
@@ -167,7 +169,7 @@ fn is_variable(value: &str) -> bool {
 /// Returns `true` if too little for a secret is left without `${…}`, `{{…}}`,
 /// `$(…)`, `<a name>` and `[a name]`.
 fn stands_for_something(value: &str) -> bool {
-    const PAIRS: [(&str, &str); 8] = [
+    const BRACKET_PAIRS: [(&str, &str); 8] = [
         ("${", "}"),
         ("{{", "}}"),
         ("$(", ")"),
@@ -180,8 +182,8 @@ fn stands_for_something(value: &str) -> bool {
     let name = |text: &str| {
         let text = text.trim();
         text.len() >= 2
-            && is_words(text.replace(' ', "-").as_str())
-            && has(text, |c| c.is_ascii_alphabetic())
+            && is_joined_words(text.replace(' ', "-").as_str())
+            && has_char(text, |c| c.is_ascii_alphabetic())
     };
     // Cut off, as at the quotes inside of `{{name("a")}}`.
     let begins = |open: &str| value.starts_with(open);
@@ -189,7 +191,7 @@ fn stands_for_something(value: &str) -> bool {
         return true;
     }
     let mut left = value.to_owned();
-    for (open, close) in PAIRS {
+    for (open, close) in BRACKET_PAIRS {
         while let Some(at) = left.find(open) {
             let inside = at + open.len();
             let Some(end) = left[inside..].find(close) else {
@@ -208,7 +210,7 @@ fn stands_for_something(value: &str) -> bool {
 /// Returns `true` if the name before a value announces something else than a
 /// secret: `password_hash`, `token commit`, `secret_file`.
 pub(super) fn names_something_else(before: &str) -> bool {
-    const OTHERS: [&str; 26] = [
+    const OTHER_VALUE_NAMES: [&str; 26] = [
         "hash",
         "version",
         "digest",
@@ -237,7 +239,7 @@ pub(super) fn names_something_else(before: &str) -> bool {
         "field",
     ];
     let before = before.to_ascii_lowercase();
-    OTHERS.iter().any(|other| before.contains(other))
+    OTHER_VALUE_NAMES.iter().any(|other| before.contains(other))
 }
 
 pub(super) fn is_uuid(value: &str) -> bool {
@@ -250,7 +252,7 @@ pub(super) fn is_uuid(value: &str) -> bool {
 
 /// Returns `true` for a UUID, or a checksum with its algorithm in front
 /// (`sha512-…`).
-pub(super) fn is_hash(value: &str) -> bool {
+pub(super) fn is_uuid_or_checksum(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     let named = [
         "sha1", "sha256", "sha384", "sha512", "md5", "blake3", "$2a$", "$2b$", "$2y$", "$argon2",
@@ -264,7 +266,11 @@ pub(super) fn looks_like_place(value: &str) -> bool {
     value.contains("://")
         || value.starts_with(['/', '~', '.', '@', '#'])
         || value.matches('/').count() > 1
-            && value.split('/').filter(|part| !is_words(part)).count() < 2
+            && value
+                .split('/')
+                .filter(|part| !is_joined_words(part))
+                .count()
+                < 2
         || value.contains(".html")
         || [
             ".md", ".rs", ".json", ".js", ".ts", ".py", ".html", ".yaml", ".yml", ".toml",
@@ -283,7 +289,7 @@ pub(super) fn looks_like_code(value: &str) -> bool {
     let closes =
         |close: char| value.ends_with(close) || value[name..].contains(&format!("{close}."));
     let called = name > 0
-        && is_words(&value[..name])
+        && is_joined_words(&value[..name])
         && match value.as_bytes().get(name) {
             Some(b'(') => true,
             Some(b'[') => closes(']'),
@@ -303,19 +309,19 @@ pub(super) fn looks_like_code(value: &str) -> bool {
 /// Returns `true` for words and numbers, joined by marks or written together:
 /// `max-tokens-2024`, `X509CertificateFlag`. A random string changes between
 /// small letters, capitals and digits every other character.
-pub(super) fn is_words(value: &str) -> bool {
-    changes(value).is_some_and(|(changes, letters)| changes * 5 <= letters)
+pub(super) fn is_joined_words(value: &str) -> bool {
+    count_kind_changes(value).is_some_and(|(changes, letters)| changes * 5 <= letters)
 }
 
-/// Returns `true` as [`is_words`] with a stricter limit, for places where a
+/// Returns `true` as [`is_joined_words`] with a stricter limit, for places where a
 /// secret is expected.
-pub(super) fn is_name(value: &str) -> bool {
-    changes(value).is_some_and(|(changes, letters)| changes * 8 <= letters)
+pub(super) fn is_likely_name(value: &str) -> bool {
+    count_kind_changes(value).is_some_and(|(changes, letters)| changes * 8 <= letters)
 }
 
 /// Counts how often the kind of letter changes within words, and the letters;
 /// `None` if there are signs that no name has.
-fn changes(value: &str) -> Option<(usize, usize)> {
+fn count_kind_changes(value: &str) -> Option<(usize, usize)> {
     let (mut letters, mut changes) = (0, 0);
     let mut before = None;
     for c in value.chars() {
@@ -338,12 +344,12 @@ fn changes(value: &str) -> Option<(usize, usize)> {
     Some((changes, letters))
 }
 
-pub(super) fn has(value: &str, kind: impl Fn(char) -> bool) -> bool {
+pub(super) fn has_char(value: &str, kind: impl Fn(char) -> bool) -> bool {
     value.chars().any(kind)
 }
 
 /// Computes the entropy in bits per byte.
-pub(super) fn entropy(value: &str) -> f64 {
+pub(super) fn byte_entropy(value: &str) -> f64 {
     let mut counts = [0u32; 256];
     for byte in value.bytes() {
         counts[usize::from(byte)] += 1;

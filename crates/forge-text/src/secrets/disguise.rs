@@ -5,16 +5,16 @@
 use std::ops::Range;
 
 /// A text without its disguise.
-pub(super) struct Plain {
+pub(super) struct PlainText {
     pub(super) text: String,
     /// Where a piece begins here and there, and how long it is there; pieces
     /// that stand for one letter are longer there than here.
     pieces: Vec<(usize, usize, usize)>,
 }
 
-impl Plain {
+impl PlainText {
     /// Maps a span of this text to the original.
-    pub(super) fn original(&self, span: &Range<usize>) -> Range<usize> {
+    pub(super) fn original_span(&self, span: &Range<usize>) -> Range<usize> {
         let piece = |at: usize| {
             let next = self.pieces.partition_point(|(here, _, _)| *here <= at);
             self.pieces[next.saturating_sub(1)]
@@ -39,13 +39,13 @@ impl Plain {
 }
 
 /// Removes the disguise of a text; `None` if it has none.
-pub(super) fn lifted(text: &str) -> Option<Plain> {
+pub(super) fn remove_disguise(text: &str) -> Option<PlainText> {
     let hides = |c: char| !c.is_ascii() && is_unseen(c);
     let escapes = text.contains("\\u00") || text.contains("\\_");
     if !escapes && (text.is_ascii() || !text.chars().any(hides)) {
         return None;
     }
-    let mut plain = Plain {
+    let mut plain = PlainText {
         text: String::with_capacity(text.len()),
         // Every place has a piece at or before it.
         pieces: vec![(0, 0, 0)],
@@ -54,7 +54,7 @@ pub(super) fn lifted(text: &str) -> Option<Plain> {
     // Whether the last piece can grow.
     let mut open = false;
     while let Some(c) = text[at..].chars().next() {
-        if let Some((letter, long)) = escaped(&text[at..]) {
+        if let Some((letter, long)) = parse_escape(&text[at..]) {
             plain.pieces.push((plain.text.len(), at, long));
             plain.text.push(letter);
             (at, open) = (at + long, false);
@@ -77,7 +77,7 @@ pub(super) fn lifted(text: &str) -> Option<Plain> {
 
 /// Parses `\u0041` at the start, if it means a visible ASCII character, or
 /// `\_`; returns the character and the length.
-fn escaped(text: &str) -> Option<(char, usize)> {
+fn parse_escape(text: &str) -> Option<(char, usize)> {
     if text.starts_with("\\_") {
         return Some(('_', 2));
     }
@@ -101,11 +101,11 @@ mod tests {
     #[test]
     fn places_lead_back_to_the_text_as_it_stands() {
         let text = "a\u{200b}b \\u0041\\u0042c \\_d \u{feff}e\u{ad}";
-        let plain = lifted(text).expect("it is disguised");
+        let plain = remove_disguise(text).expect("it is disguised");
         assert_eq!(plain.text, "ab ABc _d e");
         let check = |part: &str, expect: &str| {
             let at = plain.text.find(part).expect("it is there");
-            assert_eq!(&text[plain.original(&(at..at + part.len()))], expect);
+            assert_eq!(&text[plain.original_span(&(at..at + part.len()))], expect);
         };
         check("ab", "a\u{200b}b");
         check("ABc", "\\u0041\\u0042c");
@@ -113,6 +113,6 @@ mod tests {
         check("_d", "\\_d");
         check("c _", "c \\_");
         check("e", "e");
-        assert!(lifted("plain é text").is_none());
+        assert!(remove_disguise("plain é text").is_none());
     }
 }

@@ -8,14 +8,14 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use regex::bytes::Regex;
 
 /// White space as a class, also for use within other brackets.
-const SPACES: &str = r"[\t-\r \u{a0}\u{2028}\u{3000}]";
+const SPACE_CLASS: &str = r"[\t-\r \u{a0}\u{2028}\u{3000}]";
 
 /// Bytes that are searched hint by hint before an automaton is built. Building
 /// it takes a millisecond, which is more than the rest of a hook at a prompt,
 /// and a hook shows a few lines.
 const MAX_PLAIN_BYTES: usize = 4096;
 
-pub(crate) struct Hints {
+pub(crate) struct HintTable {
     any_case: bool,
     hints: Vec<&'static str>,
     /// The numbers of the hints, ordered by their first byte.
@@ -33,16 +33,16 @@ pub(crate) struct Hints {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct HintMatch {
     pub(crate) rule: usize,
     pub(crate) hint: usize,
     pub(crate) start: usize,
     pub(crate) end: usize,
 }
 
-impl Hints {
+impl HintTable {
     /// Builds the table from the hints of each rule, in the order of the rules.
-    pub(crate) fn new(any_case: bool, rules: impl Iterator<Item = Vec<&'static str>>) -> Hints {
+    pub(crate) fn new(any_case: bool, rules: impl Iterator<Item = Vec<&'static str>>) -> HintTable {
         let (mut hints, mut rule_of, mut patterns) = (Vec::new(), Vec::new(), Vec::new());
         for (rule, own) in rules.enumerate() {
             rule_of.extend((0..own.len()).map(|nth| (rule, nth)));
@@ -51,7 +51,7 @@ impl Hints {
         }
         let first = |nth: &usize| {
             let first = hints[*nth].bytes().next().unwrap_or_default();
-            usize::from(folded(first, any_case))
+            usize::from(fold_byte(first, any_case))
         };
         let mut by_first: Vec<usize> = (0..hints.len()).collect();
         by_first.sort_unstable_by_key(first);
@@ -62,7 +62,7 @@ impl Hints {
         for byte in 0..256 {
             starts[byte + 1] += starts[byte];
         }
-        Hints {
+        HintTable {
             any_case,
             hints,
             by_first,
@@ -76,19 +76,19 @@ impl Hints {
 
     /// Finds each place where a rule may match, with the hint that matched
     /// there, ordered by where the hints end.
-    pub(crate) fn places(&self, text: &str) -> impl Iterator<Item = Place> {
+    pub(crate) fn find_hints(&self, text: &str) -> impl Iterator<Item = HintMatch> {
         // `Relaxed` is enough: the count only decides when the automaton pays
         // off.
         let searched = self.plain_bytes.fetch_add(text.len(), Ordering::Relaxed);
         let is_short = searched.saturating_add(text.len()) <= MAX_PLAIN_BYTES;
         let (plain, rest) = match self.finder.get() {
-            None if is_short => (self.plain_places(text), None),
-            _ => (Vec::new(), Some(self.automaton_places(text))),
+            None if is_short => (self.find_one_by_one(text), None),
+            _ => (Vec::new(), Some(self.find_with_automaton(text))),
         };
         plain.into_iter().chain(rest.into_iter().flatten())
     }
 
-    fn automaton_places(&self, text: &str) -> impl Iterator<Item = Place> {
+    fn find_with_automaton(&self, text: &str) -> impl Iterator<Item = HintMatch> {
         let finder = self.finder.get_or_init(|| {
             AhoCorasick::builder()
                 .ascii_case_insensitive(self.any_case)
@@ -97,20 +97,21 @@ impl Hints {
                 .expect("the hints are few and short")
         });
         let hits = finder.find_overlapping_iter(text);
-        hits.map(|hit| self.place(hit.pattern().as_usize(), hit.start()))
+        hits.map(|hit| self.hint_match(hit.pattern().as_usize(), hit.start()))
     }
 
     /// Compares every hint with the text at every place.
-    fn plain_places(&self, text: &str) -> Vec<Place> {
+    fn find_one_by_one(&self, text: &str) -> Vec<HintMatch> {
         let text = text.as_bytes();
         let mut found: Vec<(usize, usize)> = Vec::new();
         for (start, byte) in text.iter().enumerate() {
-            let byte = usize::from(folded(*byte, self.any_case));
+            let byte = usize::from(fold_byte(*byte, self.any_case));
             for &nth in &self.by_first[self.starts[byte]..self.starts[byte + 1]] {
                 let hint = self.hints[nth].as_bytes();
                 let is_here = text.get(start..start + hint.len()).is_some_and(|there| {
-                    let same =
-                        |(a, b): (&u8, &u8)| folded(*a, self.any_case) == folded(*b, self.any_case);
+                    let same = |(a, b): (&u8, &u8)| {
+                        fold_byte(*a, self.any_case) == fold_byte(*b, self.any_case)
+                    };
                     there.iter().zip(hint).all(same)
                 });
                 if is_here {
@@ -120,12 +121,14 @@ impl Hints {
         }
         found.sort_unstable_by_key(|&(nth, start)| (start + self.hints[nth].len(), start, nth));
         let places = found.into_iter();
-        places.map(|(nth, start)| self.place(nth, start)).collect()
+        places
+            .map(|(nth, start)| self.hint_match(nth, start))
+            .collect()
     }
 
-    fn place(&self, nth: usize, start: usize) -> Place {
+    fn hint_match(&self, nth: usize, start: usize) -> HintMatch {
         let (rule, hint) = self.rule_of[nth];
-        Place {
+        HintMatch {
             rule,
             hint,
             start,
@@ -134,7 +137,7 @@ impl Hints {
     }
 
     /// Returns the pattern of a rule, which matches at the beginning of a text.
-    pub(crate) fn pattern(&self, rule: usize, text: impl FnOnce() -> String) -> &Regex {
+    pub(crate) fn compiled_pattern(&self, rule: usize, text: impl FnOnce() -> String) -> &Regex {
         self.patterns[rule].get_or_init(|| {
             let text = simplify_classes(&text());
             Regex::new(&format!(r"\A(?:{text})")).expect("the table is tested")
@@ -152,7 +155,7 @@ fn simplify_classes(pattern: &str) -> String {
     let mut simple = String::with_capacity(pattern.len() * 2);
     let mut rest = pattern;
     while let Some(start) = rest.find("[^") {
-        let Some(end) = class_end(&rest[start..]) else {
+        let Some(end) = find_class_end(&rest[start..]) else {
             break;
         };
         let (before, class) = (&rest[..start], &rest[start..start + end]);
@@ -171,11 +174,11 @@ fn simplify_classes(pattern: &str) -> String {
 }
 
 fn push_simplified(simple: &mut String, part: &str) {
-    simple.push_str(&part.replace(r"\b", r"(?-u:\b)").replace(r"\s", SPACES));
+    simple.push_str(&part.replace(r"\b", r"(?-u:\b)").replace(r"\s", SPACE_CLASS));
 }
 
 /// Returns where a class without nested brackets ends.
-fn class_end(class: &str) -> Option<usize> {
+fn find_class_end(class: &str) -> Option<usize> {
     let mut is_escaped = false;
     for (at, byte) in class.bytes().enumerate() {
         match byte {
@@ -188,7 +191,7 @@ fn class_end(class: &str) -> Option<usize> {
     None
 }
 
-fn folded(byte: u8, any_case: bool) -> u8 {
+fn fold_byte(byte: u8, any_case: bool) -> u8 {
     if any_case {
         byte.to_ascii_lowercase()
     } else {
@@ -210,19 +213,19 @@ mod tests {
             any_case: bool,
         ) {
             let rules = [vec!["ab", "AB-", "b"], vec!["a", "-"], vec!["ab", "bab"]];
-            let hints = Hints::new(any_case, rules.into_iter());
-            let short: Vec<Place> = hints.places(&text).collect();
+            let hints = HintTable::new(any_case, rules.into_iter());
+            let short: Vec<HintMatch> = hints.find_hints(&text).collect();
             prop_assert!(hints.finder.get().is_none());
-            let long: Vec<Place> = hints.automaton_places(&text).collect();
+            let long: Vec<HintMatch> = hints.find_with_automaton(&text).collect();
             prop_assert_eq!(short, long);
         }
     }
 
     #[test]
     fn many_short_texts_are_searched_with_an_automaton() {
-        let hints = Hints::new(false, [vec!["ab"]].into_iter());
+        let hints = HintTable::new(false, [vec!["ab"]].into_iter());
         for _ in 0..MAX_PLAIN_BYTES {
-            assert_eq!(hints.places("cab").count(), 1);
+            assert_eq!(hints.find_hints("cab").count(), 1);
         }
         assert!(hints.finder.get().is_some());
     }

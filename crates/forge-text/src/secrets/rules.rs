@@ -5,16 +5,16 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use super::assigned::{self, Kind, TelltaleTable, WORDS};
+use super::assigned::{self, SECRET_WORDS, SecretKind, TelltaleTable};
 use super::checks::{
-    entropy, is_default, is_hash, is_placeholder, is_words, looks_like_code, looks_like_place,
-    random, variety,
+    byte_entropy, count_char_kinds, is_default_password, is_joined_words, is_placeholder,
+    is_uuid_or_checksum, looks_like_code, looks_like_place, looks_random,
 };
-use super::hints::{Hints, Place};
+use super::hints::{HintMatch, HintTable};
 use super::{keys, tokens};
 
 /// A place with a form of its own, such as an address or a command line.
-struct Form {
+struct SecretForm {
     name: &'static str,
     /// The literals at which the pattern is tried, in any case. The pattern
     /// starts at the literal.
@@ -27,10 +27,10 @@ struct Form {
     /// it costs more than all else that a hook at a prompt does, and some hints
     /// are ordinary words.
     may_match: fn(&str) -> bool,
-    check: fn(&Candidate<'_>) -> bool,
+    check: fn(&FormCandidate<'_>) -> bool,
 }
 
-struct Candidate<'a> {
+struct FormCandidate<'a> {
     /// The word that ends where the hint begins.
     name: &'a str,
     /// From the hint to the secret.
@@ -39,16 +39,16 @@ struct Candidate<'a> {
     after: Option<char>,
 }
 
-const FORMS: &[Form] = &[
-    Form {
+const SECRET_FORMS: &[SecretForm] = &[
+    SecretForm {
         name: "slack-token",
         hints: &["hooks.slack.com/"],
         pattern: r"hooks\.slack\.com/(?:services|workflows|triggers)/([A-Z0-9]{6,}/[A-Za-z0-9]{6,}/[A-Za-z0-9/]{16,})",
         anywhere: true,
-        may_match: always,
-        check: not_placeholder,
+        may_match: always_matches,
+        check: is_not_placeholder,
     },
-    Form {
+    SecretForm {
         name: "webhook",
         hints: &[
             "/api/webhooks/",
@@ -60,34 +60,34 @@ const FORMS: &[Form] = &[
         ],
         pattern: r"(?i:/api/webhooks/[0-9]{15,22}/([A-Za-z0-9_\-]{50,100})|(?:webhook\.office\.com/webhookb2|outlook\.office\.com/webhook)/([A-Za-z0-9@\-]{40,}/IncomingWebhook/[A-Za-z0-9/\-]{20,})|hooks\.zapier\.com/hooks/catch/([0-9]{4,}/[A-Za-z0-9]{5,})|/with/key/([A-Za-z0-9_\-]{20,60})|chat\.googleapis\.com/v1/spaces/[A-Za-z0-9_\-]+/messages\?(key=[A-Za-z0-9_\-]{20,}&token=[A-Za-z0-9_\-%]{20,}))",
         anywhere: true,
-        may_match: always,
-        check: not_placeholder,
+        may_match: always_matches,
+        check: is_not_placeholder,
     },
-    Form {
+    SecretForm {
         name: "telegram-token",
         hints: &[":AA"],
         pattern: r":(A[A-Za-z0-9_\-]{34})",
         anywhere: true,
-        may_match: always,
-        check: of_a_bot,
+        may_match: always_matches,
+        check: is_bot_token,
     },
-    Form {
+    SecretForm {
         name: "firebase-key",
         hints: &[":APA91b"],
         pattern: r":(APA91b[A-Za-z0-9_\-]{100,200})",
         anywhere: true,
-        may_match: always,
-        check: not_placeholder,
+        may_match: always_matches,
+        check: is_not_placeholder,
     },
-    Form {
+    SecretForm {
         name: "terraform-token",
         hints: &[".atlasv1."],
         pattern: r"\.atlasv1\.[A-Za-z0-9_\-=]{60,100}",
         anywhere: true,
-        may_match: always,
+        may_match: always_matches,
         check: is_random,
     },
-    Form {
+    SecretForm {
         name: "azure-key",
         hints: &[
             "AccountKey=",
@@ -99,10 +99,10 @@ const FORMS: &[Form] = &[
         ],
         pattern: r"(?i:(?:(?:Account|SharedAccess)Key=([A-Za-z0-9+/]{43,88}={0,2})|sig=([A-Za-z0-9+/%]{43,}={0,2})|SharedAccessSignature=([A-Za-z0-9+/%&=\-:.]{43,})|[?&]code=([A-Za-z0-9_/\-]{40,60}={0,2})))",
         anywhere: true,
-        may_match: always,
+        may_match: always_matches,
         check: is_random,
     },
-    Form {
+    SecretForm {
         name: "signed-address",
         hints: &[
             "x-amz-signature=",
@@ -111,82 +111,82 @@ const FORMS: &[Form] = &[
         ],
         pattern: r"(?i:x-(?:amz|goog)-(?:signature|security-token))=([A-Za-z0-9+/%=_\-]{40,})",
         anywhere: true,
-        may_match: always,
-        check: not_placeholder,
+        may_match: always_matches,
+        check: is_not_placeholder,
     },
-    Form {
+    SecretForm {
         name: "npmrc-token",
         hints: &[":_authToken", ":_password", ":_auth"],
         pattern: r#"(?i:_authToken|:_authToken|:_password|:_auth)[ \t]*=[ \t]*"?([A-Za-z0-9+/=_.\-]{8,300})"#,
         anywhere: true,
-        may_match: always,
-        check: not_placeholder,
+        may_match: always_matches,
+        check: is_not_placeholder,
     },
-    Form {
+    SecretForm {
         name: "netrc-password",
         hints: &["machine ", "login "],
         pattern: r"(?:machine\s+[A-Za-z0-9.\-]{2,100}\s+login\s+\S{1,100}\s+|login\s+\S{1,100}[ \t]*\n[ \t]*)password\s+([^\s`]{4,128})",
         anywhere: false,
         may_match: names_password,
-        check: default_free,
+        check: is_not_default,
     },
-    Form {
+    SecretForm {
         name: "kubeconfig-key",
         hints: &["client-key-data:"],
         pattern: r#"client-key-data:[ \t]*"?([A-Za-z0-9+/]{40,}={0,2})"#,
         anywhere: false,
-        may_match: always,
-        check: not_placeholder,
+        may_match: always_matches,
+        check: is_not_placeholder,
     },
-    Form {
+    SecretForm {
         name: "registry-login",
         hints: &["\"auth\"", "basic "],
         pattern: r#"(?:"auth"\s{0,4}:\s{0,4}"([A-Za-z0-9+/]{8,300}={0,2})"|(?i:basic)[ ]+([A-Za-z0-9+/]{8,300}={0,2}))"#,
         anywhere: false,
-        may_match: always,
-        check: name_and_password,
+        may_match: always_matches,
+        check: is_basic_login,
     },
-    Form {
+    SecretForm {
         name: "connection-string",
         hints: &[";password=", ";pwd=", "; password=", "; pwd="],
         pattern: r#";\s?(?i:password|pwd)\s?=\s?([^;\s"'`]{4,128})"#,
         anywhere: true,
-        may_match: always,
-        check: default_free,
+        may_match: always_matches,
+        check: is_not_default,
     },
-    Form {
+    SecretForm {
         name: "connection-url",
         hints: &["://"],
         pattern: r#"://[^\s:/@'"`<>]{0,64}:([^\s/'"`]{3,128}?)@[A-Za-z0-9\[$_]"#,
         anywhere: true,
-        may_match: always,
-        check: url_password,
+        may_match: always_matches,
+        check: is_url_password,
     },
-    Form {
+    SecretForm {
         name: "connection-url",
         hints: &["oracle:thin:"],
         pattern: r"(?i:oracle:thin):[^/\s]{1,64}/([^@\s/]{3,128})@",
         anywhere: true,
-        may_match: always,
-        check: default_free,
+        may_match: always_matches,
+        check: is_not_default,
     },
-    Form {
+    SecretForm {
         name: "pgpass-password",
         hints: &[":5432:", ":6432:"],
         pattern: r":[0-9]{4}:[^:\s]{1,64}:[^:\s]{1,64}:([^\s`]{4,128})",
         anywhere: true,
-        may_match: always,
-        check: default_free,
+        may_match: always_matches,
+        check: is_not_default,
     },
-    Form {
+    SecretForm {
         name: "login-option",
         hints: &["curl ", "wget ", "http "],
         pattern: r#"(?:curl|wget|http)\b(?:[^\n]|\\\n){0,300}?\s(?:-u|--user|--proxy-user|-a|--auth|--http-password|--password)[ =]?["']?(?:[^\s:"']{1,64}:)?([^\s"'`]{3,128})"#,
         anywhere: false,
-        may_match: always,
-        check: option_password,
+        may_match: always_matches,
+        check: is_option_password,
     },
-    Form {
+    SecretForm {
         name: "login-option",
         hints: &[
             "mysql",
@@ -217,77 +217,77 @@ const FORMS: &[Form] = &[
         ],
         pattern: r#"(?i:mysql(?:dump|admin)?|mariadb(?:-dump)?|sshpass|(?:docker|podman|helm registry|az) login|redis-cli|mongo(?:sh|dump)?|ldapsearch|sqlcmd|psql|gpg|sqlplus|smbclient|rabbitmqctl|xfreerdp|plink|7z|zip|unzip)\b(?:[^\n`]|\\\n){0,240}?(?:\s(?:-p|-P|-a[ ]|-w|-pw|/p:|--password[ =]|--pass[ =]|--passphrase[ =]|-U\s+[^\s%]{1,40}%|-x\s+-w\s+)[ ]?["']?([^\s"'`\-=|<>][^\s"'`|<>]{3,128})|\s(?:add_user|change_password)\s+\S+\s+["']?([^\s"'`]{4,128})|sqlplus\s+[^\s/]{1,40}/([^\s@]{4,64})@)"#,
         anywhere: false,
-        may_match: always,
-        check: option_password,
+        may_match: always_matches,
+        check: is_option_password,
     },
-    Form {
+    SecretForm {
         name: "login-option",
         hints: &["openssl "],
         pattern: r#"(?i:openssl)\b(?:[^\n`]|\\\n){0,240}?\s(?:-k[ ]+|-pass(?:in|out)?\s+pass:)["']?([^\s"'`\-|<>][^\s"'`|<>]{3,128})"#,
         anywhere: false,
-        may_match: always,
-        check: option_password,
+        may_match: always_matches,
+        check: is_option_password,
     },
-    Form {
+    SecretForm {
         name: "login-option",
         hints: &["snowsql "],
         // Its `-a` is an account.
         pattern: r#"snowsql\b(?:[^\n`]|\\\n){0,240}?\s(?:-p|--password)[ =]["']?([^\s"'`\-|<>][^\s"'`|<>]{3,128})"#,
         anywhere: false,
-        may_match: always,
-        check: option_password,
+        may_match: always_matches,
+        check: is_option_password,
     },
-    Form {
+    SecretForm {
         name: "login-option",
         hints: &["net use "],
         pattern: r#"(?i:net use)[ \t]+(?:\S{1,2}[ \t]+)?\\{1,4}[^\s\\]\S{0,150}[ \t]+(?:["']?([^\s"'`/][^\s"'`]{3,128})["']?[ \t]+(?i:/user:)|(?:/\S{1,40}[ \t]+){0,3}?(?i:/user:)\S{1,80}[ \t]+["']?([^\s"'`/][^\s"'`]{3,128}))"#,
         anywhere: false,
-        may_match: always,
-        check: option_password,
+        may_match: always_matches,
+        check: is_option_password,
     },
-    Form {
+    SecretForm {
         name: "login-option",
         hints: &["htpasswd "],
         // The options, of which one has a `b`, then the file and the user, or
         // the user alone.
         pattern: r#"htpasswd[ \t]+(?:-[A-Za-z]{1,6}[ \t]+(?:[0-9]{1,2}[ \t]+)?){0,3}?-[A-Za-z]{0,5}b[A-Za-z]{0,5}[ \t]+(?:-[A-Za-z]{1,6}[ \t]+)?(?:[0-9]{1,2}[ \t]+)?(?:[^\s"'`\-|<>‹]\S{0,100}[ \t]+){1,2}["']?([^\s"'`|<>‹]{4,128})"#,
         anywhere: false,
-        may_match: always,
-        check: option_password,
+        may_match: always_matches,
+        check: is_option_password,
     },
-    Form {
+    SecretForm {
         name: "login-option",
         hints: &["user-secrets set"],
         pattern: r#"user-secrets[ ]set[ \t]+(?:--\S{1,20}[ \t]+\S{1,80}[ \t]+)?["']?[^\s"']{1,100}["']?[ \t]+["']?([^\s"'`\-][^\s"'`]{3,200})"#,
         anywhere: false,
-        may_match: always,
-        check: option_password,
+        may_match: always_matches,
+        check: is_option_password,
     },
-    Form {
+    SecretForm {
         name: "password",
         hints: &["requirepass", "masterauth"],
         pattern: r#"(?i:requirepass|masterauth)(?:[ \t]+|=)["']?([^\s"'`]{6,128})"#,
         anywhere: false,
-        may_match: always,
-        check: option_password,
+        may_match: always_matches,
+        check: is_option_password,
     },
-    Form {
+    SecretForm {
         name: "password",
         hints: &["login", "credentials", "creds", "zugang"],
         pattern: r#"(?i:login|credentials|creds|zugang(?:sdaten)?)[*_`"']{0,4}[ \t]{0,4}[:=][*_`"' \t]{0,6}[^\s/:`|]{1,64}`?[ \t]{0,2}/[ \t]{0,2}`?([^\s`|]{6,128})"#,
         anywhere: false,
         may_match: has_slash_on_line,
-        check: written_down,
+        check: is_written_password,
     },
-    Form {
+    SecretForm {
         name: "password",
         hints: &["<input "],
         pattern: r#"(?i:<input)\s(?:[^<>]{0,200}?(?i:type=["']?password\b)[^<>]{0,200}?\s(?i:value)=["']([^"'\s]{4,128})["']|[^<>]{0,200}?(?i:value)=["']([^"'\s]{4,128})["'][^<>]{0,200}?\s(?i:type=["']?password\b))"#,
         anywhere: true,
-        may_match: always,
-        check: option_password,
+        may_match: always_matches,
+        check: is_option_password,
     },
-    Form {
+    SecretForm {
         name: "sql-password",
         hints: &[
             "identified by",
@@ -297,124 +297,127 @@ const FORMS: &[Form] = &[
         ],
         pattern: r"(?i:identified\s+(?:with\s+\S+\s+)?by(?:\s+password)?|(?:with\s+)?(?:encrypted\s+)?password)\s+'([^'\n]{4,128})'",
         anywhere: false,
-        may_match: always,
-        check: option_password,
+        may_match: always_matches,
+        check: is_option_password,
     },
-    Form {
+    SecretForm {
         name: "bearer-token",
         hints: &["bearer ", "authorization"],
         pattern: r#"(?i:bearer|(?:proxy-)?authorization["']?\s{0,4}[:=]\s{0,4}["']?(?:token|apikey|api-key|key|bot|ssws|sso-key|bearer|pat|genericlogin)?)[ :=]{1,3}(?:token=)?["']?([A-Za-z0-9_.=+/~:\-]{16,1000})"#,
         anywhere: false,
-        may_match: always,
+        may_match: always_matches,
         check: is_random,
     },
-    Form {
+    SecretForm {
         name: "web-key",
         hints: &["\"d\"", "\"k\""],
         pattern: r#""[dk]"\s{0,4}:\s{0,4}"([A-Za-z0-9_\-]{40,700})""#,
         anywhere: false,
-        may_match: always,
+        may_match: always_matches,
         check: is_random,
     },
-    Form {
+    SecretForm {
         name: "salt",
         hints: &["define("],
         pattern: r#"(?i:define\(\s{0,4}['"][A-Z_]*(?:KEY|SALT|SECRET|PASSWORD)['"]\s{0,4},\s{0,4})(?:'([^'\n]{8,200})'|"([^"\n]{8,200})")"#,
         anywhere: false,
-        may_match: always,
-        check: salted,
+        may_match: always_matches,
+        check: is_salt_value,
     },
-    Form {
+    SecretForm {
         name: "session-cookie",
         hints: &["_gitlab_session=", "connect.sid=s%3a"],
         pattern: r"(?i:_gitlab_session=|connect\.sid=s%3a)([A-Za-z0-9%_.\-]{24,300})",
         anywhere: true,
-        may_match: always,
+        may_match: always_matches,
         check: is_random,
     },
-    Form {
+    SecretForm {
         name: "seed-phrase",
         hints: &["mnemonic", "seed phrase", "recovery phrase"],
         pattern: r#"(?i:mnemonic|(?:seed|recovery) phrase)["'`*_]{0,4}\s{0,4}(?:is|:|=)[*\s"'`]{0,8}((?:[a-z]{3,8} ){11,23}[a-z]{3,8})\b"#,
         anywhere: false,
-        may_match: always,
-        check: phrase,
+        may_match: always_matches,
+        check: is_seed_phrase,
     },
-    Form {
+    SecretForm {
         name: "nuget-password",
         hints: &["add key=\""],
         pattern: r#"(?i:add key="(?:ClearText)?Password"\s+value=")([^"\n]{4,200})""#,
         anywhere: false,
-        may_match: always,
-        check: default_free,
+        may_match: always_matches,
+        check: is_not_default,
     },
-    Form {
+    SecretForm {
         name: "gem-login",
         hints: &["contribsys"],
         pattern: r"(?i:contribsys__com)[ =:'\x22]{1,4}([a-f0-9]{8}:[a-f0-9]{8})",
         anywhere: true,
-        may_match: always,
-        check: not_placeholder,
+        may_match: always_matches,
+        check: is_not_placeholder,
     },
 ];
 
 /// Rules that are matched in code, behind those of the forms.
-const BEGIN: usize = FORMS.len();
-const PRIVATE_LINES: usize = BEGIN + 1;
-const CENTRES: usize = BEGIN + 2;
-const WORD: usize = BEGIN + 3;
+const PEM_RULE: usize = SECRET_FORMS.len();
+const PUTTY_RULE: usize = PEM_RULE + 1;
+const MIDDLES_RULE: usize = PEM_RULE + 2;
+const WORDS_RULE: usize = PEM_RULE + 3;
 
 /// Letters in the middle of a secret, by which it is known.
-const MIDDLES: &[&str] = &["Q~", "-us", "_mmk", "NRAL", "|"];
+const SECRET_MIDDLES: &[&str] = &["Q~", "-us", "_mmk", "NRAL", "|"];
 
 /// The bytes that a pattern reads from its hint on. Secrets that are longer are
 /// followed to their end.
-const WINDOW: usize = 512;
-const LONG_WINDOW: usize = 16 * 1024;
+const PATTERN_WINDOW_BYTES: usize = 512;
+const LONG_WINDOW_BYTES: usize = 16 * 1024;
 /// Bytes of the name before a hint that are looked at.
-const NAME: usize = 32;
+const NAME_REACH_BYTES: usize = 32;
 
-static HINTS: LazyLock<Hints> = LazyLock::new(|| {
+static SECRET_HINTS: LazyLock<HintTable> = LazyLock::new(|| {
     let by_hand = [
         vec!["-----BEGIN "],
         vec!["private-lines:"],
-        MIDDLES.to_vec(),
-        WORDS.iter().map(|(word, _)| *word).collect(),
+        SECRET_MIDDLES.to_vec(),
+        SECRET_WORDS.iter().map(|(word, _)| *word).collect(),
     ];
-    Hints::new(
+    HintTable::new(
         true,
-        FORMS.iter().map(|it| it.hints.to_vec()).chain(by_hand),
+        SECRET_FORMS
+            .iter()
+            .map(|it| it.hints.to_vec())
+            .chain(by_hand),
     )
 });
 
 /// Returns every hint, and every word before a secret.
-pub(super) fn hints() -> impl Iterator<Item = &'static str> {
-    let forms = FORMS.iter().flat_map(|it| it.hints.iter().copied());
-    forms.chain(WORDS.iter().map(|(word, _)| *word))
+pub(super) fn all_hints() -> impl Iterator<Item = &'static str> {
+    let forms = SECRET_FORMS.iter().flat_map(|it| it.hints.iter().copied());
+    forms.chain(SECRET_WORDS.iter().map(|(word, _)| *word))
 }
 
 /// A place with the rank of its rule and the rule's name: the lowest rank wins.
-pub(super) type Found = (Range<usize>, usize, &'static str);
+pub(super) type RankedMatch = (Range<usize>, usize, &'static str);
 
 /// Finds every match, in no order.
-pub(super) fn matches(text: &str) -> Vec<Found> {
-    let mut found: Vec<Found> = Vec::new();
-    tokens::matches(text, |span, rule| found.push((span, 1, rule)));
+pub(super) fn match_rules(text: &str) -> Vec<RankedMatch> {
+    let mut found: Vec<RankedMatch> = Vec::new();
+    tokens::match_tokens(text, |span, rule| found.push((span, 1, rule)));
     // A key of many lines is not searched for others, nor is a long value.
     let mut skip_to = 0;
     let mut lines_end = 0;
     let mut table = TelltaleTable::default();
-    for Place {
+    for HintMatch {
         rule,
         hint,
         start,
         end,
-    } in HINTS.places(text)
+    } in SECRET_HINTS.find_hints(text)
     {
-        if rule == BEGIN {
-            if let Some(span) = keys::pem(text, start) {
+        if rule == PEM_RULE {
+            if let Some(span) = keys::find_pem_key(text, start) {
                 skip_to = skip_to.max(span.end);
-                found.push((span, 0, keys::RULE));
+                found.push((span, 0, keys::PRIVATE_KEY_RULE));
             }
             continue;
         }
@@ -423,43 +426,44 @@ pub(super) fn matches(text: &str) -> Vec<Found> {
         }
         match rule {
             // One line can name the lines below it often.
-            PRIVATE_LINES if start < lines_end => {}
-            PRIVATE_LINES => {
-                let (span, end) = keys::putty(text, start);
+            PUTTY_RULE if start < lines_end => {}
+            PUTTY_RULE => {
+                let (span, end) = keys::find_putty_lines(text, start);
                 lines_end = end;
-                found.extend(span.map(|span| (span, 0, keys::RULE)));
+                found.extend(span.map(|span| (span, 0, keys::PRIVATE_KEY_RULE)));
             }
-            CENTRES => {
-                found.extend(around(text, start, MIDDLES[hint]).map(|(span, rule)| (span, 1, rule)))
-            }
-            WORD => {
-                let kind = WORDS[hint].1;
+            MIDDLES_RULE => found.extend(
+                match_around_middle(text, start, SECRET_MIDDLES[hint])
+                    .map(|(span, rule)| (span, 1, rule)),
+            ),
+            WORDS_RULE => {
+                let kind = SECRET_WORDS[hint].1;
                 let name = start - assigned::word_before(text, start).len();
                 if ends_with_placeholder(&text[..name]) {
                     continue;
                 }
-                let mut spans = assigned::values(text, start, end, kind);
-                spans.extend(assigned::column(text, start, kind, &mut table));
+                let mut spans = assigned::find_values(text, start, end, kind);
+                spans.extend(assigned::find_column_values(text, start, kind, &mut table));
                 for mut span in spans {
                     if touches_placeholder(text, &span) {
                         continue;
                     }
-                    if span.len() >= WINDOW {
-                        span.end = run_end(text, span.end);
+                    if span.len() >= PATTERN_WINDOW_BYTES {
+                        span.end = token_run_end(text, span.end);
                         skip_to = skip_to.max(span.end);
                     }
                     found.push((span, 3 + hint, assigned_rule(kind)));
                 }
             }
             form => {
-                if !FORMS[form].anywhere && !begins_here(text, start) {
+                if !SECRET_FORMS[form].anywhere && !is_word_start(text, start) {
                     continue;
                 }
-                if let Some(span) = try_at(text, start, form) {
-                    if span.len() >= WINDOW {
+                if let Some(span) = match_form_at(text, start, form) {
+                    if span.len() >= PATTERN_WINDOW_BYTES {
                         skip_to = skip_to.max(span.end);
                     }
-                    found.push((span, 2, FORMS[form].name));
+                    found.push((span, 2, SECRET_FORMS[form].name));
                 }
             }
         }
@@ -467,22 +471,22 @@ pub(super) fn matches(text: &str) -> Vec<Found> {
     found
 }
 
-fn assigned_rule(kind: Kind) -> &'static str {
+fn assigned_rule(kind: SecretKind) -> &'static str {
     match kind {
-        Kind::Password => "password",
-        Kind::Token => "assigned-secret",
-        Kind::Key => "assigned-key",
-        Kind::Service => "service-token",
+        SecretKind::Password => "password",
+        SecretKind::Token => "assigned-secret",
+        SecretKind::Key => "assigned-key",
+        SecretKind::Service => "service-token",
     }
 }
 
-fn begins_here(text: &str, start: usize) -> bool {
+fn is_word_start(text: &str, start: usize) -> bool {
     let before = text.as_bytes()[..start].last();
     !before.is_some_and(|&byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 /// Returns the end of a token that is longer than the window.
-fn run_end(text: &str, from: usize) -> usize {
+fn token_run_end(text: &str, from: usize) -> usize {
     let more = text[from..].bytes();
     from + more
         .take_while(|byte| is_token_byte(*byte) || b"-.%~".contains(byte))
@@ -493,23 +497,23 @@ fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'+' | b'/' | b'=')
 }
 
-/// The beginning of a placeholder; see [`super::redact`].
-pub(super) const PLACEHOLDER: &str = "‹redacted: ";
+/// The beginning of a placeholder; see [`super::redact_secrets`].
+pub(super) const PLACEHOLDER_PREFIX: &str = "‹redacted: ";
 
 fn ends_with_placeholder(text: &str) -> bool {
-    let near = text.floor_char_boundary(text.len().saturating_sub(2 * NAME));
+    let near = text.floor_char_boundary(text.len().saturating_sub(2 * NAME_REACH_BYTES));
     let inside = text[near..].strip_suffix('›');
-    inside.is_some_and(|it| it.rfind(PLACEHOLDER) > it.rfind('›'))
+    inside.is_some_and(|it| it.rfind(PLACEHOLDER_PREFIX) > it.rfind('›'))
 }
 
 /// Returns `true` if a placeholder touches the span: that text was redacted as
 /// a whole before.
 fn touches_placeholder(text: &str, span: &Range<usize>) -> bool {
-    let reach = text.floor_char_boundary(span.end + PLACEHOLDER.len());
-    text[span.start..reach].contains(PLACEHOLDER)
+    let reach = text.floor_char_boundary(span.end + PLACEHOLDER_PREFIX.len());
+    text[span.start..reach].contains(PLACEHOLDER_PREFIX)
 }
 
-fn always(_: &str) -> bool {
+fn always_matches(_: &str) -> bool {
     true
 }
 
@@ -522,14 +526,18 @@ fn has_slash_on_line(window: &str) -> bool {
     line.contains('/')
 }
 
-fn try_at(text: &str, start: usize, form: usize) -> Option<Range<usize>> {
-    let long = FORMS[form].name == "kubeconfig-key";
-    let window = if long { LONG_WINDOW } else { WINDOW };
+fn match_form_at(text: &str, start: usize, form: usize) -> Option<Range<usize>> {
+    let long = SECRET_FORMS[form].name == "kubeconfig-key";
+    let window = if long {
+        LONG_WINDOW_BYTES
+    } else {
+        PATTERN_WINDOW_BYTES
+    };
     let window = &text[start..text.floor_char_boundary(start + window)];
-    if !(FORMS[form].may_match)(window) {
+    if !(SECRET_FORMS[form].may_match)(window) {
         return None;
     }
-    let pattern = HINTS.pattern(form, || FORMS[form].pattern.to_owned());
+    let pattern = SECRET_HINTS.compiled_pattern(form, || SECRET_FORMS[form].pattern.to_owned());
     let (from, to) = {
         let groups = pattern.captures(window.as_bytes())?;
         let secret = groups.iter().skip(1).flatten().next();
@@ -541,25 +549,25 @@ fn try_at(text: &str, start: usize, form: usize) -> Option<Range<usize>> {
         let cut = window[from..to].find(wide_space);
         (from, cut.map_or(to, |at| from + at))
     };
-    let name = text[..start].bytes().rev().take(NAME);
+    let name = text[..start].bytes().rev().take(NAME_REACH_BYTES);
     let name = name.take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
     let name = start - name.count();
     let span = start + from..start + to;
     if ends_with_placeholder(&text[..name]) || touches_placeholder(text, &span) {
         return None;
     }
-    let candidate = Candidate {
+    let candidate = FormCandidate {
         name: &text[name..start],
         before: &window[..from],
         secret: &window[from..to],
         after: window[to..].chars().next(),
     };
-    if !(FORMS[form].check)(&candidate) {
+    if !(SECRET_FORMS[form].check)(&candidate) {
         return None;
     }
     // What was cut by the window is followed to its end.
     let end = if to == window.len() {
-        run_end(text, span.end)
+        token_run_end(text, span.end)
     } else {
         span.end
     };
@@ -569,7 +577,11 @@ fn try_at(text: &str, start: usize, form: usize) -> Option<Range<usize>> {
 /// Finds secrets that are recognized by their middle: `abc8Q~…` of Azure,
 /// `…-us12` of Mailchimp, `…_mmk` of MaxMind, `…NRAL` of New Relic, `digits|…`
 /// of Facebook.
-fn around(text: &str, at: usize, middle: &str) -> Option<(Range<usize>, &'static str)> {
+fn match_around_middle(
+    text: &str,
+    at: usize,
+    middle: &str,
+) -> Option<(Range<usize>, &'static str)> {
     let bytes = text.as_bytes();
     let back = |from: usize, most: usize, part: fn(u8) -> bool| {
         bytes[..from]
@@ -619,7 +631,7 @@ fn around(text: &str, at: usize, middle: &str) -> Option<(Range<usize>, &'static
                 && back(at, 37, part) == 36
                 && free(at - 36)
                 && !bytes.get(at + 4).is_some_and(|&it| word(it) || it == b'_')
-                && random(&text[at - 36..at]);
+                && looks_random(&text[at - 36..at]);
             is_one.then(|| (at - 36..at + 4, "newrelic-key"))
         }
         _ => {
@@ -629,17 +641,17 @@ fn around(text: &str, at: usize, middle: &str) -> Option<(Range<usize>, &'static
             });
             let is_one = (15..=16).contains(&id)
                 && (27..=40).contains(&long)
-                && random(&text[at + 1..at + 1 + long]);
+                && looks_random(&text[at + 1..at + 1 + long]);
             is_one.then(|| (at - id..at + 1 + long, "facebook-token"))
         }
     }
 }
 
-impl Candidate<'_> {
+impl FormCandidate<'_> {
     /// Returns `true` for the address of a database, where a plain word may be
     /// the password.
     fn is_database(&self) -> bool {
-        const DATABASES: [&str; 12] = [
+        const DATABASE_SCHEMES: [&str; 12] = [
             "postgres",
             "postgresql",
             "mysql",
@@ -653,25 +665,25 @@ impl Candidate<'_> {
             "ftp",
             "smtp",
         ];
-        DATABASES.contains(&self.name)
+        DATABASE_SCHEMES.contains(&self.name)
     }
 }
 
-fn not_placeholder(candidate: &Candidate<'_>) -> bool {
+fn is_not_placeholder(candidate: &FormCandidate<'_>) -> bool {
     !is_placeholder(candidate.secret)
 }
 
-fn is_random(candidate: &Candidate<'_>) -> bool {
-    random(candidate.secret) && !is_hash(candidate.secret)
+fn is_random(candidate: &FormCandidate<'_>) -> bool {
+    looks_random(candidate.secret) && !is_uuid_or_checksum(candidate.secret)
 }
 
-fn url_password(candidate: &Candidate<'_>) -> bool {
+fn is_url_password(candidate: &FormCandidate<'_>) -> bool {
     let user = candidate
         .before
         .trim_start_matches("://")
         .trim_end_matches(':');
     let password = candidate.secret;
-    default_free(candidate)
+    is_not_default(candidate)
         && user != password
         && (password.bytes().any(|it| !it.is_ascii_lowercase() && !b"-_.".contains(&it)) || candidate.is_database())
         // A port and a path: `http://host:8080/@scope`.
@@ -680,23 +692,23 @@ fn url_password(candidate: &Candidate<'_>) -> bool {
 
 /// Returns `true` for anything but placeholders and the usual examples, where a
 /// password is expected.
-fn default_free(candidate: &Candidate<'_>) -> bool {
-    !is_placeholder(candidate.secret) && !is_default(candidate.secret)
+fn is_not_default(candidate: &FormCandidate<'_>) -> bool {
+    !is_placeholder(candidate.secret) && !is_default_password(candidate.secret)
 }
 
 /// Returns `true` behind a name and a slash, for values that can only be a
 /// password.
-fn written_down(candidate: &Candidate<'_>) -> bool {
+fn is_written_password(candidate: &FormCandidate<'_>) -> bool {
     let secret = candidate.secret;
-    option_password(candidate)
-        && variety(secret) >= 3
-        && entropy(secret) >= 2.75
-        && !is_words(secret)
+    is_option_password(candidate)
+        && count_char_kinds(secret) >= 3
+        && byte_entropy(secret) >= 2.75
+        && !is_joined_words(secret)
         && !looks_like_code(secret)
 }
 
 /// Returns `true` for a password behind an option of a command.
-fn option_password(candidate: &Candidate<'_>) -> bool {
+fn is_option_password(candidate: &FormCandidate<'_>) -> bool {
     let secret = candidate.secret;
     // `7z a -p archive.7z` asks for the password; what has one has no space.
     let is_asked = candidate.before.starts_with("7z") && candidate.before.ends_with("-p ");
@@ -708,7 +720,7 @@ fn option_password(candidate: &Candidate<'_>) -> bool {
         .any(|it| !it.is_ascii_alphabetic() && !b"-_./:,".contains(&it));
     let lower = secret.bytes().any(|it| it.is_ascii_lowercase());
     let varied = varied || lower && secret.bytes().skip(1).any(|it| it.is_ascii_uppercase());
-    default_free(candidate)
+    is_not_default(candidate)
         && varied
         && !looks_like_place(secret)
         && !secret.starts_with('-')
@@ -723,13 +735,15 @@ fn is_version_or_port(value: &str) -> bool {
         .all(|it| it.is_ascii_digit() || b".:,".contains(&it))
 }
 
-fn salted(candidate: &Candidate<'_>) -> bool {
+fn is_salt_value(candidate: &FormCandidate<'_>) -> bool {
     let secret = candidate.secret;
-    default_free(candidate) && entropy(secret) >= 2.75 && !is_words(&secret.replace(' ', "-"))
+    is_not_default(candidate)
+        && byte_entropy(secret) >= 2.75
+        && !is_joined_words(&secret.replace(' ', "-"))
 }
 
 /// Returns `true` for words that do not repeat.
-fn phrase(candidate: &Candidate<'_>) -> bool {
+fn is_seed_phrase(candidate: &FormCandidate<'_>) -> bool {
     let words: std::collections::BTreeSet<&str> = candidate.secret.split(' ').collect();
     let count = candidate.secret.split(' ').count();
     words.len() * 4 >= count * 3
@@ -739,16 +753,16 @@ fn phrase(candidate: &Candidate<'_>) -> bool {
 }
 
 /// Returns `true` for the token of a bot, `<digits>:AA…`.
-fn of_a_bot(candidate: &Candidate<'_>) -> bool {
+fn is_bot_token(candidate: &FormCandidate<'_>) -> bool {
     let id = candidate.name.strip_prefix("bot").unwrap_or(candidate.name);
     (5..=16).contains(&id.len())
         && id.bytes().all(|byte| byte.is_ascii_digit())
         && !candidate.after.is_some_and(|c| c.is_ascii_alphanumeric())
-        && random(candidate.secret)
+        && looks_random(candidate.secret)
 }
 
 /// Returns `true` for Base64 of `name:password`.
-fn name_and_password(candidate: &Candidate<'_>) -> bool {
+fn is_basic_login(candidate: &FormCandidate<'_>) -> bool {
     let mut bits = 0u32;
     let mut count = 0;
     let mut plain = Vec::new();
@@ -777,7 +791,7 @@ fn name_and_password(candidate: &Candidate<'_>) -> bool {
             && !password.bytes().all(|it| it.is_ascii_lowercase())
             && plain.bytes().all(|byte| byte.is_ascii_graphic())
             && !is_placeholder(&plain)
-            && !is_default(password)
+            && !is_default_password(password)
             // The example of the standard: `Aladdin:open sesame`.
             && !password.to_ascii_lowercase().contains("sesame")
     })

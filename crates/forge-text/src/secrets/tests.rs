@@ -27,7 +27,7 @@ fn noise_of(alphabet: &str, length: usize) -> String {
 fn check(before: &str, secret: &str, after: &str, rule: &str) {
     let text = format!("{before}{secret}{after}");
     let span = before.len()..before.len() + secret.len();
-    let found = find(&text);
+    let found = find_secrets(&text);
     assert!(
         found
             .iter()
@@ -35,9 +35,9 @@ fn check(before: &str, secret: &str, after: &str, rule: &str) {
         "expected {rule} at {span:?} of {:.200?}, found {found:?}",
         text
     );
-    let clean = redact(&text);
+    let clean = redact_secrets(&text);
     assert_eq!(clean, format!("{before}‹redacted: {rule}›{after}"));
-    assert_eq!(redact(&clean), clean, "redacting twice");
+    assert_eq!(redact_secrets(&clean), clean, "redacting twice");
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn private_keys() {
     let locked = format!("{begin}Proc-Type: 4,ENCRYPTED\n\n{}\n{end}", noise(64));
     check("", &locked, "\n", "private-key");
     let prose = format!("It starts with `{begin}` and goes on until the closing line `{end}`.");
-    assert_eq!(find(&prose), []);
+    assert_eq!(find_secrets(&prose), []);
 }
 
 #[test]
@@ -291,7 +291,7 @@ fn a_piece_of_a_key_is_known_as_one() {
     let begin = format!("{}{}", concat!("-----BE", "GIN "), "RSA PRIVATE KEY-----\n");
     let end = format!("{}{}", concat!("-----E", "ND "), "RSA PRIVATE KEY-----\n");
     let body = format!("{line}\n{line}\n{line}\n{line}\n{}\n", noise(20));
-    let told = |text: &str| replaced(text, &find_in_part(text));
+    let told = |text: &str| replace_secrets(text, &find_secrets_in_part(text));
     for text in [
         format!("before\n{body}after\n"),
         format!("before\n{begin}{body}"),
@@ -482,7 +482,7 @@ fn brackets_inside_of_a_value_hide_nothing() {
         "password: [password1]",
         "password=%DB_PASSWORD2%",
     ] {
-        assert_eq!(find(text), [], "{text}");
+        assert_eq!(find_secrets(text), [], "{text}");
     }
 }
 
@@ -499,10 +499,10 @@ fn a_secret_is_known_through_its_disguise_beside_another() {
     ] {
         // As many are found with the disguise as without it.
         let text = format!("one {hidden} and {other} two");
-        assert_eq!(redact(&text), format!("one {mark} and {mark} two"));
+        assert_eq!(redact_secrets(&text), format!("one {mark} and {mark} two"));
     }
     let escaped = format!("use {}{}", concat!("sk", "\\_live\\_"), noise(24));
-    assert_eq!(redact(&escaped), "use ‹redacted: stripe-key›");
+    assert_eq!(redact_secrets(&escaped), "use ‹redacted: stripe-key›");
 }
 
 /// However long a key is, all of it goes.
@@ -528,7 +528,7 @@ fn long_runs_are_looked_at_once() {
     let opened = concat!("-----BE", "GIN ").repeat(100_000);
     for text in [often, dotted, assigned, opened] {
         let twice = format!("{text}{text}");
-        assert!(find(&twice).len() <= 2 * find(&text).len() + 1);
+        assert!(find_secrets(&twice).len() <= 2 * find_secrets(&text).len() + 1);
     }
 }
 
@@ -620,8 +620,8 @@ fn innocents() {
         &format!("token: {uuid}"),
         &noise(64),
     ] {
-        assert_eq!(find(text), [], "{text:?}");
-        assert!(matches!(redact(text), Cow::Borrowed(_)));
+        assert_eq!(find_secrets(text), [], "{text:?}");
+        assert!(matches!(redact_secrets(text), Cow::Borrowed(_)));
     }
 }
 
@@ -629,14 +629,14 @@ fn innocents() {
 fn everything_else_is_kept() {
     let value = noise(24);
     let text = format!("é日本\r\npassword={value}\r\n\0🦀 secret: '{value}'\t");
-    let clean = redact(&text);
+    let clean = redact_secrets(&text);
     let mark = "‹redacted: assigned-secret›";
     let password = "‹redacted: password›";
     assert_eq!(
         clean,
         format!("é日本\r\npassword={password}\r\n\0🦀 secret: '{mark}'\t")
     );
-    assert_eq!(redact(&clean), clean);
+    assert_eq!(redact_secrets(&clean), clean);
 }
 
 /// What was no secret as part of a longer run is none when the rest is gone.
@@ -647,10 +647,10 @@ fn what_touches_a_placeholder_is_left_as_it_is() {
         format!("token: {mark}_key={value}"),
         format!("token: {value}{mark}"),
     ] {
-        assert_eq!(redact(&clean), clean);
+        assert_eq!(redact_secrets(&clean), clean);
     }
     let apart = format!("{mark} SERVICE_KEY={value}\n‹token›password={value}");
-    assert_eq!(find(&apart).len(), 2, "{apart}");
+    assert_eq!(find_secrets(&apart).len(), 2, "{apart}");
 }
 
 proptest::proptest! {
@@ -660,13 +660,13 @@ proptest::proptest! {
     ) {
         let text = parts.concat();
         let mut last = 0;
-        for Secret { span, .. } in find(&text) {
+        for SecretSpan { span, .. } in find_secrets(&text) {
             proptest::prop_assert!(last <= span.start && span.start < span.end);
             proptest::prop_assert!(text.get(span.clone()).is_some());
             last = span.end;
         }
-        let once = redact(&text);
-        proptest::prop_assert_eq!(redact(&once), once.as_ref());
+        let once = redact_secrets(&text);
+        proptest::prop_assert_eq!(redact_secrets(&once), once.as_ref());
     }
 }
 
@@ -677,7 +677,7 @@ fn the_fingerprint_of_the_rules_covers_every_file_of_them() {
     let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<String> = names.filter(|name| name != "tests.rs").collect();
     names.sort();
-    assert_eq!(names, SOURCES.map(|(name, _)| name));
+    assert_eq!(names, RULE_SOURCES.map(|(name, _)| name));
 }
 
 /// Twice the text is at most twice the work, whatever it repeats: every
@@ -688,10 +688,10 @@ fn the_work_grows_with_the_text_for_every_beginning() {
     const SIZE: usize = 2_500;
     let repeat = |unit: &str, bytes: usize| unit.repeat(bytes / unit.len() + 1);
     let mut units: Vec<String> = Vec::new();
-    for prefix in beginnings() {
+    for prefix in token_prefixes() {
         units.extend([prefix.to_owned(), format!("{prefix}9-")]);
     }
-    for word in telling_words() {
+    for word in hint_words() {
         units.push(format!("The {word} is not here. "));
         units.push(format!("{word}:\n"));
         units.push(format!("| {word} |\n|---|\n"));
@@ -737,5 +737,5 @@ fn the_work_grows_with_the_text_for_what_begins_often_and_ends_once() {
 }
 
 fn work_of(text: &str) -> usize {
-    crate::work::counted(|| find(text))
+    crate::work::counted(|| find_secrets(text))
 }

@@ -6,16 +6,16 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use crate::work::looked_at;
+use crate::work::record_work;
 
-use super::checks::{entropy, has, is_name, is_placeholder};
+use super::checks::{byte_entropy, has_char, is_likely_name, is_placeholder};
 
 /// A kind of token.
-struct Token {
+struct TokenRule {
     rule: &'static str,
     prefix: &'static str,
     /// What follows: a class and how many of it (`w36`, `t20-60`, `h40+`), or a
-    /// text between quotes. See [`is_of`] for the classes.
+    /// text between quotes. See [`is_in_class`] for the classes.
     form: &'static str,
     /// Whether ordinary words begin like it, so that digits must be in it.
     common: bool,
@@ -32,8 +32,8 @@ enum TokenBounds {
     NoBase64,
 }
 
-const fn token(rule: &'static str, prefix: &'static str, form: &'static str) -> Token {
-    Token {
+const fn token(rule: &'static str, prefix: &'static str, form: &'static str) -> TokenRule {
+    TokenRule {
         rule,
         prefix,
         form,
@@ -42,30 +42,30 @@ const fn token(rule: &'static str, prefix: &'static str, form: &'static str) -> 
     }
 }
 
-const fn common(rule: &'static str, prefix: &'static str, form: &'static str) -> Token {
-    Token {
+const fn common(rule: &'static str, prefix: &'static str, form: &'static str) -> TokenRule {
+    TokenRule {
         common: true,
         ..token(rule, prefix, form)
     }
 }
 
-const fn beside(name: &'static str, token: Token) -> Token {
-    Token {
+const fn token_near(name: &'static str, token: TokenRule) -> TokenRule {
+    TokenRule {
         around: TokenBounds::Name(name),
         ..token
     }
 }
 
 /// Builds the rule for a private key of Bitcoin as wallets export it.
-const fn wallet(prefix: &'static str, form: &'static str) -> Token {
-    Token {
+const fn wallet(prefix: &'static str, form: &'static str) -> TokenRule {
+    TokenRule {
         around: TokenBounds::NoBase64,
         ..common("bitcoin-key", prefix, form)
     }
 }
 
 #[rustfmt::skip]
-static TOKENS: &[Token] = &[
+static TOKEN_RULES: &[TokenRule] = &[
     // Clouds.
     token("aws-access-key", "A3T", "u17"),
     token("aws-access-key", "ABIA", "u16"),
@@ -250,7 +250,7 @@ static TOKENS: &[Token] = &[
     common("sendgrid-key", "SG.", "t16-32'.'t32-64"),
     common("brevo-key", "xkeysib-", "h64'-'w16"),
     common("brevo-key", "xsmtpsib-", "h64'-'w16"),
-    beside("mailgun", common("mailgun-key", "key-", "h32")),
+    token_near("mailgun", common("mailgun-key", "key-", "h32")),
     common("mandrill-key", "md-", "t22"),
     common("resend-key", "re_", "w8'_'w24"),
     common("twilio-key", "SK", "h32"),
@@ -353,12 +353,12 @@ static TOKENS: &[Token] = &[
 ];
 
 /// The bytes around a token within which the name of its service must be.
-const NEAR: usize = 200;
+const SERVICE_REACH_BYTES: usize = 200;
 
 /// Tokens by the first byte of their prefix.
-static BY_BYTE: LazyLock<Vec<Vec<u16>>> = LazyLock::new(|| {
+static RULES_BY_BYTE: LazyLock<Vec<Vec<u16>>> = LazyLock::new(|| {
     let mut by_byte = vec![Vec::new(); 128];
-    for (nth, token) in (0..).zip(TOKENS) {
+    for (nth, token) in (0..).zip(TOKEN_RULES) {
         if let Some(list) = by_byte.get_mut(usize::from(token.prefix.as_bytes()[0])) {
             list.push(nth);
         }
@@ -367,16 +367,16 @@ static BY_BYTE: LazyLock<Vec<Vec<u16>>> = LazyLock::new(|| {
 });
 
 /// Returns the prefixes of all tokens, each once.
-pub(super) fn prefixes() -> impl Iterator<Item = &'static str> {
-    let all: BTreeSet<&str> = TOKENS.iter().map(|it| it.prefix).collect();
+pub(super) fn all_prefixes() -> impl Iterator<Item = &'static str> {
+    let all: BTreeSet<&str> = TOKEN_RULES.iter().map(|it| it.prefix).collect();
     all.into_iter()
 }
 
 /// Finds every token of a text, with the name of its rule. A token that begins
 /// inside of another one is a part of it.
-pub(super) fn matches(text: &str, mut found: impl FnMut(Range<usize>, &'static str)) {
+pub(super) fn match_tokens(text: &str, mut found: impl FnMut(Range<usize>, &'static str)) {
     let bytes = text.as_bytes();
-    let by_byte = &*BY_BYTE;
+    let by_byte = &*RULES_BY_BYTE;
     let mut jwt_none_before = 0;
     let mut runs = FailedRuns::default();
     let mut at = 0;
@@ -384,20 +384,20 @@ pub(super) fn matches(text: &str, mut found: impl FnMut(Range<usize>, &'static s
         let list = by_byte
             .get(usize::from(bytes[at]))
             .map_or(&[][..], Vec::as_slice);
-        if list.is_empty() || !begins_here(bytes, at) {
+        if list.is_empty() || !is_token_start(bytes, at) {
             at += 1;
             continue;
         }
         let mut best: Option<(usize, &'static str)> = None;
-        for token in list.iter().map(|&nth| &TOKENS[usize::from(nth)]) {
-            if let Some(end) = token.end_at(text, at, &mut runs)
+        for token in list.iter().map(|&nth| &TOKEN_RULES[usize::from(nth)]) {
+            if let Some(end) = token.find_token_end(text, at, &mut runs)
                 && best.is_none_or(|(most, _)| end > most)
             {
                 best = Some((end, token.rule));
             }
         }
         if bytes[at..].starts_with(b"eyJ") && at >= jwt_none_before {
-            match jwt_at(bytes, at) {
+            match find_jwt_end(bytes, at) {
                 Ok(end) if best.is_none_or(|(most, _)| end > most) => best = Some((end, "jwt")),
                 Ok(_) => {}
                 // Whatever begins in the same run ends like it.
@@ -417,7 +417,7 @@ pub(super) fn matches(text: &str, mut found: impl FnMut(Range<usize>, &'static s
 /// Returns `true` if a token may begin here. A prefix in the middle of a word
 /// is part of that word (`task-…`), except behind an escape such as `\n` in
 /// quoted text.
-fn begins_here(bytes: &[u8], at: usize) -> bool {
+fn is_token_start(bytes: &[u8], at: usize) -> bool {
     match bytes[..at] {
         [.., b'\\', b'n' | b'r' | b't'] => true,
         [.., before] => !before.is_ascii_alphanumeric() && before != b'_',
@@ -425,15 +425,15 @@ fn begins_here(bytes: &[u8], at: usize) -> bool {
     }
 }
 
-impl Token {
+impl TokenRule {
     /// Returns where the token that begins here ends.
-    fn end_at(&self, text: &str, at: usize, runs: &mut FailedRuns) -> Option<usize> {
+    fn find_token_end(&self, text: &str, at: usize, runs: &mut FailedRuns) -> Option<usize> {
         let bytes = text.as_bytes();
         if !bytes[at..].starts_with(self.prefix.as_bytes()) {
             return None;
         }
         let start = at + self.prefix.len();
-        let end = form_end(self.form.as_bytes(), bytes, start, runs)?;
+        let end = follow_token_form(self.form.as_bytes(), bytes, start, runs)?;
         // A longer run is something else.
         if bytes
             .get(end)
@@ -445,21 +445,24 @@ impl Token {
         let body = &body[..body.floor_char_boundary(512)];
         // A rare prefix is nearly proof; a common one needs a random rest.
         let by_chance = if self.common {
-            has(body, |c| c.is_ascii_digit()) && entropy(body) >= 3.0 && !is_name(body)
+            has_char(body, |c| c.is_ascii_digit())
+                && byte_entropy(body) >= 3.0
+                && !is_likely_name(body)
         } else {
-            entropy(body) >= 1.5
+            byte_entropy(body) >= 1.5
         };
-        (by_chance && !is_placeholder(body) && self.around.fits(text, at..end)).then_some(end)
+        (by_chance && !is_placeholder(body) && self.around.are_met_by(text, at..end)).then_some(end)
     }
 }
 
 impl TokenBounds {
-    fn fits(self, text: &str, token: Range<usize>) -> bool {
+    fn are_met_by(self, text: &str, token: Range<usize>) -> bool {
         match self {
             TokenBounds::Anything => true,
             TokenBounds::Name(name) => {
-                let from = text.floor_char_boundary(token.start.saturating_sub(NEAR));
-                let to = text.floor_char_boundary(token.end + NEAR);
+                let from =
+                    text.floor_char_boundary(token.start.saturating_sub(SERVICE_REACH_BYTES));
+                let to = text.floor_char_boundary(token.end + SERVICE_REACH_BYTES);
                 text[from..to].to_ascii_lowercase().contains(name)
             }
             TokenBounds::NoBase64 => {
@@ -482,12 +485,12 @@ impl Default for FailedRuns {
 }
 
 impl FailedRuns {
-    fn end(&mut self, class: u8, bytes: &[u8], at: usize) -> usize {
+    fn run_end(&mut self, class: u8, bytes: &[u8], at: usize) -> usize {
         let known = &mut self.0[usize::from(class & 127)];
         if !(known.0..known.1).contains(&at) {
             let rest = bytes[at..].iter();
-            let long = rest.take_while(|&&it| is_of(class, it)).count();
-            looked_at(long);
+            let long = rest.take_while(|&&it| is_in_class(class, it)).count();
+            record_work(long);
             *known = (at, at + long);
         }
         known.1
@@ -495,7 +498,12 @@ impl FailedRuns {
 }
 
 /// Follows a form from `at` and returns its end.
-fn form_end(form: &[u8], bytes: &[u8], mut at: usize, runs: &mut FailedRuns) -> Option<usize> {
+fn follow_token_form(
+    form: &[u8],
+    bytes: &[u8],
+    mut at: usize,
+    runs: &mut FailedRuns,
+) -> Option<usize> {
     let mut rest = form;
     while let Some((&class, more)) = rest.split_first() {
         if class == b'\'' {
@@ -507,11 +515,11 @@ fn form_end(form: &[u8], bytes: &[u8], mut at: usize, runs: &mut FailedRuns) -> 
             rest = &more[close + 1..];
             continue;
         }
-        let (least, more) = number(more);
+        let (least, more) = parse_count(more);
         let (most, more) = match more.first() {
             Some(b'+') => (None, &more[1..]),
             Some(b'-') => {
-                let (most, more) = number(&more[1..]);
+                let (most, more) = parse_count(&more[1..]);
                 (Some(most), more)
             }
             _ => (Some(least), more),
@@ -519,11 +527,11 @@ fn form_end(form: &[u8], bytes: &[u8], mut at: usize, runs: &mut FailedRuns) -> 
         let count = match most {
             Some(most) => {
                 let run = bytes[at..].iter().take(most);
-                let count = run.take_while(|&&byte| is_of(class, byte)).count();
-                looked_at(count);
+                let count = run.take_while(|&&byte| is_in_class(class, byte)).count();
+                record_work(count);
                 count
             }
-            None => runs.end(class, bytes, at) - at,
+            None => runs.run_end(class, bytes, at) - at,
         };
         if count < least {
             return None;
@@ -534,7 +542,7 @@ fn form_end(form: &[u8], bytes: &[u8], mut at: usize, runs: &mut FailedRuns) -> 
     Some(at)
 }
 
-fn number(form: &[u8]) -> (usize, &[u8]) {
+fn parse_count(form: &[u8]) -> (usize, &[u8]) {
     let digits = form.iter().take_while(|it| it.is_ascii_digit()).count();
     let value = form[..digits]
         .iter()
@@ -542,7 +550,7 @@ fn number(form: &[u8]) -> (usize, &[u8]) {
     (value, &form[digits..])
 }
 
-fn is_of(class: u8, byte: u8) -> bool {
+fn is_in_class(class: u8, byte: u8) -> bool {
     match class {
         b'd' => byte.is_ascii_digit(),
         b'h' => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
@@ -571,18 +579,18 @@ fn is_of(class: u8, byte: u8) -> bool {
 
 /// Returns the end of a token of two or three parts, of which the first two are
 /// JSON. An error holds the end of the run in which there is none.
-fn jwt_at(bytes: &[u8], at: usize) -> Result<usize, usize> {
-    const LEAST: usize = 11;
+fn find_jwt_end(bytes: &[u8], at: usize) -> Result<usize, usize> {
+    const MIN_PART_BYTES: usize = 11;
     let run = |from: usize| {
         let rest = bytes.get(from..).unwrap_or_default();
-        from + rest.iter().take_while(|&&it| is_of(b't', it)).count()
+        from + rest.iter().take_while(|&&it| is_in_class(b't', it)).count()
     };
     let first = run(at);
-    if first - at < LEAST || !bytes[first..].starts_with(b".eyJ") {
+    if first - at < MIN_PART_BYTES || !bytes[first..].starts_with(b".eyJ") {
         return Err(first);
     }
     let second = run(first + 1);
-    if second - first - 1 < LEAST {
+    if second - first - 1 < MIN_PART_BYTES {
         return Err(first);
     }
     match bytes.get(second) {
@@ -597,7 +605,7 @@ mod tests {
 
     #[test]
     fn every_form_can_be_read() {
-        for token in TOKENS {
+        for token in TOKEN_RULES {
             let mut rest = token.form.as_bytes();
             while let Some((&class, more)) = rest.split_first() {
                 if class == b'\'' {
@@ -606,16 +614,16 @@ mod tests {
                     continue;
                 }
                 assert!(
-                    (0..128).any(|byte| is_of(class, byte)),
+                    (0..128).any(|byte| is_in_class(class, byte)),
                     "{}: {}",
                     token.prefix,
                     char::from(class)
                 );
-                let (least, more) = number(more);
+                let (least, more) = parse_count(more);
                 assert!(least > 0, "{}: {}", token.prefix, token.form);
                 rest = match more.first() {
                     Some(b'+') => &more[1..],
-                    Some(b'-') => number(&more[1..]).1,
+                    Some(b'-') => parse_count(&more[1..]).1,
                     _ => more,
                 };
             }
@@ -629,12 +637,12 @@ mod tests {
         let one = format!("{}-", concat!("ey", "J"));
         let run = one.repeat(5_000);
         let bytes = run.as_bytes();
-        assert_eq!(jwt_at(bytes, 0), Err(bytes.len()));
+        assert_eq!(find_jwt_end(bytes, 0), Err(bytes.len()));
         let mut tries = 0;
         let mut none_before = 0;
         for at in (0..bytes.len()).filter(|&at| bytes[at..].starts_with(b"eyJ")) {
             if at >= none_before
-                && let Err(end) = jwt_at(bytes, at)
+                && let Err(end) = find_jwt_end(bytes, at)
             {
                 (tries, none_before) = (tries + 1, end);
             }

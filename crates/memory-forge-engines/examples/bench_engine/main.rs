@@ -12,13 +12,15 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use forge_app::corrections::Corrections;
 use forge_app::embed::{self, Embedder};
-use forge_app::knowledge::fresh::{self, Opening};
+use forge_app::knowledge::fresh::{self, IndexOpening};
 use forge_app::knowledge::refresh;
-use forge_app::publish::{self, Include, Item};
-use forge_app::recall::{self, Ask, Mode};
+use forge_app::publish::{self, PublishItem, PublishScope};
+use forge_app::recall::{self, RecallMode, RecallQuery};
 use forge_app::wire::{MemberAccess, TeamMember};
 use forge_app::workspace::Workspace;
-use memory_forge_engines::postgres::{Engine, Environment, Push, Target, Within};
+use memory_forge_engines::postgres::{
+    IndexPush, PostgresEngine, ServerEnvironment, ServerTarget, WorkspaceSelection,
+};
 use testkit::postgres::{Postgres, Version};
 
 use scores::{Scores, interval, mean};
@@ -84,7 +86,7 @@ fn run(rest: &[&str]) -> Result<()> {
         ["parity", "scale", "ask"].contains(what),
         "`bench engine {what}` is not known; there are parity, scale and ask"
     );
-    let model = embed::builtin();
+    let model = embed::builtin_embedder();
     if *what == "ask" {
         return scale::ask(&options, model);
     }
@@ -97,8 +99,8 @@ fn run(rest: &[&str]) -> Result<()> {
     made.map_err(anyhow::Error::msg)?;
     let admin = connect(&server, "postgres")?;
     let of_large = member(LOGIN, TEAM);
-    admin.init(model.id(), model.dimensions(), &[of_large])?;
-    let status = admin.status()?;
+    admin.prepare_server(model.id(), model.dimensions(), &[of_large])?;
+    let status = admin.read_status()?;
     println!("PostgreSQL {}, model {}", status.server, status.model);
     match *what {
         "parity" => parity(&server, &options, model),
@@ -115,13 +117,13 @@ fn member(login: &str, team: &str) -> TeamMember {
     }
 }
 
-fn connect(server: &Postgres, login: &str) -> Result<Engine> {
+fn connect(server: &Postgres, login: &str) -> Result<PostgresEngine> {
     connect_to(&server.url(login, "bench"), TENANT)
 }
 
-fn connect_to(url: &str, tenant: &str) -> Result<Engine> {
-    let target = Target::read(url, &Environment::default())?;
-    Ok(Engine::open(&target, tenant)?)
+fn connect_to(url: &str, tenant: &str) -> Result<PostgresEngine> {
+    let target = ServerTarget::read(url, &ServerEnvironment::default())?;
+    Ok(PostgresEngine::open(&target, tenant)?)
 }
 
 fn asking<'a>(
@@ -129,10 +131,10 @@ fn asking<'a>(
     forgotten: &'a HashSet<String>,
     corrections: &'a Corrections,
     today: Option<jiff::civil::Date>,
-) -> Ask<'a> {
-    Ask {
+) -> RecallQuery<'a> {
+    RecallQuery {
         question,
-        mode: Mode::Hybrid,
+        mode: RecallMode::Hybrid,
         limit: 10,
         unique: true,
         kinds: Vec::new(),
@@ -173,26 +175,27 @@ fn parity(server: &Postgres, options: &Options, model: &dyn Embedder) -> Result<
             }
             let workspace = Workspace::open(folder.path())?;
             let now = jiff::Timestamp::UNIX_EPOCH;
-            let mut opening = Opening {
+            let mut opening = IndexOpening {
                 now,
                 wait: Duration::from_secs(5),
                 force: false,
                 progress: &mut |_, _| {},
             };
-            let mut fresh = fresh::fresh(&workspace, &mut opening)?;
-            refresh::embed(&mut fresh.index, model, &mut |_, _| true)?;
+            let mut fresh = fresh::open_fresh(&workspace, &mut opening)?;
+            refresh::embed_passages(&mut fresh.index, model, &mut |_, _| true)?;
             passages += fresh.index.passage_counts()?.chunks;
             let name = format!("{set}-{at}");
             push_workspace(&engine, &workspace, &fresh, &name, model)?;
             let forgotten = HashSet::new();
             let corrections = Corrections::default();
-            let search = engine.search(Within::Workspace(&name))?;
+            let search = engine.begin_search(WorkspaceSelection::Workspace(&name))?;
             for question in &group.questions {
                 let today = question.date.as_ref().and_then(|it| it.parse().ok());
                 let ask = asking(&question.text, &forgotten, &corrections, today);
-                let ours = recall::ask(&fresh.index, &fresh.catalogue, Some(model), &ask)?;
-                let theirs = recall::ask_of(&search, Some(model), &ask)?;
-                let ids = |answer: &recall::Answer| -> Vec<String> {
+                let ours =
+                    recall::rank_passages(&fresh.index, &fresh.catalogue, Some(model), &ask)?;
+                let theirs = recall::rank_from_source(&search, Some(model), &ask)?;
+                let ids = |answer: &recall::RecallAnswer| -> Vec<String> {
                     let paths = answer.hits.iter().map(|hit| hit.passage.path.as_str());
                     let stem = |path: &str| {
                         let name = path.rsplit('/').next().unwrap_or(path);
@@ -232,27 +235,29 @@ fn parity(server: &Postgres, options: &Options, model: &dyn Embedder) -> Result<
 }
 
 fn push_workspace(
-    engine: &Engine,
+    engine: &PostgresEngine,
     workspace: &Workspace,
-    fresh: &fresh::Fresh,
+    fresh: &fresh::FreshIndex,
     name: &str,
     model: &dyn Embedder,
 ) -> Result<()> {
-    let include = Include::default();
+    let include = PublishScope::default();
     let id = Some(model.id());
-    let (items, _) = publish::list(workspace, &fresh.index, &fresh.catalogue, include, id)?;
-    engine.push(
+    let (items, _) =
+        publish::list_publishable(workspace, &fresh.index, &fresh.catalogue, include, id)?;
+    engine.push_workspace(
         &pushing(name, TEAM, &items),
         &mut |item| {
-            publish::read(workspace, &fresh.index, item, Some(model), include).map_err(Into::into)
+            publish::read_published(workspace, &fresh.index, item, Some(model), include)
+                .map_err(Into::into)
         },
         &mut |_, _| {},
     )?;
     Ok(())
 }
 
-fn pushing<'a>(name: &'a str, team: &'a str, items: &'a [Item]) -> Push<'a> {
-    Push {
+fn pushing<'a>(name: &'a str, team: &'a str, items: &'a [PublishItem]) -> IndexPush<'a> {
+    IndexPush {
         workspace: name,
         identity: "",
         team,

@@ -13,13 +13,13 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail, ensure};
 use forge_app::corrections::Corrections;
 use forge_app::embed::Embedder;
-use forge_app::index::Packed;
+use forge_app::index::PackedVector;
 use forge_app::knowledge::describe;
-use forge_app::publish::{Item, Published};
-use forge_app::recall::{self, Mode};
+use forge_app::publish::{PublishItem, PublishedDocument};
+use forge_app::recall::{self, RecallMode};
 use forge_app::wire::IndexPushReport;
-use forge_app::workspace::{RelPath, Role};
-use memory_forge_engines::postgres::{Engine, Within};
+use forge_app::workspace::{FileRole, RelPath};
+use memory_forge_engines::postgres::{PostgresEngine, WorkspaceSelection};
 use testkit::postgres::Postgres;
 
 use super::{LOGIN, Options, TEAM, TENANT, asking, connect, connect_to, member, pushing};
@@ -165,7 +165,7 @@ fn small_teams(
     let admin = server.url("postgres", "bench");
     for (tenant, login) in [(TENANT, "beside"), ("little", "alone")] {
         let admin = connect_to(&admin, tenant)?;
-        admin.init(model.id(), model.dimensions(), &[member(login, "small")])?;
+        admin.prepare_server(model.id(), model.dimensions(), &[member(login, "small")])?;
         let engine = connect_to(&server.url(login, "bench"), tenant)?;
         for at in 0..SMALL {
             fill(&engine, at, "small", contents)?;
@@ -179,7 +179,14 @@ fn small_teams(
     for some in questions.chunks(30) {
         for (at, (tenant, login)) in [(TENANT, "beside"), ("little", "alone")].iter().enumerate() {
             let url = server.url(login, "bench");
-            times[at].extend(ask_all((&url, tenant), some, Mode::Hybrid, 1, model, None)?);
+            times[at].extend(ask_all(
+                (&url, tenant),
+                some,
+                RecallMode::Hybrid,
+                1,
+                model,
+                None,
+            )?);
         }
     }
     let [mut beside, mut alone] = times;
@@ -205,12 +212,19 @@ pub(super) fn ask(options: &Options, model: &dyn Embedder) -> Result<()> {
 }
 
 fn ask_in_all_ways(url: &str, questions: &[String], model: &dyn Embedder) -> Result<()> {
-    for mode in [Mode::Text, Mode::Vector, Mode::Hybrid] {
+    for mode in [RecallMode::Text, RecallMode::Vector, RecallMode::Hybrid] {
         let times = ask_all((url, TENANT), questions, mode, 1, model, None)?;
         report(&format!("search, one at a time, {}", mode.name()), times);
     }
     let begin = Instant::now();
-    let times = ask_all((url, TENANT), questions, Mode::Hybrid, AT_ONCE, model, None)?;
+    let times = ask_all(
+        (url, TENANT),
+        questions,
+        RecallMode::Hybrid,
+        AT_ONCE,
+        model,
+        None,
+    )?;
     let rate = times.len() as f64 / begin.elapsed().as_secs_f64();
     report(
         &format!("search, {AT_ONCE} at once, hybrid, {rate:.0} a second"),
@@ -287,7 +301,7 @@ fn take_over(
             ask_all(
                 (&url, TENANT),
                 questions,
-                Mode::Hybrid,
+                RecallMode::Hybrid,
                 half,
                 model,
                 Some(dead),
@@ -323,7 +337,8 @@ fn take_over(
     let missing = push(&replica, contents, rest, &AtomicUsize::new(0))?;
     println!("pushed again: {missing} workspaces were missing");
     let begin = Instant::now();
-    let done = connect(&replica, "postgres")?.init(model.id(), model.dimensions(), &[])?;
+    let done =
+        connect(&replica, "postgres")?.prepare_server(model.id(), model.dimensions(), &[])?;
     for note in &done.notes {
         println!("init, {:.0} s: {note}", begin.elapsed().as_secs_f64());
     }
@@ -372,18 +387,23 @@ fn together(count: usize, work: impl Fn() -> Result<()> + Sync) -> Result<()> {
     })
 }
 
-fn fill(engine: &Engine, at: usize, team: &str, contents: &Contents) -> Result<IndexPushReport> {
+fn fill(
+    engine: &PostgresEngine,
+    at: usize,
+    team: &str,
+    contents: &Contents,
+) -> Result<IndexPushReport> {
     let Contents { paragraphs, real } = contents;
     let mut dice = Dice(1 + at as u64 * 7919);
-    let items: Vec<Item> = (0..A_WORKSPACE / A_DOCUMENT)
-        .map(|n| Item {
+    let items: Vec<PublishItem> = (0..A_WORKSPACE / A_DOCUMENT)
+        .map(|n| PublishItem {
             path: RelPath::new(&format!("knowledge/n{n}.md")).expect("a path"),
             hash: format!("{at}-{n}"),
             scope: "knowledge".to_owned(),
             replaced_by: None,
         })
         .collect();
-    let pushed = engine.push(
+    let pushed = engine.push_workspace(
         &pushing(&format!("w{at}"), team, &items),
         &mut |item| {
             let mut text = format!("# Note {}\n", item.path.stem());
@@ -391,14 +411,15 @@ fn fill(engine: &Engine, at: usize, team: &str, contents: &Contents) -> Result<I
                 let paragraph = &paragraphs[dice.roll(paragraphs.len())];
                 text += &format!("\n## Part {part}\n\n{}\n", paragraph.replace('#', ""));
             }
-            let sizes = forge_app::index::Sizes { most: 500, aim: 1 };
-            let (_, mut put) = describe::of_text(&item.path, Role::Knowledge, &text, sizes);
+            let sizes = forge_app::index::PassageSizes { most: 500, aim: 1 };
+            let (_, mut put) =
+                describe::describe_text(&item.path, FileRole::Knowledge, &text, sizes);
             put.chunks = parts(&text, &put.title);
             let vectors = put
                 .chunks
                 .iter()
                 .map(|_| Some(noisy(&real[dice.roll(real.len())], &mut dice)));
-            Ok(Some(Published {
+            Ok(Some(PublishedDocument {
                 path: item.path.clone(),
                 hash: item.hash.clone(),
                 vectors: vectors.collect(),
@@ -415,27 +436,27 @@ fn fill(engine: &Engine, at: usize, team: &str, contents: &Contents) -> Result<I
 }
 
 /// One passage a part, however small.
-fn parts(text: &str, title: &str) -> Vec<forge_app::index::Chunk> {
+fn parts(text: &str, title: &str) -> Vec<forge_app::index::DocumentPassage> {
     let parts = text.split("\n## ").skip(1);
     parts
         .enumerate()
-        .map(|(at, part)| forge_app::index::Chunk {
+        .map(|(at, part)| forge_app::index::DocumentPassage {
             headings: vec![title.to_owned(), format!("Part {at}")],
             lines: (at * 4 + 3, at * 4 + 6),
             text: format!("## {part}"),
-            tokens: forge_app::tokens::estimate(part),
+            tokens: forge_app::tokens::estimate_tokens(part),
         })
         .collect()
 }
 
-fn noisy(vector: &[f32], dice: &mut Dice) -> Packed {
+fn noisy(vector: &[f32], dice: &mut Dice) -> PackedVector {
     let mut noisy: Vec<f32> = vector
         .iter()
         .map(|v| v + (dice.roll(2001) as f32 - 1000.0) / 1000.0 * 0.06)
         .collect();
     let length = noisy.iter().map(|v| v * v).sum::<f32>().sqrt();
     noisy.iter_mut().for_each(|v| *v /= length);
-    Packed::from(&noisy)
+    PackedVector::from_floats(&noisy)
 }
 
 /// Milliseconds of every question, asked on connections that stay open; with
@@ -443,7 +464,7 @@ fn noisy(vector: &[f32], dice: &mut Dice) -> Packed {
 fn ask_all(
     (url, tenant): (&str, &str),
     questions: &[String],
-    mode: Mode,
+    mode: RecallMode,
     at_once: usize,
     model: &dyn Embedder,
     until: Option<&AtomicBool>,
@@ -467,9 +488,10 @@ fn ask_all(
             (ask.mode, ask.unique) = (mode, false);
             let begin = Instant::now();
             let answered = engine
-                .search(Within::Everything)
+                .begin_search(WorkspaceSelection::Everything)
                 .map_err(anyhow::Error::from);
-            let answered = answered.and_then(|it| Ok(recall::ask_of(&it, Some(model), &ask)?));
+            let answered =
+                answered.and_then(|it| Ok(recall::rank_from_source(&it, Some(model), &ask)?));
             match answered {
                 Err(_) if until.is_some_and(|it| it.load(Ordering::Relaxed)) => return Ok(()),
                 other => drop(other?),

@@ -5,18 +5,23 @@
 use forge_memory::wire::QueryTable;
 use serde_json::Value as Json;
 
-use super::values::json;
-use super::{Error, Server};
+use super::values::value_to_json;
+use super::{BoltError, BoltGraph};
 
-impl Server {
+impl BoltGraph {
     /// Runs a query with `$tenant` and `$workspace` set, and returns at most
     /// this many rows. It may read everything in the database.
-    pub fn cypher(&mut self, text: &str, write: bool, most: usize) -> Result<QueryTable, Error> {
-        if !write && let Some(word) = writing_clause(text) {
-            return Err(Error::Writes(word));
+    pub fn run_cypher(
+        &mut self,
+        text: &str,
+        write: bool,
+        most: usize,
+    ) -> Result<QueryTable, BoltError> {
+        if !write && let Some(word) = find_writing_clause(text) {
+            return Err(BoltError::Writes(word));
         }
-        let query = self.query(text);
-        self.wait(async {
+        let query = self.scoped_query(text);
+        self.wait_for(async {
             let mut stream = if write {
                 self.graph.execute(query).await?
             } else {
@@ -40,7 +45,7 @@ impl Server {
                     break;
                 }
                 let cells = table.columns.iter().map(|name| match row.get(name) {
-                    Ok(value) => json(&value),
+                    Ok(value) => value_to_json(&value),
                     Err(_) => Json::Null,
                 });
                 table.rows.push(cells.collect());
@@ -51,7 +56,7 @@ impl Server {
 }
 
 /// Words that begin a clause that writes, or may.
-const WRITING: [&str; 22] = [
+const WRITING_WORDS: [&str; 22] = [
     "ALTER",
     "CREATE",
     "DEALLOCATE",
@@ -77,7 +82,7 @@ const WRITING: [&str; 22] = [
 ];
 
 /// Procedures that only read metadata.
-const HARMLESS: [&str; 5] = [
+const HARMLESS_PROCEDURES: [&str; 5] = [
     "db.labels",
     "db.propertyKeys",
     "db.relationshipTypes",
@@ -88,13 +93,13 @@ const HARMLESS: [&str; 5] = [
 /// Returns the first word of a query that is, or may be, a writing clause.
 /// Strings, comments, quoted names, labels and properties are ignored; a query
 /// that cannot be parsed with certainty counts as writing.
-pub fn writing_clause(text: &str) -> Option<String> {
+pub fn find_writing_clause(text: &str) -> Option<String> {
     // The server decodes such escapes before it parses the query, so they could
     // hide a word.
     if text.contains("\\u") || text.contains("\\U") {
         return Some("\\u".to_owned());
     }
-    let tokens = match tokens(text) {
+    let tokens = match tokenize_query(text) {
         Ok(tokens) => tokens,
         Err(open) => return Some(open.to_owned()),
     };
@@ -113,12 +118,14 @@ pub fn writing_clause(text: &str) -> Option<String> {
             continue;
         }
         let word = token.to_ascii_uppercase();
-        if WRITING.contains(&word.as_str()) {
+        if WRITING_WORDS.contains(&word.as_str()) {
             return Some(word);
         }
         if word == "CALL" && !matches!(next, Some("{" | "(")) {
-            let name = procedure(&tokens[at + 1..]);
-            let known = HARMLESS.iter().any(|it| name.eq_ignore_ascii_case(it));
+            let name = read_procedure_name(&tokens[at + 1..]);
+            let known = HARMLESS_PROCEDURES
+                .iter()
+                .any(|it| name.eq_ignore_ascii_case(it));
             if !known {
                 return Some("CALL".to_owned());
             }
@@ -128,7 +135,7 @@ pub fn writing_clause(text: &str) -> Option<String> {
 }
 
 /// Reads the name of a procedure: words with dots between them.
-fn procedure(tokens: &[&str]) -> String {
+fn read_procedure_name(tokens: &[&str]) -> String {
     let mut name = tokens.first().copied().unwrap_or("").to_owned();
     for pair in tokens.get(1..).unwrap_or_default().chunks(2) {
         match pair {
@@ -144,7 +151,7 @@ fn procedure(tokens: &[&str]) -> String {
 
 /// Splits a query into words and single characters, without strings and
 /// comments. Fails for an unclosed one.
-fn tokens(text: &str) -> Result<Vec<&str>, &'static str> {
+fn tokenize_query(text: &str) -> Result<Vec<&str>, &'static str> {
     let mut tokens = Vec::new();
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
@@ -153,7 +160,7 @@ fn tokens(text: &str) -> Result<Vec<&str>, &'static str> {
         } else if let Some(comment) = rest.strip_prefix("/*") {
             comment.find("*/").ok_or("/*")? + 4
         } else if first == '\'' || first == '"' {
-            quoted(rest, first).ok_or("'")?
+            quoted_length(rest, first).ok_or("'")?
         } else if first == '`' {
             1 + rest[1..].find('`').ok_or("`")? + 1
         } else if first.is_alphanumeric() || first == '_' {
@@ -173,7 +180,7 @@ fn tokens(text: &str) -> Result<Vec<&str>, &'static str> {
 }
 
 /// Returns the length of a quoted string, with its escapes.
-fn quoted(text: &str, quote: char) -> Option<usize> {
+fn quoted_length(text: &str, quote: char) -> Option<usize> {
     let mut escaped = false;
     for (at, char) in text.char_indices().skip(1) {
         match char {
@@ -188,7 +195,7 @@ fn quoted(text: &str, quote: char) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::writing_clause;
+    use super::find_writing_clause;
 
     #[test]
     fn reading_queries_are_let_through() {
@@ -203,7 +210,7 @@ mod tests {
             "MATCH (reset) RETURN reset.offset",
             "MATCH (n) WHERE n.x = $set RETURN n",
         ] {
-            assert_eq!(writing_clause(query), None, "{query}");
+            assert_eq!(find_writing_clause(query), None, "{query}");
         }
     }
 
@@ -230,7 +237,7 @@ mod tests {
             "RETURN 1 /* open",
             "RETURN `open",
         ] {
-            assert!(writing_clause(query).is_some(), "{query}");
+            assert!(find_writing_clause(query).is_some(), "{query}");
         }
     }
 }

@@ -7,25 +7,25 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use forge_memory::graph::{Graph, Kind, Relation};
+use forge_memory::graph::{GraphRelation, NodeKind, WorkspaceGraph};
 use forge_memory::wire::GraphPushReport;
 use forge_text::quote;
 use neo4rs::BoltType;
 
-use super::{Error, Scope, Server, column, list, map};
+use super::{BoltError, BoltGraph, NodeScope, bolt_list, bolt_map, read_column};
 
 /// Format version of the nodes. A server with a higher one is left alone.
-const FORMAT: i64 = 1;
+const GRAPH_FORMAT: i64 = 1;
 
 /// Attempts of a push that others overtake.
-const ATTEMPTS: usize = 10;
+const MAX_PUSH_ATTEMPTS: usize = 10;
 
 /// Rows of one message.
-const BATCH: usize = 500;
+const MAX_BATCH_ROWS: usize = 500;
 
 /// State of the last push, as the server has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
+pub struct GraphPushState {
     pub complete: bool,
     pub digest: String,
     pub nodes: i64,
@@ -34,26 +34,26 @@ pub struct Standing {
 }
 
 /// A node as it is written.
-struct Record {
+struct NodeRecord {
     key: String,
-    kind: Kind,
+    kind: NodeKind,
     hash: String,
     properties: Vec<(&'static str, BoltType)>,
 }
 
 /// A relation by the keys of its nodes.
-type Triple = (String, Relation, String);
+type RelationTriple = (String, GraphRelation, String);
 
 /// Returns the hash of all that a push of this graph would write.
-pub fn digest(graph: &Graph, scope: &Scope) -> String {
-    let (records, triples) = projected(graph, scope);
-    sum(&records, &triples)
+pub fn compute_digest(graph: &WorkspaceGraph, scope: &NodeScope) -> String {
+    let (records, triples) = project_graph(graph, scope);
+    digest_records(&records, &triples)
 }
 
 /// Hashes nodes and relations.
-fn sum(records: &[Record], triples: &[Triple]) -> String {
+fn digest_records(records: &[NodeRecord], triples: &[RelationTriple]) -> String {
     let mut hasher = blake3::Hasher::new();
-    hasher.update(&FORMAT.to_le_bytes());
+    hasher.update(&GRAPH_FORMAT.to_le_bytes());
     let mut add = |text: &str| {
         // The length separates the texts: otherwise `ab`, `c` and `a`, `bc`
         // would have the same hash.
@@ -74,13 +74,16 @@ fn sum(records: &[Record], triples: &[Triple]) -> String {
 
 /// Returns nodes and relations in the order of their keys, without private
 /// notes, and with credentials redacted.
-fn projected(graph: &Graph, scope: &Scope) -> (Vec<Record>, Vec<Triple>) {
-    let graph = graph.shared();
-    let text = |text: &str| BoltType::from(quote::clean(text).into_owned());
+fn project_graph(
+    graph: &WorkspaceGraph,
+    scope: &NodeScope,
+) -> (Vec<NodeRecord>, Vec<RelationTriple>) {
+    let graph = graph.shared_part();
+    let text = |text: &str| BoltType::from(quote::sanitize_text(text).into_owned());
     let some = |value: Option<&str>| value.map_or_else(|| BoltType::from(None::<String>), text);
-    let mut records: Vec<Record> = Vec::with_capacity(graph.nodes.len());
+    let mut records: Vec<NodeRecord> = Vec::with_capacity(graph.nodes.len());
     for node in &graph.nodes {
-        let (work, standing) = (&node.work, node.standing());
+        let (work, standing) = (&node.work, node.work_standing());
         let properties = vec![
             ("id", node.id.as_str().into()),
             ("name", text(&node.name)),
@@ -100,17 +103,17 @@ fn projected(graph: &Graph, scope: &Scope) -> (Vec<Record>, Vec<Triple>) {
         ];
         // The format is a part of the hash, so that a new one writes every node
         // again.
-        let hash = blake3::hash(format!("{FORMAT}{properties:?}").as_bytes());
-        records.push(Record {
-            key: scope.key(&node.id),
+        let hash = blake3::hash(format!("{GRAPH_FORMAT}{properties:?}").as_bytes());
+        records.push(NodeRecord {
+            key: scope.node_key(&node.id),
             kind: node.kind,
             hash: hash.to_hex()[..32].to_owned(),
             properties,
         });
     }
     let keys: Vec<String> = records.iter().map(|it| it.key.clone()).collect();
-    let mut triples: Vec<Triple> = graph
-        .relations()
+    let mut triples: Vec<RelationTriple> = graph
+        .list_relations()
         .into_iter()
         .map(|link| {
             let (from, to) = (link.from as usize, link.to as usize);
@@ -124,51 +127,56 @@ fn projected(graph: &Graph, scope: &Scope) -> (Vec<Record>, Vec<Triple>) {
     (records, triples)
 }
 
-impl Server {
+impl BoltGraph {
     /// Pushes the graph. `at` is the time, for people; `force` compares even if
     /// the server has the same hash.
     ///
     /// A push that was overtaken begins again, so that the last one to end has
     /// seen everything that the others wrote.
-    pub fn push(&mut self, graph: &Graph, at: &str, force: bool) -> Result<GraphPushReport, Error> {
-        for attempt in 0..ATTEMPTS {
+    pub fn push_graph(
+        &mut self,
+        graph: &WorkspaceGraph,
+        at: &str,
+        force: bool,
+    ) -> Result<GraphPushReport, BoltError> {
+        for attempt in 0..MAX_PUSH_ATTEMPTS {
             // A repeated push compares the nodes even if the hash is the same:
             // the other push may have written in between.
             match self.push_once(graph, at, force || attempt > 0) {
-                Err(Error::Overtaken) => {}
+                Err(BoltError::Overtaken) => {}
                 outcome => return outcome,
             }
         }
-        Err(Error::Overtaken)
+        Err(BoltError::Overtaken)
     }
 
     /// Pushes once. Fails if another push begins in between.
     fn push_once(
         &mut self,
-        graph: &Graph,
+        graph: &WorkspaceGraph,
         at: &str,
         force: bool,
-    ) -> Result<GraphPushReport, Error> {
-        let (records, triples) = projected(graph, &self.scope);
-        let digest = sum(&records, &triples);
+    ) -> Result<GraphPushReport, BoltError> {
+        let (records, triples) = project_graph(graph, &self.scope);
+        let digest = digest_records(&records, &triples);
         let mut pushed = GraphPushReport {
             nodes: records.len(),
             relations: triples.len(),
             ..GraphPushReport::default()
         };
-        if let Some(there) = self.standing()?
+        if let Some(there) = self.read_push_state()?
             && there.complete
             && there.digest == digest
             && !force
         {
             return Ok(pushed);
         }
-        self.prepare()?;
-        let generation = self.begin()?;
-        let (nodes, relations) = (self.nodes_there()?, self.relations_there()?);
+        self.prepare_schema()?;
+        let generation = self.begin_push()?;
+        let (nodes, relations) = (self.read_nodes()?, self.read_relations()?);
 
         // A node that changed its kind is another node.
-        let kinds: HashMap<&str, Kind> = records
+        let kinds: HashMap<&str, NodeKind> = records
             .iter()
             .map(|it| (it.key.as_str(), it.kind))
             .collect();
@@ -178,62 +186,62 @@ impl Server {
             let there = nodes.get(key).map(|(kind, _)| *kind);
             there.is_some() && there == kinds.get(key).copied()
         };
-        let gone: Vec<(Kind, BoltType)> = nodes
+        let gone: Vec<(NodeKind, BoltType)> = nodes
             .iter()
             .filter(|(key, _)| !stays(key))
             .map(|(key, (kind, _))| (*kind, key.as_str().into()))
             .collect();
         pushed.removed += gone.len();
-        for (kind, keys) in batches(gone) {
+        for (kind, keys) in group_batches(gone) {
             let kind = kind.name();
-            self.write(
-                self.query(&format!(
+            self.write_rows(
+                self.scoped_query(&format!(
                     "UNWIND $keys AS key \
                      MATCH (n:{kind} {{forge_key: key, tenant: $tenant, workspace: $workspace}}) \
                      DETACH DELETE n"
                 ))
-                .param("keys", list(keys)),
+                .param("keys", bolt_list(keys)),
             )?;
         }
 
-        let differs = |record: &&Record| {
+        let differs = |record: &&NodeRecord| {
             let there = nodes.get(&record.key);
             !there.is_some_and(|(kind, hash)| *kind == record.kind && *hash == record.hash)
         };
-        let new: Vec<(Kind, BoltType)> = records
+        let new: Vec<(NodeKind, BoltType)> = records
             .iter()
             .filter(differs)
-            .map(|record| (record.kind, self.row(record)))
+            .map(|record| (record.kind, self.node_row(record)))
             .collect();
         pushed.written += new.len();
-        for (kind, rows) in batches(new) {
+        for (kind, rows) in group_batches(new) {
             let kind = kind.name();
-            self.write(
-                self.query(&format!(
+            self.write_rows(
+                self.scoped_query(&format!(
                     "UNWIND $rows AS row \
                      MERGE (n:{kind} {{forge_key: row.key}}) SET n += row.properties"
                 ))
-                .param("rows", list(rows)),
+                .param("rows", bolt_list(rows)),
             )?;
         }
-        self.relate(&relations, &triples, &kinds, &stays, &mut pushed)?;
-        self.finish(generation, &digest, &pushed, at)?;
+        self.push_relations(&relations, &triples, &kinds, &stays, &mut pushed)?;
+        self.finish_push(generation, &digest, &pushed, at)?;
         Ok(pushed)
     }
 
     /// Removes relations that are gone, and adds new ones.
-    fn relate(
+    fn push_relations(
         &self,
-        there: &BTreeMap<Triple, usize>,
-        triples: &[Triple],
-        kinds: &HashMap<&str, Kind>,
+        there: &BTreeMap<RelationTriple, usize>,
+        triples: &[RelationTriple],
+        kinds: &HashMap<&str, NodeKind>,
         stays: &dyn Fn(&str) -> bool,
         pushed: &mut GraphPushReport,
-    ) -> Result<(), Error> {
-        type Group = (Kind, Relation, Kind);
-        let wanted = |triple: &Triple| triples.binary_search(triple).is_ok();
-        let row = |(from, _, to): &Triple| {
-            map([("from", from.as_str().into()), ("to", to.as_str().into())])
+    ) -> Result<(), BoltError> {
+        type Group = (NodeKind, GraphRelation, NodeKind);
+        let wanted = |triple: &RelationTriple| triples.binary_search(triple).is_ok();
+        let row = |(from, _, to): &RelationTriple| {
+            bolt_map([("from", from.as_str().into()), ("to", to.as_str().into())])
         };
         // A removed node has taken its relations with it. A duplicate relation,
         // which some servers allow, is removed and written once.
@@ -255,37 +263,37 @@ impl Server {
             .collect();
         pushed.removed += old.len();
         pushed.written += new.len();
-        for ((from, relation, to), rows) in batches(old) {
+        for ((from, relation, to), rows) in group_batches(old) {
             let (from, relation, to) = (from.name(), relation.name(), to.name());
-            self.write(
-                self.query(&format!(
+            self.write_rows(
+                self.scoped_query(&format!(
                     "UNWIND $rows AS row \
                      MATCH (a:{from} {{forge_key: row.from, tenant: $tenant, workspace: $workspace}})\
                      -[r:{relation} {{tenant: $tenant, workspace: $workspace}}]->\
                      (b:{to} {{forge_key: row.to, tenant: $tenant, workspace: $workspace}}) \
                      DELETE r"
                 ))
-                .param("rows", list(rows)),
+                .param("rows", bolt_list(rows)),
             )?;
         }
-        for ((from, relation, to), rows) in batches(new) {
+        for ((from, relation, to), rows) in group_batches(new) {
             let (from, relation, to) = (from.name(), relation.name(), to.name());
-            self.write(
-                self.query(&format!(
+            self.write_rows(
+                self.scoped_query(&format!(
                     "UNWIND $rows AS row \
                      MATCH (a:{from} {{forge_key: row.from, tenant: $tenant, workspace: $workspace}}) \
                      MATCH (b:{to} {{forge_key: row.to, tenant: $tenant, workspace: $workspace}}) \
                      MERGE (a)-[r:{relation} {{tenant: $tenant, workspace: $workspace}}]->(b)"
                 ))
-                .param("rows", list(rows)),
+                .param("rows", bolt_list(rows)),
             )?;
         }
         Ok(())
     }
 
     /// Returns the parameters that write a node.
-    fn row(&self, record: &Record) -> BoltType {
-        let mut properties = match map([
+    fn node_row(&self, record: &NodeRecord) -> BoltType {
+        let mut properties = match bolt_map([
             ("forge_key", record.key.as_str().into()),
             ("tenant", self.scope.tenant.as_str().into()),
             ("workspace", self.scope.workspace.as_str().into()),
@@ -297,36 +305,36 @@ impl Server {
         for (name, value) in &record.properties {
             properties.put((*name).into(), value.clone());
         }
-        map([
+        bolt_map([
             ("key", record.key.as_str().into()),
             ("properties", BoltType::Map(properties)),
         ])
     }
 
     /// Returns the state of the last push; `None` without one.
-    pub fn standing(&mut self) -> Result<Option<Standing>, Error> {
-        let rows = self.read(
-            self.query(
+    pub fn read_push_state(&mut self) -> Result<Option<GraphPushState>, BoltError> {
+        let rows = self.read_rows(
+            self.scoped_query(
                 "MATCH (p:ForgePush {forge_key: $key, tenant: $tenant, workspace: $workspace}) \
                  RETURN p.format AS format, p.complete AS complete, p.digest AS digest, \
                  p.nodes AS nodes, p.relations AS relations, p.at AS at",
             )
-            .param("key", self.scope.key("")),
+            .param("key", self.scope.node_key("")),
         )?;
         let Some(row) = rows.first() else {
             return Ok(None);
         };
-        let found: i64 = column(row, "format")?;
-        if found > FORMAT {
-            return Err(Error::Newer {
+        let found: i64 = read_column(row, "format")?;
+        if found > GRAPH_FORMAT {
+            return Err(BoltError::Newer {
                 found,
-                known: FORMAT,
+                known: GRAPH_FORMAT,
             });
         }
-        let number = |name| column::<Option<i64>>(row, name).map(Option::unwrap_or_default);
-        let text = |name| column::<Option<String>>(row, name).map(Option::unwrap_or_default);
-        Ok(Some(Standing {
-            complete: column::<Option<bool>>(row, "complete")?.unwrap_or(false),
+        let number = |name| read_column::<Option<i64>>(row, name).map(Option::unwrap_or_default);
+        let text = |name| read_column::<Option<String>>(row, name).map(Option::unwrap_or_default);
+        Ok(Some(GraphPushState {
+            complete: read_column::<Option<bool>>(row, "complete")?.unwrap_or(false),
             digest: text("digest")?,
             nodes: number("nodes")?,
             relations: number("relations")?,
@@ -335,15 +343,18 @@ impl Server {
     }
 
     /// Creates constraints and indexes that are missing.
-    fn prepare(&self) -> Result<(), Error> {
-        let labels = Kind::ALL.map(Kind::name).into_iter().chain(["ForgePush"]);
+    fn prepare_schema(&self) -> Result<(), BoltError> {
+        let labels = NodeKind::ALL
+            .map(NodeKind::name)
+            .into_iter()
+            .chain(["ForgePush"]);
         for label in labels {
             let name = label.to_lowercase();
-            self.schema(&format!(
+            self.run_schema_statement(&format!(
                 "CREATE CONSTRAINT forge_{name}_key IF NOT EXISTS \
                  FOR (n:{label}) REQUIRE n.forge_key IS UNIQUE"
             ))?;
-            self.schema(&format!(
+            self.run_schema_statement(&format!(
                 "CREATE INDEX forge_{name}_scope IF NOT EXISTS \
                  FOR (n:{label}) ON (n.tenant, n.workspace)"
             ))?;
@@ -354,13 +365,13 @@ impl Server {
     /// Runs a statement that changes the schema. `IF NOT EXISTS` can fail when
     /// another push creates the same at the same moment; the next attempt finds
     /// theirs.
-    fn schema(&self, statement: &str) -> Result<(), Error> {
+    fn run_schema_statement(&self, statement: &str) -> Result<(), BoltError> {
         let mut outcome = Ok(());
         for _ in 0..3 {
-            outcome = self.write(neo4rs::query(statement)).map(|_| ());
+            outcome = self.write_rows(neo4rs::query(statement)).map(|_| ());
             match &outcome {
                 Ok(()) => break,
-                Err(Error::Server(why)) if why.contains("AlreadyExists") => return Ok(()),
+                Err(BoltError::Server(why)) if why.contains("AlreadyExists") => return Ok(()),
                 Err(_) => {}
             }
         }
@@ -368,39 +379,39 @@ impl Server {
     }
 
     /// Begins a push and returns its number.
-    fn begin(&self) -> Result<i64, Error> {
-        let rows = self.write(
-            self.query(
+    fn begin_push(&self) -> Result<i64, BoltError> {
+        let rows = self.write_rows(
+            self.scoped_query(
                 "MERGE (p:ForgePush {forge_key: $key}) \
                  ON CREATE SET p.tenant = $tenant, p.workspace = $workspace, p.generation = 1 \
                  ON MATCH SET p.generation = p.generation + 1 \
                  SET p.complete = false, p.format = $format RETURN p.generation AS generation",
             )
-            .param("key", self.scope.key(""))
-            .param("format", FORMAT),
+            .param("key", self.scope.node_key(""))
+            .param("format", GRAPH_FORMAT),
         )?;
         let row = rows
             .first()
-            .ok_or_else(|| Error::Server("it gave a push no number".to_owned()))?;
-        column(row, "generation")
+            .ok_or_else(|| BoltError::Server("it gave a push no number".to_owned()))?;
+        read_column(row, "generation")
     }
 
     /// Marks the push as complete. Fails if another one has begun.
-    fn finish(
+    fn finish_push(
         &self,
         generation: i64,
         digest: &str,
         pushed: &GraphPushReport,
         at: &str,
-    ) -> Result<(), Error> {
-        let rows = self.write(
-            self.query(
+    ) -> Result<(), BoltError> {
+        let rows = self.write_rows(
+            self.scoped_query(
                 "MATCH (p:ForgePush {forge_key: $key, tenant: $tenant, workspace: $workspace}) \
                  WHERE p.generation = $generation \
                  SET p.complete = true, p.digest = $digest, p.nodes = $nodes, \
                  p.relations = $relations, p.at = $at RETURN p.generation AS generation",
             )
-            .param("key", self.scope.key(""))
+            .param("key", self.scope.node_key(""))
             .param("generation", generation)
             .param("digest", digest)
             .param("nodes", pushed.nodes as i64)
@@ -409,34 +420,34 @@ impl Server {
         )?;
         // No row matches once another push has taken the next number.
         if rows.is_empty() {
-            Err(Error::Overtaken)
+            Err(BoltError::Overtaken)
         } else {
             Ok(())
         }
     }
 
     /// Reads the keys of all nodes, each with its kind and hash.
-    fn nodes_there(&self) -> Result<BTreeMap<String, (Kind, String)>, Error> {
+    fn read_nodes(&self) -> Result<BTreeMap<String, (NodeKind, String)>, BoltError> {
         let mut there = BTreeMap::new();
-        for kind in Kind::ALL {
-            let rows = self.read(self.query(&format!(
+        for kind in NodeKind::ALL {
+            let rows = self.read_rows(self.scoped_query(&format!(
                 "MATCH (n:{} {{tenant: $tenant, workspace: $workspace}}) \
                  RETURN n.forge_key AS key, n.hash AS hash",
                 kind.name()
             )))?;
             for row in rows {
-                let hash: Option<String> = column(&row, "hash")?;
-                there.insert(column(&row, "key")?, (kind, hash.unwrap_or_default()));
+                let hash: Option<String> = read_column(&row, "hash")?;
+                there.insert(read_column(&row, "key")?, (kind, hash.unwrap_or_default()));
             }
         }
         Ok(there)
     }
 
     /// Reads all relations, and how often each exists.
-    fn relations_there(&self) -> Result<BTreeMap<Triple, usize>, Error> {
+    fn read_relations(&self) -> Result<BTreeMap<RelationTriple, usize>, BoltError> {
         let mut there = BTreeMap::new();
-        for kind in Kind::ALL {
-            let rows = self.read(self.query(&format!(
+        for kind in NodeKind::ALL {
+            let rows = self.read_rows(self.scoped_query(&format!(
                 "MATCH (a:{} {{tenant: $tenant, workspace: $workspace}})-[r]->\
                  (b {{tenant: $tenant, workspace: $workspace}}) \
                  WHERE r.tenant = $tenant AND r.workspace = $workspace \
@@ -444,9 +455,13 @@ impl Server {
                 kind.name()
             )))?;
             for row in rows {
-                let name: String = column(&row, "relation")?;
-                if let Some(relation) = Relation::of(&name) {
-                    let triple = (column(&row, "from")?, relation, column(&row, "to")?);
+                let name: String = read_column(&row, "relation")?;
+                if let Some(relation) = GraphRelation::from_name(&name) {
+                    let triple = (
+                        read_column(&row, "from")?,
+                        relation,
+                        read_column(&row, "to")?,
+                    );
                     *there.entry(triple).or_default() += 1;
                 }
             }
@@ -455,30 +470,34 @@ impl Server {
     }
 
     /// Removes everything of this workspace and returns the number of nodes.
-    pub fn drop_all(&mut self) -> Result<usize, Error> {
+    pub fn drop_workspace(&mut self) -> Result<usize, BoltError> {
         let mut removed = 0;
-        for label in Kind::ALL.map(Kind::name).into_iter().chain(["ForgePush"]) {
+        for label in NodeKind::ALL
+            .map(NodeKind::name)
+            .into_iter()
+            .chain(["ForgePush"])
+        {
             loop {
-                let rows = self.read(self.query(&format!(
+                let rows = self.read_rows(self.scoped_query(&format!(
                     "MATCH (n:{label} {{tenant: $tenant, workspace: $workspace}}) \
-                     RETURN n.forge_key AS key LIMIT {BATCH}"
+                     RETURN n.forge_key AS key LIMIT {MAX_BATCH_ROWS}"
                 )))?;
                 if rows.is_empty() {
                     break;
                 }
-                let keys: Result<Vec<BoltType>, Error> = rows
+                let keys: Result<Vec<BoltType>, BoltError> = rows
                     .iter()
-                    .map(|row| column::<String>(row, "key").map(BoltType::from))
+                    .map(|row| read_column::<String>(row, "key").map(BoltType::from))
                     .collect();
                 let keys = keys?;
                 removed += if label == "ForgePush" { 0 } else { keys.len() };
-                self.write(
-                    self.query(&format!(
+                self.write_rows(
+                    self.scoped_query(&format!(
                         "UNWIND $keys AS key MATCH (n:{label} \
                          {{forge_key: key, tenant: $tenant, workspace: $workspace}}) \
                          DETACH DELETE n"
                     ))
-                    .param("keys", list(keys)),
+                    .param("keys", bolt_list(keys)),
                 )?;
             }
         }
@@ -487,14 +506,14 @@ impl Server {
 }
 
 /// Groups rows, in batches that fit a message.
-fn batches<G: Ord + Copy>(rows: Vec<(G, BoltType)>) -> Vec<(G, Vec<BoltType>)> {
+fn group_batches<G: Ord + Copy>(rows: Vec<(G, BoltType)>) -> Vec<(G, Vec<BoltType>)> {
     let mut groups: BTreeMap<G, Vec<BoltType>> = BTreeMap::new();
     for (group, row) in rows {
         groups.entry(group).or_default().push(row);
     }
     let mut batches = Vec::new();
     for (group, rows) in groups {
-        for batch in rows.chunks(BATCH) {
+        for batch in rows.chunks(MAX_BATCH_ROWS) {
             batches.push((group, batch.to_vec()));
         }
     }

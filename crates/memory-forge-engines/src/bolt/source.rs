@@ -4,60 +4,62 @@
 
 use std::collections::BTreeMap;
 
-use forge_memory::graph::ask::{Entry, Related, Select, Source};
-use forge_memory::graph::{Kind, Relation, Standing};
+use forge_memory::graph::ask::{GraphSource, NodeSelection, NodeSummary, RelatedPair};
+use forge_memory::graph::{GraphRelation, NodeKind, WorkStanding};
 use neo4rs::{BoltType, Query, Row};
 
-use super::{Error, Server, column, list};
+use super::{BoltError, BoltGraph, bolt_list, read_column};
 
 /// Nodes of one query.
-const BATCH: usize = 500;
+const NODES_PER_QUERY: usize = 500;
 
-impl Source for Server {
-    type Error = Error;
+impl GraphSource for BoltGraph {
+    type Error = BoltError;
 
-    fn node(&mut self, id: &str) -> Result<Option<Entry>, Error> {
-        for kind in Kind::ALL {
+    fn find_node(&mut self, id: &str) -> Result<Option<NodeSummary>, BoltError> {
+        for kind in NodeKind::ALL {
             let query = format!(
                 "MATCH (n:{} {{forge_key: $key, tenant: $tenant, workspace: $workspace}}) \
                  RETURN {}",
                 kind.name(),
-                columns("n")
+                entry_columns("n")
             );
-            let query = self.query(&query).param("key", self.scope.key(id));
-            if let Some(row) = self.read(query)?.first() {
-                return entry(row, "n").map(Some);
+            let query = self
+                .scoped_query(&query)
+                .param("key", self.scope.node_key(id));
+            if let Some(row) = self.read_rows(query)?.first() {
+                return read_entry(row, "n").map(Some);
             }
         }
         Ok(None)
     }
 
-    fn nodes(&mut self, select: &Select<'_>) -> Result<Vec<Entry>, Error> {
+    fn select_nodes(&mut self, select: &NodeSelection<'_>) -> Result<Vec<NodeSummary>, BoltError> {
         let mut found = Vec::new();
-        for kind in kinds(select) {
-            let query = self.query(&format!(
+        for kind in selected_kinds(select) {
+            let query = self.scoped_query(&format!(
                 "MATCH (n:{} {{tenant: $tenant, workspace: $workspace}}) WHERE {} RETURN {}",
                 kind.name(),
-                condition("n", select),
-                columns("n")
+                where_condition("n", select),
+                entry_columns("n")
             ));
-            for row in self.read(given(query, "n", select))? {
-                found.push(entry(&row, "n")?);
+            for row in self.read_rows(bind_selection(query, "n", select))? {
+                found.push(read_entry(&row, "n")?);
             }
         }
         Ok(found)
     }
 
-    fn relations(
+    fn select_relations(
         &mut self,
-        relation: Relation,
-        from: &Select<'_>,
-        to: &Select<'_>,
-    ) -> Result<Vec<Related>, Error> {
+        relation: GraphRelation,
+        from: &NodeSelection<'_>,
+        to: &NodeSelection<'_>,
+    ) -> Result<Vec<RelatedPair>, BoltError> {
         let mut found = Vec::new();
-        for kind in kinds(from) {
+        for kind in selected_kinds(from) {
             let label = to.kind.map(|it| format!(":{}", it.name()));
-            let query = self.query(&format!(
+            let query = self.scoped_query(&format!(
                 "MATCH (a:{} {{tenant: $tenant, workspace: $workspace}})\
                  -[r:{} {{tenant: $tenant, workspace: $workspace}}]->\
                  (b{} {{tenant: $tenant, workspace: $workspace}}) \
@@ -65,32 +67,32 @@ impl Source for Server {
                 kind.name(),
                 relation.name(),
                 label.unwrap_or_default(),
-                condition("a", from),
-                condition("b", to),
-                columns("a"),
-                columns("b"),
+                where_condition("a", from),
+                where_condition("b", to),
+                entry_columns("a"),
+                entry_columns("b"),
             ));
-            let query = given(given(query, "a", from), "b", to);
-            for row in self.read(query)? {
-                found.push(Related {
-                    from: entry(&row, "a")?,
+            let query = bind_selection(bind_selection(query, "a", from), "b", to);
+            for row in self.read_rows(query)? {
+                found.push(RelatedPair {
+                    from: read_entry(&row, "a")?,
                     relation,
-                    to: entry(&row, "b")?,
+                    to: read_entry(&row, "b")?,
                 });
             }
         }
         Ok(found)
     }
 
-    fn around(&mut self, nodes: &[Entry]) -> Result<Vec<Related>, Error> {
-        let mut by_kind: BTreeMap<Kind, Vec<String>> = BTreeMap::new();
+    fn relations_around(&mut self, nodes: &[NodeSummary]) -> Result<Vec<RelatedPair>, BoltError> {
+        let mut by_kind: BTreeMap<NodeKind, Vec<String>> = BTreeMap::new();
         for node in nodes {
-            let key = self.scope.key(&node.id);
+            let key = self.scope.node_key(&node.id);
             by_kind.entry(node.kind).or_default().push(key);
         }
         let mut found = Vec::new();
         for (kind, keys) in by_kind {
-            for batch in keys.chunks(BATCH) {
+            for batch in keys.chunks(NODES_PER_QUERY) {
                 for (left, right) in [("-", "->"), ("<-", "-")] {
                     let keys = batch.iter().map(|it| BoltType::from(it.as_str()));
                     let query = format!(
@@ -100,22 +102,24 @@ impl Source for Server {
                          WHERE r.tenant = $tenant AND r.workspace = $workspace \
                          RETURN type(r) AS relation, {}, {}",
                         kind.name(),
-                        columns("n"),
-                        columns("m"),
+                        entry_columns("n"),
+                        entry_columns("m"),
                     );
-                    let query = self.query(&query).param("keys", list(keys.collect()));
-                    for row in self.read(query)? {
-                        let name: String = column(&row, "relation")?;
+                    let query = self
+                        .scoped_query(&query)
+                        .param("keys", bolt_list(keys.collect()));
+                    for row in self.read_rows(query)? {
+                        let name: String = read_column(&row, "relation")?;
                         // Other programs may have added relations of their own.
-                        let Some(relation) = Relation::of(&name) else {
+                        let Some(relation) = GraphRelation::from_name(&name) else {
                             continue;
                         };
-                        let (n, m) = (entry(&row, "n")?, entry(&row, "m")?);
+                        let (n, m) = (read_entry(&row, "n")?, read_entry(&row, "m")?);
                         let (from, to) = match left {
                             "-" => (n, m),
                             _ => (m, n),
                         };
-                        found.push(Related { from, relation, to });
+                        found.push(RelatedPair { from, relation, to });
                     }
                 }
             }
@@ -127,16 +131,16 @@ impl Source for Server {
 }
 
 /// Returns the kinds of a selection.
-fn kinds(select: &Select<'_>) -> Vec<Kind> {
+fn selected_kinds(select: &NodeSelection<'_>) -> Vec<NodeKind> {
     match select.kind {
         Some(kind) => vec![kind],
-        None => Kind::ALL.to_vec(),
+        None => NodeKind::ALL.to_vec(),
     }
 }
 
 /// Returns the condition of a selection; its values are parameters named after
 /// `node`.
-fn condition(node: &str, select: &Select<'_>) -> String {
+fn where_condition(node: &str, select: &NodeSelection<'_>) -> String {
     let mut all = vec![format!("{node}.tenant = $tenant")];
     if select.open {
         all.push(format!("{node}.open = true"));
@@ -151,7 +155,7 @@ fn condition(node: &str, select: &Select<'_>) -> String {
 }
 
 /// Sets the parameters of a condition.
-fn given(mut query: Query, node: &str, select: &Select<'_>) -> Query {
+fn bind_selection(mut query: Query, node: &str, select: &NodeSelection<'_>) -> Query {
     if let Some(standing) = select.standing {
         query = query.param(&format!("{node}_standing"), standing.name());
     }
@@ -162,7 +166,7 @@ fn given(mut query: Query, node: &str, select: &Select<'_>) -> Query {
 }
 
 /// Returns the properties of an [`Entry`] as columns.
-fn columns(node: &str) -> String {
+fn entry_columns(node: &str) -> String {
     let all = [
         "id",
         "name",
@@ -178,22 +182,22 @@ fn columns(node: &str) -> String {
 }
 
 /// Reads an entry from the columns of a node.
-fn entry(row: &Row, node: &str) -> Result<Entry, Error> {
+fn read_entry(row: &Row, node: &str) -> Result<NodeSummary, BoltError> {
     let name = |it: &str| format!("{node}_{it}");
-    let known = |it: &str| Error::Server(format!("`{it}` is no word that this program wrote"));
-    let kind: String = column(row, &name("kind"))?;
-    let standing: String = column(row, &name("standing"))?;
+    let known = |it: &str| BoltError::Server(format!("`{it}` is no word that this program wrote"));
+    let kind: String = read_column(row, &name("kind"))?;
+    let standing: String = read_column(row, &name("standing"))?;
     let number = |it: &str| {
-        let number: i64 = column(row, &name(it))?;
+        let number: i64 = read_column(row, &name(it))?;
         u32::try_from(number).map_err(|_| known(it))
     };
-    Ok(Entry {
-        id: column(row, &name("id"))?,
-        name: column(row, &name("name"))?,
-        kind: Kind::of(&kind).ok_or_else(|| known(&kind))?,
-        standing: Standing::of(&standing).ok_or_else(|| known(&standing))?,
-        status: column(row, &name("status"))?,
-        completed: column(row, &name("completed"))?,
+    Ok(NodeSummary {
+        id: read_column(row, &name("id"))?,
+        name: read_column(row, &name("name"))?,
+        kind: NodeKind::from_name(&kind).ok_or_else(|| known(&kind))?,
+        standing: WorkStanding::from_name(&standing).ok_or_else(|| known(&standing))?,
+        status: read_column(row, &name("status"))?,
+        completed: read_column(row, &name("completed"))?,
         weight: number("weight")?,
         rejections: number("rejections")?,
     })

@@ -11,14 +11,14 @@ use forge_memory::wire::{
     InitReport, ListedMember, MemberAccess, MemberRemoval, TeamMember, TenantSummary,
 };
 
-use super::schema::{self, Purpose, identifier};
-use super::{Engine, Error};
+use super::schema::{self, AccessPurpose, quote_identifier};
+use super::{PostgresEngine, PostgresError};
 
 /// Parses `login`, `login:team`, `login:team:read` or
 /// `login:team:push=workspace`.
-pub fn read_member(text: &str) -> Result<TeamMember, Error> {
+pub fn parse_member(text: &str) -> Result<TeamMember, PostgresError> {
     let wrong = || {
-        Error::usage(
+        PostgresError::usage(
             format!("`{text}` is no member"),
             "Write `login`, `login:team`, `login:team:read` or `login:team:push=workspace`",
         )
@@ -26,7 +26,7 @@ pub fn read_member(text: &str) -> Result<TeamMember, Error> {
     let mut parts = text.split(':');
     let login = parts.next().filter(|it| !it.is_empty()).ok_or_else(wrong)?;
     let named = parts.next();
-    let team = named.unwrap_or(TeamMember::EVERYONE);
+    let team = named.unwrap_or(TeamMember::EVERYONE_TEAM);
     let access = match parts.next() {
         // Without a team this is the team that everybody reads; writing there
         // must be requested explicitly.
@@ -51,25 +51,25 @@ pub fn read_member(text: &str) -> Result<TeamMember, Error> {
 
 /// Acts as the owner of the tables until `reset role` or the end of the
 /// transaction.
-pub(super) async fn as_owner(client: &Client) -> Result<(), Error> {
-    as_owner_of(client, "mf").await
+pub(super) async fn act_as_owner(client: &Client) -> Result<(), PostgresError> {
+    act_as_owner_of(client, "mf").await
 }
 
 /// Acts as the owner of a schema.
-pub(super) async fn as_owner_of(client: &Client, schema: &str) -> Result<(), Error> {
+pub(super) async fn act_as_owner_of(client: &Client, schema: &str) -> Result<(), PostgresError> {
     let sql = "select nspowner::regrole::text from pg_namespace where nspname = $1";
     let rows = client.query_typed(sql, &[(&schema, Type::TEXT)]).await?;
     let owner: String = rows.first().map_or_else(String::new, |row| row.get(0));
     client
         .batch_execute(&format!("set local role {owner}"))
         .await
-        .map_err(|error| not_admin(error, &owner))
+        .map_err(|error| not_admin_error(error, &owner))
 }
 
 /// Converts a missing right to an error with advice.
-fn not_admin(error: tokio_postgres::Error, owner: &str) -> Error {
+fn not_admin_error(error: tokio_postgres::Error, owner: &str) -> PostgresError {
     match error.code() {
-        Some(&SqlState::INSUFFICIENT_PRIVILEGE) => Error::failure(
+        Some(&SqlState::INSUFFICIENT_PRIVILEGE) => PostgresError::failure(
             "This login does not administer the shared index",
             format!(
                 "Use a superuser, or the login that ran `engine init`; `grant {owner} to …` makes another one an administrator (PostgreSQL 16 and later: `with inherit false, set true`)"
@@ -82,18 +82,18 @@ fn not_admin(error: tokio_postgres::Error, owner: &str) -> Error {
 /// Time that one attempt waits for a lock, and the pause between attempts.
 /// Searches and pushes queue up behind a waiting lock, so the wait is short.
 const LOCK_WAIT: &str = "2s";
-const PAUSE: Duration = Duration::from_secs(1);
+const ATTEMPT_PAUSE: Duration = Duration::from_secs(1);
 
 /// Runs statements that need a lock which others may hold, a few times. Returns
 /// `false` if the lock was held each time.
-async fn patiently(client: &Client, attempts: u32, sql: &str) -> Result<bool, Error> {
+async fn try_with_lock(client: &Client, attempts: u32, sql: &str) -> Result<bool, PostgresError> {
     let before = client
         .query_typed("select current_setting('lock_timeout')", &[])
         .await?;
     let before: String = before.first().map_or_else(String::new, |row| row.get(0));
     for attempt in 0..attempts {
         if attempt > 0 {
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(ATTEMPT_PAUSE).await;
         }
         client
             .batch_execute(&format!(
@@ -129,7 +129,7 @@ async fn patiently(client: &Client, attempts: u32, sql: &str) -> Result<bool, Er
 
 /// Returns an error with the holders of a table, as far as this login may see
 /// them.
-async fn held_by_others(client: &Client, table: &str) -> Error {
+async fn held_table_error(client: &Client, table: &str) -> PostgresError {
     let sql = "select coalesce(string_agg(distinct coalesce(a.usename, '?') || ' (process ' || a.pid || ')', ', '), '')
          from pg_locks l join pg_stat_activity a on a.pid = l.pid
          where l.relation = to_regclass($1) and l.granted and l.pid <> pg_backend_pid()";
@@ -147,7 +147,7 @@ async fn held_by_others(client: &Client, table: &str) -> Error {
     } else {
         who
     };
-    Error::failure(
+    PostgresError::failure(
         format!("`{table}` is in use by {who}; nothing was changed"),
         "Run it again when their push has ended; `select pg_terminate_backend(PROCESS)` ends a session that was left open",
     )
@@ -155,11 +155,11 @@ async fn held_by_others(client: &Client, table: &str) -> Error {
 
 /// Creates the schema, owned by a role without a login if this login may create
 /// roles, else by this login.
-pub(super) async fn make_schema(client: &Client, vector: &str) -> Result<(), Error> {
+pub(super) async fn create_schema(client: &Client, vector: &str) -> Result<(), PostgresError> {
     client
-        .batch_execute(OWNER)
+        .batch_execute(CREATE_OWNER_SQL)
         .await
-        .map_err(|error| not_admin(error, "mf_owner"))?;
+        .map_err(|error| not_admin_error(error, "mf_owner"))?;
     let sql = "select rolsuper or rolcreaterole from pg_roles where rolname = current_user";
     let rows = client.query_typed(sql, &[]).await?;
     let has_owner = rows.first().is_some_and(|row| row.get(0));
@@ -170,12 +170,12 @@ pub(super) async fn make_schema(client: &Client, vector: &str) -> Result<(), Err
     };
     let made = client.batch_execute(make).await;
     made.map_err(|error| match error.code() {
-        Some(&(SqlState::DUPLICATE_SCHEMA | SqlState::UNIQUE_VIOLATION)) => Error::failure(
+        Some(&(SqlState::DUPLICATE_SCHEMA | SqlState::UNIQUE_VIOLATION)) => PostgresError::failure(
             "Somebody else is preparing this server at the moment",
             "Run it again: it adds what is missing",
         ),
-        Some(&SqlState::INSUFFICIENT_PRIVILEGE) => Error::failure(
-            format!("The shared index cannot be made: {}", super::message(&error)),
+        Some(&SqlState::INSUFFICIENT_PRIVILEGE) => PostgresError::failure(
+            format!("The shared index cannot be made: {}", super::error_message(&error)),
             "Run `engine init` as the database's owner, or `grant create on database … to` this login",
         ),
         _ => error.into(),
@@ -184,13 +184,16 @@ pub(super) async fn make_schema(client: &Client, vector: &str) -> Result<(), Err
         "select has_schema_privilege(nspowner, $1, 'usage') from pg_namespace where nspname = 'mf'";
     let rows = client.query_typed(sql, &[(&vector, Type::TEXT)]).await?;
     if has_owner && !rows.first().is_some_and(|row| row.get(0)) {
-        let grant = format!("grant usage on schema {} to mf_owner", identifier(vector));
+        let grant = format!(
+            "grant usage on schema {} to mf_owner",
+            quote_identifier(vector)
+        );
         client.batch_execute(&grant).await?;
     }
     Ok(())
 }
 
-const OWNER: &str = "
+const CREATE_OWNER_SQL: &str = "
 do $$
 declare
     me record;
@@ -216,31 +219,31 @@ end $$";
 
 /// Lets only one administrator at a time change tenants and teams. Members
 /// cannot take this lock: they have no right on the table.
-pub(super) async fn one_at_a_time(client: &Client) -> Result<(), Error> {
+pub(super) async fn lock_administration(client: &Client) -> Result<(), PostgresError> {
     let lock = "lock table mf.meta in share row exclusive mode";
     Ok(client.batch_execute(lock).await?)
 }
 
 /// Adds a tenant with the team that all its members read, unless it exists.
-pub(super) async fn tenant(client: &Client, name: &str) -> Result<(), Error> {
-    one_at_a_time(client).await?;
+pub(super) async fn ensure_tenant(client: &Client, name: &str) -> Result<(), PostgresError> {
+    lock_administration(client).await?;
     let sql = "insert into mf.tenant (name) values ($1) on conflict do nothing";
     client.execute_typed(sql, &[(&name, Type::TEXT)]).await?;
-    team(client, name, TeamMember::EVERYONE).await
+    ensure_team(client, name, TeamMember::EVERYONE_TEAM).await
 }
 
 /// Adds a team with its tables, unless it exists.
-async fn team(client: &Client, tenant: &str, name: &str) -> Result<(), Error> {
+async fn ensure_team(client: &Client, tenant: &str, name: &str) -> Result<(), PostgresError> {
     let sql = "insert into mf.team (tenant, name) select id, $2 from mf.tenant where name = $1
          on conflict do nothing";
     client
         .execute_typed(sql, &[(&tenant, Type::TEXT), (&name, Type::TEXT)])
         .await?;
-    missing_partitions(client).await
+    create_missing_partitions(client).await
 }
 
 /// Query for teams without a partition of their own.
-const MISSING: &str =
+const MISSING_PARTITIONS_SQL: &str =
     "select g.id, p.name from mf.team g, unnest(array['document', 'chunk', 'term']) as p(name)
      where to_regclass('mf.' || p.name || '_' || to_hex(g.id)) is null order by 1, 2";
 
@@ -248,14 +251,14 @@ const MISSING: &str =
 /// attached, which does not block searches; `create … partition of` would wait
 /// for every open search, and all others would wait behind it. Only the keys to
 /// `mf.workspace` wait for pushes that have begun.
-pub(super) async fn missing_partitions(client: &Client) -> Result<(), Error> {
-    let missing = client.query_typed(MISSING, &[]).await?;
+pub(super) async fn create_missing_partitions(client: &Client) -> Result<(), PostgresError> {
+    let missing = client.query_typed(MISSING_PARTITIONS_SQL, &[]).await?;
     if missing.is_empty() {
         return Ok(());
     }
     let lock = "lock table mf.workspace in share row exclusive mode";
-    if !patiently(client, 5, lock).await? {
-        return Err(held_by_others(client, "mf.workspace").await);
+    if !try_with_lock(client, 5, lock).await? {
+        return Err(held_table_error(client, "mf.workspace").await);
     }
     for row in missing {
         let (id, table): (i64, &str) = (row.get(0), row.get(1));
@@ -271,26 +274,26 @@ pub(super) async fn missing_partitions(client: &Client) -> Result<(), Error> {
 }
 
 /// Query for empty partitions whose team is gone.
-const LEFT_OVER: &str =
+const LEFTOVER_PARTITIONS_SQL: &str =
     "select c.relname::text from pg_inherits i join pg_class c on c.oid = i.inhrelid
      where i.inhparent = any (array['mf.document', 'mf.chunk', 'mf.term']::regclass[])
        and not exists (select from mf.team g where c.relname in (
            'document_' || to_hex(g.id), 'chunk_' || to_hex(g.id), 'term_' || to_hex(g.id)))";
 
 /// Adds a member, and its login if it does not exist.
-pub(super) async fn add(
+pub(super) async fn insert_member(
     client: &Client,
     tenant: &str,
     member: &TeamMember,
     done: &mut InitReport,
-) -> Result<(), Error> {
+) -> Result<(), PostgresError> {
     let there = "select rolsuper or rolbypassrls from pg_roles where rolname = $1";
     let login = (
         &member.login as &(dyn postgres_types::ToSql + Sync),
         Type::TEXT,
     );
     // Only the owner may read the roles on a server that hides them.
-    as_owner(client).await?;
+    act_as_owner(client).await?;
     let found = client.query_typed(there, &[login]).await?;
     client.batch_execute("reset role").await?;
     match found.first() {
@@ -300,19 +303,19 @@ pub(super) async fn add(
         )),
         Some(_) => {}
         None if member.is_group => {
-            return Err(Error::usage(
+            return Err(PostgresError::usage(
                 format!("The server has no role `{}`", member.login),
                 "A group is a role that the server, or what keeps its roles in step with a directory, has already",
             ));
         }
         None => {
             // Without a password: the administrator of the server sets one.
-            let make = format!("create role {} login", identifier(&member.login));
+            let make = format!("create role {} login", quote_identifier(&member.login));
             client
                 .batch_execute(&make)
                 .await
                 .map_err(|error| match error.code() {
-                    Some(&SqlState::INSUFFICIENT_PRIVILEGE) => Error::failure(
+                    Some(&SqlState::INSUFFICIENT_PRIVILEGE) => PostgresError::failure(
                         format!(
                             "There is no login `{}`, and this one may not make it",
                             member.login
@@ -324,9 +327,9 @@ pub(super) async fn add(
             done.new_logins.push(member.login.clone());
         }
     }
-    as_owner(client).await?;
-    one_at_a_time(client).await?;
-    team(client, tenant, &member.team).await?;
+    act_as_owner(client).await?;
+    lock_administration(client).await?;
+    ensure_team(client, tenant, &member.team).await?;
     let only = match &member.access {
         MemberAccess::Push(workspace) => workspace.as_str(),
         _ => "",
@@ -354,47 +357,47 @@ pub(super) async fn add(
     Ok(())
 }
 
-impl Engine {
+impl PostgresEngine {
     /// Adds a member. Fails if the tenant does not exist.
-    pub fn add_member(&self, member: &TeamMember) -> Result<InitReport, Error> {
-        self.within("", async |client| {
-            schema::check(client, &self.tenant, Purpose::Write).await?;
-            self.known_tenant(client).await?;
+    pub fn add_member(&self, member: &TeamMember) -> Result<InitReport, PostgresError> {
+        self.run_transaction("", async |client| {
+            schema::check_format(client, &self.tenant, AccessPurpose::Write).await?;
+            self.require_tenant(client).await?;
             let mut done = InitReport::default();
-            add(client, &self.tenant, member, &mut done).await?;
+            insert_member(client, &self.tenant, member, &mut done).await?;
             Ok(done)
         })
-        .inspect(|_| self.sweep())
+        .inspect(|_| self.sweep_leftovers())
     }
 
     /// Drops partitions of a dropped tenant that a reader kept open. They stay
     /// as long as someone reads.
-    fn sweep(&self) {
-        let _ = self.within("", async |client| {
-            as_owner(client).await?;
-            let rows = client.query_typed(LEFT_OVER, &[]).await?;
+    fn sweep_leftovers(&self) {
+        let _ = self.run_transaction("", async |client| {
+            act_as_owner(client).await?;
+            let rows = client.query_typed(LEFTOVER_PARTITIONS_SQL, &[]).await?;
             let tables: Vec<String> = rows
                 .iter()
-                .map(|row| format!("mf.{}", identifier(row.get(0))))
+                .map(|row| format!("mf.{}", quote_identifier(row.get(0))))
                 .collect();
             if !tables.is_empty() {
                 let drop = format!("drop table {}", tables.join(", "));
-                patiently(client, 1, &drop).await?;
+                try_with_lock(client, 1, &drop).await?;
             }
             Ok(())
         });
     }
 
     /// Fails if the tenant does not exist.
-    async fn known_tenant(&self, client: &Client) -> Result<(), Error> {
-        as_owner(client).await?;
+    async fn require_tenant(&self, client: &Client) -> Result<(), PostgresError> {
+        act_as_owner(client).await?;
         let sql = "select 1 from mf.tenant where name = $1";
         let found = client
             .query_typed(sql, &[(&self.tenant, Type::TEXT)])
             .await?;
         client.batch_execute("reset role").await?;
         if found.is_empty() {
-            return Err(Error::usage(
+            return Err(PostgresError::usage(
                 format!("There is no tenant `{}`", self.tenant),
                 "`memory-forge engine init --tenant NAME` makes it; `engine tenant list` shows those that are there",
             ));
@@ -403,11 +406,11 @@ impl Engine {
     }
 
     /// Lists the members of the tenant.
-    pub fn members(&self) -> Result<Vec<ListedMember>, Error> {
-        self.within("", async |client| {
-            schema::check(client, &self.tenant, Purpose::Write).await?;
-            self.known_tenant(client).await?;
-            as_owner(client).await?;
+    pub fn list_members(&self) -> Result<Vec<ListedMember>, PostgresError> {
+        self.run_transaction("", async |client| {
+            schema::check_format(client, &self.tenant, AccessPurpose::Write).await?;
+            self.require_tenant(client).await?;
+            act_as_owner(client).await?;
             let rows = client
                 .query_typed(
                     "select m.name, g.name, m.writes, m.pushes, m.is_group, r.oid is null,
@@ -451,11 +454,11 @@ impl Engine {
         login: &str,
         team: Option<&str>,
         drop_login: bool,
-    ) -> Result<MemberRemoval, Error> {
-        self.within("", async |client| {
-            schema::check(client, &self.tenant, Purpose::Write).await?;
-            self.known_tenant(client).await?;
-            as_owner(client).await?;
+    ) -> Result<MemberRemoval, PostgresError> {
+        self.run_transaction("", async |client| {
+            schema::check_format(client, &self.tenant, AccessPurpose::Write).await?;
+            self.require_tenant(client).await?;
+            act_as_owner(client).await?;
             let rights = client
                 .execute_typed(
                     "delete from mf.member m using mf.tenant t, mf.team g
@@ -488,13 +491,13 @@ impl Engine {
             client.batch_execute("reset role").await?;
             if drop_login {
                 client
-                    .batch_execute(&format!("drop role {}", identifier(login)))
+                    .batch_execute(&format!("drop role {}", quote_identifier(login)))
                     .await
                     .map_err(|error| {
-                        Error::failure(
+                        PostgresError::failure(
                             format!(
                                 "The login `{login}` cannot be dropped: {}; nothing was changed",
-                                super::message(&error)
+                                super::error_message(&error)
                             ),
                             "Remove the member without `--drop-login`: that alone takes every right here",
                         )
@@ -510,11 +513,11 @@ impl Engine {
 
     /// Binds members to the roles that have their names now, after a backup was
     /// restored on another server. Returns the names.
-    pub fn renew_members(&self, is_rehearsal: bool) -> Result<Vec<String>, Error> {
-        self.within("", async |client| {
-            schema::check(client, &self.tenant, Purpose::Write).await?;
-            self.known_tenant(client).await?;
-            as_owner(client).await?;
+    pub fn renew_members(&self, is_rehearsal: bool) -> Result<Vec<String>, PostgresError> {
+        self.run_transaction("", async |client| {
+            schema::check_format(client, &self.tenant, AccessPurpose::Write).await?;
+            self.require_tenant(client).await?;
+            act_as_owner(client).await?;
             let sql = if is_rehearsal {
                 "select m.name from mf.member m join mf.tenant t on t.id = m.tenant and t.name = $1
                  join pg_catalog.pg_roles r on r.rolname = m.name and r.oid <> m.role"
@@ -534,10 +537,10 @@ impl Engine {
     }
 
     /// Lists all tenants of the server.
-    pub fn tenants(&self) -> Result<Vec<TenantSummary>, Error> {
-        self.within("", async |client| {
-            schema::check(client, &self.tenant, Purpose::Write).await?;
-            as_owner(client).await?;
+    pub fn list_tenants(&self) -> Result<Vec<TenantSummary>, PostgresError> {
+        self.run_transaction("", async |client| {
+            schema::check_format(client, &self.tenant, AccessPurpose::Write).await?;
+            act_as_owner(client).await?;
             let rows = client
                 .query_typed(
                     "select t.name, array(select g.name from mf.team g where g.tenant = t.id order by g.name),
@@ -565,11 +568,11 @@ impl Engine {
     /// Removes a tenant with its teams, members and workspaces. Returns `false`
     /// if it does not exist. Its tables are dropped unless someone is reading
     /// them; then they are emptied, and dropped later.
-    pub fn drop_tenant(&self, name: &str) -> Result<bool, Error> {
-        self.within("", async |client| {
-            schema::check(client, &self.tenant, Purpose::Write).await?;
-            as_owner(client).await?;
-            one_at_a_time(client).await?;
+    pub fn drop_tenant(&self, name: &str) -> Result<bool, PostgresError> {
+        self.run_transaction("", async |client| {
+            schema::check_format(client, &self.tenant, AccessPurpose::Write).await?;
+            act_as_owner(client).await?;
+            lock_administration(client).await?;
             let sql =
                 "select g.id from mf.team g join mf.tenant t on t.id = g.tenant where t.name = $1";
             let teams = client.query_typed(sql, &[(&name, Type::TEXT)]).await?;
@@ -580,12 +583,12 @@ impl Engine {
                 .collect();
             if !tables.is_empty() {
                 let drop = format!("drop table if exists {}", tables.join(", "));
-                patiently(client, 2, &drop).await?;
+                try_with_lock(client, 2, &drop).await?;
             }
             let sql = "delete from mf.tenant where name = $1";
             Ok(client.execute_typed(sql, &[(&name, Type::TEXT)]).await? > 0)
         })
-        .inspect(|_| self.sweep())
+        .inspect(|_| self.sweep_leftovers())
     }
 }
 
@@ -596,7 +599,7 @@ mod tests {
     #[test]
     fn members_are_written_in_five_ways() {
         let check = |text: &str, expect: Option<(&str, &str, MemberAccess)>| {
-            let got = read_member(text).ok();
+            let got = parse_member(text).ok();
             let got = got
                 .as_ref()
                 .map(|it| (it.login.as_str(), it.team.as_str(), it.access.clone()));

@@ -19,22 +19,22 @@ use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, NoTls, TlsConnect};
 use tokio_postgres::{Client, Config};
 
-use super::wait::{CONNECT, WaitPolicy};
-use super::{Error, ErrorCause, HostRole, passfile};
+use super::wait::{CONNECT_TIMEOUT, WaitPolicy};
+use super::{ErrorCause, HostRole, PostgresError, passfile};
 
 /// Settings that detect a dead network. They do not detect a frozen server.
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(15);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
 const KEEPALIVE_RETRIES: u32 = 3;
-const UNACKNOWLEDGED: Duration = Duration::from_secs(30);
+const UNACKNOWLEDGED_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Pause before a server without a free connection is tried again.
-const AGAIN: Duration = Duration::from_millis(250);
+const RETRY_PAUSE: Duration = Duration::from_millis(250);
 
 /// Settings of the user's environment, by the names that every PostgreSQL
 /// client uses.
 #[derive(Debug, Clone, Default)]
-pub struct Environment {
+pub struct ServerEnvironment {
     /// `MEMORY_FORGE_ENGINE_URL`, which overrides the configuration.
     pub url: Option<String>,
     pub host: Option<String>,
@@ -52,7 +52,7 @@ pub struct Environment {
 
 /// Whether the server must prove its identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Proof {
+enum ServerProof {
     /// By a certificate for its name, from a trusted authority.
     Full,
     /// Not at all: it is on this machine, or the user disabled it.
@@ -73,9 +73,9 @@ struct HostConfig {
 /// is tried in turn with a limit of its own: one that accepts and stays silent
 /// must not keep the others from being tried.
 #[derive(Debug, Clone)]
-pub struct Target {
+pub struct ServerTarget {
     servers: Vec<HostConfig>,
-    proof: Proof,
+    proof: ServerProof,
     root: Option<String>,
     /// All hosts, ports and the database, for messages.
     pub shown: String,
@@ -85,13 +85,16 @@ pub struct Target {
     pub is_users_own: bool,
 }
 
-impl Target {
+impl ServerTarget {
     /// Reads the address from the environment or from `configured`, a file that
     /// everyone gets and that must not contain a password.
-    pub fn read(configured: &str, environment: &Environment) -> Result<Target, Error> {
+    pub fn read(
+        configured: &str,
+        environment: &ServerEnvironment,
+    ) -> Result<ServerTarget, PostgresError> {
         let by_user = environment.url.as_deref().filter(|it| !it.is_empty());
         let url = by_user.unwrap_or(configured);
-        let (url, options) = without_tls_options(url);
+        let (url, options) = take_tls_options(url);
         let mut config: Config = if url.is_empty() {
             Config::new()
         } else {
@@ -99,14 +102,14 @@ impl Target {
             // shown.
             url.parse().map_err(|error: tokio_postgres::Error| {
                 // The text of the address may hold a password: it is not shown.
-                Error::usage(
+                PostgresError::usage(
                     format!("The address of the shared index is not one: {error}"),
                     "Write it as `postgres://user@host:5432/database`",
                 )
             })?
         };
         if by_user.is_none() && config.get_password().is_some() {
-            return Err(Error::usage(
+            return Err(PostgresError::usage(
                 "`engine.url` in `memory-forge.toml` holds a password",
                 "Take it out, and give it as `PGPASSWORD` or in `MEMORY_FORGE_ENGINE_URL`",
             ));
@@ -115,7 +118,7 @@ impl Target {
         let by_file = by_user.is_none() && !config.get_hosts().is_empty();
         if config.get_hosts().is_empty() {
             let host = env(&environment.host).ok_or_else(|| {
-                Error::failure(
+                PostgresError::failure(
                     "There is no shared index configured",
                     "Set `engine.url` in `memory-forge.toml`, or `MEMORY_FORGE_ENGINE_URL`, to `postgres://host/database`",
                 )
@@ -143,40 +146,40 @@ impl Target {
             config.password(password);
         }
         config.application_name("memory-forge");
-        config.connect_timeout(CONNECT);
+        config.connect_timeout(CONNECT_TIMEOUT);
         config.keepalives_idle(KEEPALIVE_IDLE);
         config.keepalives_interval(KEEPALIVE_INTERVAL);
         config.keepalives_retries(KEEPALIVE_RETRIES);
-        config.tcp_user_timeout(UNACKNOWLEDGED);
+        config.tcp_user_timeout(UNACKNOWLEDGED_TIMEOUT);
         let mode = options.mode.or_else(|| env(&environment.sslmode));
         // `hostaddr` is where the connection really goes, so a local name alone
         // is not enough.
-        let here = config.get_hosts().iter().all(is_here)
+        let here = config.get_hosts().iter().all(is_local_host)
             && config.get_hostaddrs().iter().all(IpAddr::is_loopback);
         let proof = match mode.as_deref() {
-            Some("disable") => Proof::None,
-            Some("allow" | "prefer" | "require" | "verify-ca" | "verify-full") => Proof::Full,
+            Some("disable") => ServerProof::None,
+            Some("allow" | "prefer" | "require" | "verify-ca" | "verify-full") => ServerProof::Full,
             Some(other) => {
-                return Err(Error::usage(
+                return Err(PostgresError::usage(
                     format!("`sslmode={other}` is not known"),
                     "Use `verify-full`, or `disable` on a network that you trust",
                 ));
             }
-            None if here => Proof::None,
-            None => Proof::Full,
+            None if here => ServerProof::None,
+            None => ServerProof::Full,
         };
         config.ssl_mode(match proof {
-            Proof::Full => SslMode::Require,
-            Proof::None => SslMode::Disable,
+            ServerProof::Full => SslMode::Require,
+            ServerProof::None => SslMode::Disable,
         });
-        let address = address(&config, proof);
-        let servers = servers(&config, environment.passfile.as_deref())?;
+        let address = format_address(&config, proof);
+        let servers = split_hosts(&config, environment.passfile.as_deref())?;
         let database = config.get_dbname().or(config.get_user()).unwrap_or("");
         let places: Vec<&str> = servers
             .iter()
             .map(|it| it.shown.trim_end_matches(&format!("/{database}")))
             .collect();
-        Ok(Target {
+        Ok(ServerTarget {
             shown: format!("{}/{database}", places.join(",")),
             address,
             is_users_own: here || !by_file,
@@ -187,8 +190,8 @@ impl Target {
     }
 
     /// Returns each host as a target of its own, in the order of the address.
-    pub fn hosts(&self) -> Vec<Target> {
-        let one = |server: &HostConfig| Target {
+    pub fn hosts(&self) -> Vec<ServerTarget> {
+        let one = |server: &HostConfig| ServerTarget {
             shown: server.shown.clone(),
             servers: vec![server.clone()],
             ..self.clone()
@@ -202,7 +205,7 @@ impl Target {
         &self,
         need: HostRole,
         patience: &WaitPolicy,
-    ) -> Result<(Client, String), Error> {
+    ) -> Result<(Client, String), PostgresError> {
         let started = Instant::now();
         let mut is_told = false;
         loop {
@@ -219,10 +222,10 @@ impl Target {
                 is_told = true;
                 patience.notify(&format!(
                     "{error}; waiting up to {} for a free connection",
-                    super::human(patience.no_connection)
+                    super::format_duration(patience.no_connection)
                 ));
             }
-            tokio::time::sleep(AGAIN).await;
+            tokio::time::sleep(RETRY_PAUSE).await;
         }
     }
 
@@ -231,15 +234,15 @@ impl Target {
         &self,
         need: HostRole,
         patience: &WaitPolicy,
-    ) -> Result<(Client, String), Error> {
-        let mut errors: Vec<Error> = Vec::new();
+    ) -> Result<(Client, String), PostgresError> {
+        let mut errors: Vec<PostgresError> = Vec::new();
         for (at, server) in self.servers.iter().enumerate() {
-            let limit = patience.login(self.servers.len() - at);
-            let login = self.login(server, need);
+            let limit = patience.login_limit(self.servers.len() - at);
+            let login = self.log_in(server, need);
             match tokio::time::timeout(limit, login).await {
                 Ok(Ok(client)) => return Ok((client, server.shown.clone())),
                 Ok(Err(error)) => errors.push(error),
-                Err(_) => errors.push(Error::silent(&server.shown, limit)),
+                Err(_) => errors.push(PostgresError::no_answer(&server.shown, limit)),
             }
         }
         // A busy host is worth another attempt, whatever the errors of the
@@ -249,7 +252,7 @@ impl Target {
             .position(|it| it.cause == ErrorCause::NoConnection);
         let all: Vec<String> = errors.iter().map(ToString::to_string).collect();
         let Some(told) = busy.or(errors.len().checked_sub(1)) else {
-            return Err(Error::usage(
+            return Err(PostgresError::usage(
                 "The address of the shared index names no host",
                 "Write it as `postgres://user@host:5432/database`",
             ));
@@ -260,21 +263,22 @@ impl Target {
     }
 
     /// Logs in to one host.
-    async fn login(&self, server: &HostConfig, need: HostRole) -> Result<Client, Error> {
-        let failed = |error| Error::connect(&server.shown, error, server.unused.as_deref());
+    async fn log_in(&self, server: &HostConfig, need: HostRole) -> Result<Client, PostgresError> {
+        let failed =
+            |error| PostgresError::connect_failure(&server.shown, error, server.unused.as_deref());
         let mut config = server.config.clone();
         // Only the server itself knows whether it is the primary.
         if need == HostRole::Primary && self.servers.len() > 1 {
             config.target_session_attrs(TargetSessionAttrs::ReadWrite);
         }
         match self.proof {
-            Proof::None => {
+            ServerProof::None => {
                 let (client, connection) = config.connect(NoTls).await.map_err(failed)?;
                 tokio::spawn(connection);
                 Ok(client)
             }
-            Proof::Full => {
-                let tls = Tls(Arc::new(self.tls()?));
+            ServerProof::Full => {
+                let tls = TlsFactory(Arc::new(self.tls_config()?));
                 let (client, connection) = config.connect(tls).await.map_err(failed)?;
                 tokio::spawn(connection);
                 Ok(client)
@@ -284,12 +288,12 @@ impl Target {
 
     /// Returns the TLS settings, with the configured authority or those of the
     /// system.
-    fn tls(&self) -> Result<ClientConfig, Error> {
+    fn tls_config(&self) -> Result<ClientConfig, PostgresError> {
         let mut roots = RootCertStore::empty();
         if let Some(file) = &self.root {
             let unusable = |why: String| {
                 let what = format!("The certificates in `{file}` cannot be used: {why}");
-                Error::usage(what, "`sslrootcert` names a PEM file")
+                PostgresError::usage(what, "`sslrootcert` names a PEM file")
             };
             let all = CertificateDer::pem_file_iter(file).map_err(|e| unusable(e.to_string()))?;
             for one in all {
@@ -301,7 +305,7 @@ impl Target {
             roots.add_parsable_certificates(found.certs);
         }
         if roots.is_empty() {
-            return Err(Error::usage(
+            return Err(PostgresError::usage(
                 "No certificate of an authority was found, so the server cannot prove who it is",
                 "Name a PEM file with `sslrootcert`",
             ));
@@ -318,12 +322,12 @@ impl Target {
 
 /// Splits an address into hosts, each with its port, and with its own line of
 /// the user's password file.
-fn servers(all: &Config, passfile: Option<&Path>) -> Result<Vec<HostConfig>, Error> {
+fn split_hosts(all: &Config, passfile: Option<&Path>) -> Result<Vec<HostConfig>, PostgresError> {
     let (hosts, addresses, ports) = (all.get_hosts(), all.get_hostaddrs(), all.get_ports());
     if !addresses.is_empty() && addresses.len() != hosts.len()
         || ports.len() > 1 && ports.len() != hosts.len()
     {
-        return Err(Error::usage(
+        return Err(PostgresError::usage(
             "The address of the shared index has not one port or `hostaddr` for each host",
             "Write it as `postgres://user@one:5432,two:5432/database`",
         ));
@@ -331,7 +335,7 @@ fn servers(all: &Config, passfile: Option<&Path>) -> Result<Vec<HostConfig>, Err
     let mut servers = Vec::new();
     for (at, host) in hosts.iter().enumerate() {
         let port = ports.get(at).or(ports.first()).copied().unwrap_or(5432);
-        let mut config = without_hosts(all);
+        let mut config = copy_without_hosts(all);
         config.port(port);
         let (name, pass_host) = match host {
             Host::Tcp(name) => {
@@ -354,7 +358,7 @@ fn servers(all: &Config, passfile: Option<&Path>) -> Result<Vec<HostConfig>, Err
             && let Some(path) = passfile
         {
             let login = all.get_user().unwrap_or_default();
-            let wanted = passfile::Wanted {
+            let wanted = passfile::PasswordQuery {
                 host: pass_host,
                 port,
                 // As on the server, the default database is named after the
@@ -362,7 +366,7 @@ fn servers(all: &Config, passfile: Option<&Path>) -> Result<Vec<HostConfig>, Err
                 database: all.get_dbname().unwrap_or(login),
                 login,
             };
-            match passfile::look_up(path, &wanted) {
+            match passfile::find_password(path, &wanted) {
                 Ok(Some(password)) => {
                     config.password(password);
                 }
@@ -381,7 +385,7 @@ fn servers(all: &Config, passfile: Option<&Path>) -> Result<Vec<HostConfig>, Err
 }
 
 /// Copies settings without hosts and ports, since these can only be added to.
-fn without_hosts(all: &Config) -> Config {
+fn copy_without_hosts(all: &Config) -> Config {
     let mut config = Config::new();
     if let Some(user) = all.get_user() {
         config.user(user);
@@ -428,7 +432,7 @@ struct TlsOptions {
 
 /// Removes the TLS options from an address. The client library supports fewer
 /// modes than users write, so this module handles them.
-fn without_tls_options(url: &str) -> (String, TlsOptions) {
+fn take_tls_options(url: &str) -> (String, TlsOptions) {
     let mut options = TlsOptions {
         mode: None,
         root: None,
@@ -453,7 +457,7 @@ fn without_tls_options(url: &str) -> (String, TlsOptions) {
 }
 
 /// Returns `true` if no data leaves this machine.
-fn is_here(host: &Host) -> bool {
+fn is_local_host(host: &Host) -> bool {
     match host {
         Host::Tcp(name) => {
             name == "localhost" || name.parse::<IpAddr>().is_ok_and(|it| it.is_loopback())
@@ -464,7 +468,7 @@ fn is_here(host: &Host) -> bool {
 }
 
 /// Returns the address that a user approves.
-fn address(config: &Config, proof: Proof) -> String {
+fn format_address(config: &Config, proof: ServerProof) -> String {
     let hosts = config.get_hosts().iter().map(|host| match host {
         Host::Tcp(name) => name.clone(),
         #[cfg(unix)]
@@ -479,53 +483,53 @@ fn address(config: &Config, proof: Proof) -> String {
         ports.join(",")
     };
     let open = match proof {
-        Proof::Full => "",
-        Proof::None => "?sslmode=disable",
+        ServerProof::Full => "",
+        ServerProof::None => "?sslmode=disable",
     };
     format!("postgres://{}:{ports}{open}", hosts.join(","))
 }
 
 /// The TLS settings, as the driver needs them.
 #[derive(Clone)]
-struct Tls(Arc<ClientConfig>);
+struct TlsFactory(Arc<ClientConfig>);
 
 /// The TLS settings for one server name.
-struct Connector(Arc<ClientConfig>, ServerName<'static>);
+struct RustlsConnector(Arc<ClientConfig>, ServerName<'static>);
 
 /// An encrypted connection.
-struct Stream<S>(tokio_rustls::client::TlsStream<S>);
+struct RustlsStream<S>(tokio_rustls::client::TlsStream<S>);
 
-impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> MakeTlsConnect<S> for Tls {
-    type Stream = Stream<S>;
-    type TlsConnect = Connector;
+impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> MakeTlsConnect<S> for TlsFactory {
+    type Stream = RustlsStream<S>;
+    type TlsConnect = RustlsConnector;
     type Error = io::Error;
 
-    fn make_tls_connect(&mut self, domain: &str) -> io::Result<Connector> {
+    fn make_tls_connect(&mut self, domain: &str) -> io::Result<RustlsConnector> {
         let name = ServerName::try_from(domain.to_owned());
         let name = name.map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
-        Ok(Connector(self.0.clone(), name))
+        Ok(RustlsConnector(self.0.clone(), name))
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> TlsConnect<S> for Connector {
-    type Stream = Stream<S>;
+impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> TlsConnect<S> for RustlsConnector {
+    type Stream = RustlsStream<S>;
     type Error = io::Error;
-    type Future = Pin<Box<dyn Future<Output = io::Result<Stream<S>>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = io::Result<RustlsStream<S>>> + Send>>;
 
     fn connect(self, stream: S) -> Self::Future {
-        let Connector(config, name) = self;
+        let RustlsConnector(config, name) = self;
         let connector = tokio_rustls::TlsConnector::from(config);
-        Box::pin(async move { connector.connect(name, stream).await.map(Stream) })
+        Box::pin(async move { connector.connect(name, stream).await.map(RustlsStream) })
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> tokio_postgres::tls::TlsStream for Stream<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> tokio_postgres::tls::TlsStream for RustlsStream<S> {
     fn channel_binding(&self) -> ChannelBinding {
         ChannelBinding::none()
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Stream<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for RustlsStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -535,7 +539,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Stream<S> {
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Stream<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for RustlsStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -559,20 +563,32 @@ mod tests {
 
     use super::*;
 
-    fn read(url: &str) -> Result<Target, Error> {
-        Target::read(url, &Environment::default())
+    fn read(url: &str) -> Result<ServerTarget, PostgresError> {
+        ServerTarget::read(url, &ServerEnvironment::default())
     }
 
     #[test]
     fn only_this_machine_need_not_prove_itself() {
         for (url, expect) in [
-            ("postgres://a@localhost/x", Proof::None),
-            ("postgres://a@127.0.0.1:5433/x", Proof::None),
-            ("postgres://a@db.example.org/x", Proof::Full),
-            ("postgres://a@db.example.org/x?sslmode=require", Proof::Full),
-            ("postgres://a@db.example.org/x?sslmode=prefer", Proof::Full),
-            ("postgres://a@db.example.org/x?sslmode=disable", Proof::None),
-            ("postgres://a@localhost/x?sslmode=verify-full", Proof::Full),
+            ("postgres://a@localhost/x", ServerProof::None),
+            ("postgres://a@127.0.0.1:5433/x", ServerProof::None),
+            ("postgres://a@db.example.org/x", ServerProof::Full),
+            (
+                "postgres://a@db.example.org/x?sslmode=require",
+                ServerProof::Full,
+            ),
+            (
+                "postgres://a@db.example.org/x?sslmode=prefer",
+                ServerProof::Full,
+            ),
+            (
+                "postgres://a@db.example.org/x?sslmode=disable",
+                ServerProof::None,
+            ),
+            (
+                "postgres://a@localhost/x?sslmode=verify-full",
+                ServerProof::Full,
+            ),
         ] {
             assert_eq!(read(url).expect(url).proof, expect, "{url}");
         }
@@ -583,11 +599,11 @@ mod tests {
     fn a_password_comes_from_the_user_alone() {
         let error = read("postgres://a:secret@localhost/x").expect_err("a password");
         assert!(!error.to_string().contains("secret"), "{error}");
-        let by_user = Environment {
+        let by_user = ServerEnvironment {
             url: Some("postgres://a:secret@localhost/x".to_owned()),
-            ..Environment::default()
+            ..ServerEnvironment::default()
         };
-        let target = Target::read("", &by_user).expect("the user may");
+        let target = ServerTarget::read("", &by_user).expect("the user may");
         assert_eq!(target.shown, "localhost:5432/x");
     }
 
@@ -595,13 +611,13 @@ mod tests {
     fn without_an_address_it_says_what_to_set() {
         let error = read("").expect_err("none");
         assert!(error.hints()[0].contains("engine.url"));
-        let by_user = Environment {
+        let by_user = ServerEnvironment {
             host: Some("db".to_owned()),
             port: Some("6000".to_owned()),
             database: Some("team".to_owned()),
-            ..Environment::default()
+            ..ServerEnvironment::default()
         };
-        let target = Target::read("", &by_user).expect("a host");
+        let target = ServerTarget::read("", &by_user).expect("a host");
         assert_eq!(target.shown, "db:6000/team");
     }
 
@@ -613,12 +629,12 @@ mod tests {
         std::fs::set_permissions(file.path(), own).expect("ours");
         std::fs::write(file.path(), "one:5432:*:ann:first\ntwo:6000:*:ann:second\n")
             .expect("written");
-        let environment = Environment {
+        let environment = ServerEnvironment {
             passfile: Some(file.path().to_owned()),
-            ..Environment::default()
+            ..ServerEnvironment::default()
         };
         let url = "postgres://ann@one:5432,two:6000/x?sslmode=disable";
-        let target = Target::read(url, &environment).expect("an address");
+        let target = ServerTarget::read(url, &environment).expect("an address");
         let passwords: Vec<Option<&[u8]>> = target
             .servers
             .iter()
@@ -629,7 +645,7 @@ mod tests {
         let shown: Vec<String> = target.hosts().into_iter().map(|it| it.shown).collect();
         assert_eq!(shown, ["one:5432/x", "two:6000/x"]);
         let url = format!("{url}&target_session_attrs=read-write");
-        let target = Target::read(&url, &environment).expect("an address");
+        let target = ServerTarget::read(&url, &environment).expect("an address");
         let kept = |it: &HostConfig| it.config.get_target_session_attrs();
         let wanted = TargetSessionAttrs::ReadWrite;
         assert!(target.servers.iter().all(|it| kept(it) == wanted));
@@ -638,11 +654,12 @@ mod tests {
 
     #[test]
     fn an_empty_address_in_the_environment_is_none() {
-        let empty = Environment {
+        let empty = ServerEnvironment {
             url: Some(String::new()),
-            ..Environment::default()
+            ..ServerEnvironment::default()
         };
-        let target = Target::read("postgres://a@db.example.org/x", &empty).expect("an address");
+        let target =
+            ServerTarget::read("postgres://a@db.example.org/x", &empty).expect("an address");
         assert_eq!(target.shown, "db.example.org:5432/x");
         assert!(!target.is_users_own, "the file named it");
     }

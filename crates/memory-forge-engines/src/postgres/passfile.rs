@@ -5,13 +5,13 @@
 use std::fs;
 use std::path::Path;
 
-use forge_store::regular::{self, Links};
+use forge_store::regular::{self, LinkPolicy};
 
 /// Bytes of the largest password file.
-const MAX_BYTES: u64 = 1 << 20;
+const MAX_PASSFILE_BYTES: u64 = 1 << 20;
 
 /// The login whose password is searched for.
-pub(super) struct Wanted<'a> {
+pub(super) struct PasswordQuery<'a> {
     pub host: &'a str,
     pub port: u16,
     pub database: &'a str,
@@ -20,7 +20,7 @@ pub(super) struct Wanted<'a> {
 
 /// Returns the password, or why the file was not used. A missing file is not an
 /// error.
-pub(super) fn look_up(path: &Path, wanted: &Wanted) -> Result<Option<String>, String> {
+pub(super) fn find_password(path: &Path, wanted: &PasswordQuery) -> Result<Option<String>, String> {
     let Ok(about) = fs::metadata(path) else {
         return Ok(None);
     };
@@ -36,14 +36,14 @@ pub(super) fn look_up(path: &Path, wanted: &Wanted) -> Result<Option<String>, St
             return unusable("others may read it; `chmod 600` changes that");
         }
     }
-    match regular::read_text(path, Links::Follow, MAX_BYTES) {
-        Ok(text) => Ok(text.lines().find_map(|line| of_line(line, wanted))),
+    match regular::read_text(path, LinkPolicy::Follow, MAX_PASSFILE_BYTES) {
+        Ok(text) => Ok(text.lines().find_map(|line| match_line(line, wanted))),
         Err(error) => unusable(&error.to_string()),
     }
 }
 
 /// Returns the password of a line that matches.
-fn of_line(line: &str, wanted: &Wanted) -> Option<String> {
+fn match_line(line: &str, wanted: &PasswordQuery) -> Option<String> {
     let line = line.strip_suffix('\r').unwrap_or(line);
     if line.starts_with('#') {
         return None;
@@ -51,7 +51,7 @@ fn of_line(line: &str, wanted: &Wanted) -> Option<String> {
     let port = wanted.port.to_string();
     let mut rest = line;
     for value in [wanted.host, &port, wanted.database, wanted.login] {
-        let (field, after) = field(rest)?;
+        let (field, after) = next_field(rest)?;
         // Only a bare `*` matches anything; an escaped one is literal.
         let any = rest.starts_with("*:");
         if !any && field != value {
@@ -60,17 +60,17 @@ fn of_line(line: &str, wanted: &Wanted) -> Option<String> {
         rest = after;
     }
     // Colons of a password need no escape, but may have one.
-    Some(unescaped(rest)).filter(|it| !it.is_empty())
+    Some(unescape_field(rest)).filter(|it| !it.is_empty())
 }
 
 /// Splits off the field up to the next unescaped colon.
-fn field(text: &str) -> Option<(String, &str)> {
+fn next_field(text: &str) -> Option<(String, &str)> {
     let mut escaped = false;
     for (at, c) in text.char_indices() {
         match c {
             _ if escaped => escaped = false,
             '\\' => escaped = true,
-            ':' => return Some((unescaped(&text[..at]), &text[at + 1..])),
+            ':' => return Some((unescape_field(&text[..at]), &text[at + 1..])),
             _ => {}
         }
     }
@@ -78,7 +78,7 @@ fn field(text: &str) -> Option<(String, &str)> {
 }
 
 /// Removes the escapes of a field.
-fn unescaped(text: &str) -> String {
+fn unescape_field(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
@@ -94,7 +94,7 @@ fn unescaped(text: &str) -> String {
 mod tests {
     use super::*;
 
-    const WANTED: Wanted = Wanted {
+    const WANTED: PasswordQuery = PasswordQuery {
         host: "db.example.org",
         port: 5432,
         database: "memory",
@@ -117,7 +117,7 @@ mod tests {
             ("*:*:*:ann:", None),
             ("", None),
         ] {
-            assert_eq!(of_line(line, &WANTED).as_deref(), expect, "{line}");
+            assert_eq!(match_line(line, &WANTED).as_deref(), expect, "{line}");
         }
     }
 
@@ -127,11 +127,11 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("pgpass");
-        assert_eq!(look_up(&path, &WANTED), Ok(None));
+        assert_eq!(find_password(&path, &WANTED), Ok(None));
         fs::write(&path, "other:*:*:*:no\n*:*:*:*:yes\n*:*:*:*:later\n").expect("written");
         for (mode, used) in [(0o644, false), (0o640, false), (0o600, true), (0o400, true)] {
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("set");
-            match look_up(&path, &WANTED) {
+            match find_password(&path, &WANTED) {
                 Ok(found) => {
                     assert!(used, "{mode:o}");
                     assert_eq!(found.as_deref(), Some("yes"));

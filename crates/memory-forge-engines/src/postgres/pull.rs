@@ -3,12 +3,12 @@
 use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 
-use super::schema::{self, Purpose};
-use super::{Engine, Error, READ};
+use super::schema::{self, AccessPurpose};
+use super::{PostgresEngine, PostgresError, READ_TRANSACTION};
 
 /// A workspace as the server has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pulled {
+pub struct WorkspaceSnapshot {
     pub workspace: String,
     pub generation: i64,
     pub commit: Option<String>,
@@ -17,17 +17,17 @@ pub struct Pulled {
 }
 
 /// Finds the only workspace of a name, or of `team/name`.
-pub(super) async fn find(
+pub(super) async fn find_workspace(
     client: &Client,
     tenant: &str,
     name: &str,
-) -> Result<tokio_postgres::Row, Error> {
+) -> Result<tokio_postgres::Row, PostgresError> {
     let sql = "select id, name, team, generation, commit_id from mf.workspaces($1, $2)";
     let mut rows = client
         .query_typed(sql, &[(&tenant, Type::TEXT), (&name, Type::TEXT)])
         .await?;
     match rows.len() {
-        0 => Err(Error::usage(
+        0 => Err(PostgresError::usage(
             format!("There is no workspace `{name}` that you may see"),
             "`memory-forge engine status` lists those that you may",
         )),
@@ -37,7 +37,7 @@ pub(super) async fn find(
                 format!("`{}/{}`", row.get::<_, &str>(2), row.get::<_, &str>(1))
             };
             let all: Vec<String> = rows.iter().map(both).collect();
-            Err(Error::usage(
+            Err(PostgresError::usage(
                 format!("More than one team has a workspace `{name}`"),
                 format!("Name one of them: {}", all.join(", ")),
             ))
@@ -45,12 +45,12 @@ pub(super) async fn find(
     }
 }
 
-impl Engine {
+impl PostgresEngine {
     /// Returns the documents of a workspace that the caller may see.
-    pub fn pull(&self, workspace: &str) -> Result<Pulled, Error> {
-        self.within(READ, async |client| {
-            schema::check(client, &self.tenant, Purpose::Read).await?;
-            let row = find(client, &self.tenant, workspace).await?;
+    pub fn pull_workspace(&self, workspace: &str) -> Result<WorkspaceSnapshot, PostgresError> {
+        self.run_transaction(READ_TRANSACTION, async |client| {
+            schema::check_format(client, &self.tenant, AccessPurpose::Read).await?;
+            let row = find_workspace(client, &self.tenant, workspace).await?;
             let id: i64 = row.get(0);
             let rows = client
                 .query_typed(
@@ -58,7 +58,7 @@ impl Engine {
                     &[(&self.tenant, Type::TEXT), (&id, Type::INT8)],
                 )
                 .await?;
-            Ok(Pulled {
+            Ok(WorkspaceSnapshot {
                 workspace: row.get(1),
                 generation: row.get(3),
                 commit: row.get(4),

@@ -5,27 +5,27 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
-use forge_memory::publish::{Edge, Item, Published};
+use forge_memory::publish::{PublishItem, PublishedDocument, PublishedEdge};
 use forge_memory::wire::{IndexPushReport, TeamMember};
-use forge_store::index::{Holding, Kind, Standing};
+use forge_store::index::{DocumentKind, DocumentStanding, PassageTerms};
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
-use super::schema::{self, Purpose};
-use super::search::Value;
-use super::wait::{SHORT_LOCK, human, timed};
-use super::{Engine, Error, ErrorCause, READ};
+use super::schema::{self, AccessPurpose};
+use super::search::TypedValue;
+use super::wait::{SHORT_LOCK_WAIT, format_duration, run_timed};
+use super::{ErrorCause, PostgresEngine, PostgresError, READ_TRANSACTION};
 
 /// Documents to push, and on whose behalf.
-pub struct Push<'a> {
+pub struct IndexPush<'a> {
     pub workspace: &'a str,
     /// The identity of the workspace, independent of its path; empty without
     /// one.
     pub identity: &'a str,
     pub team: &'a str,
     pub commit: Option<&'a str>,
-    pub items: &'a [Item],
-    pub edges: &'a [Edge],
+    pub items: &'a [PublishItem],
+    pub edges: &'a [PublishedEdge],
     /// Returns whether this checkout has the commit of an earlier push.
     pub knows: &'a dyn Fn(&str) -> bool,
     /// Whether to replace the push of a commit that this checkout does not
@@ -34,44 +34,44 @@ pub struct Push<'a> {
 }
 
 /// An error of reading a document.
-pub type Unread = Box<dyn std::error::Error + Send + Sync>;
+pub type DocumentReadError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Passages or documents of one statement.
-const BATCH: usize = 100;
+const ROWS_PER_BATCH: usize = 100;
 
 /// Terms that are counted before they are sent.
-const MOST_COUNTED: usize = 100_000;
+const MAX_COUNTED_TERMS: usize = 100_000;
 
 /// Returns the number of a term. Two terms with the same number are mistaken
 /// for each other, which affects about one word in ten thousand queries.
-pub(super) fn number(term: &str) -> i32 {
+pub(super) fn term_number(term: &str) -> i32 {
     let hash = blake3::hash(term.as_bytes());
     let bytes = hash.as_bytes();
     i32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
 }
 
-impl Engine {
+impl PostgresEngine {
     /// Returns the model of the stored vectors.
-    pub fn model(&self) -> Result<String, Error> {
-        self.within(READ, async |client| {
-            let known = schema::check(client, &self.tenant, Purpose::Write).await?;
+    pub fn read_model(&self) -> Result<String, PostgresError> {
+        self.run_transaction(READ_TRANSACTION, async |client| {
+            let known = schema::check_format(client, &self.tenant, AccessPurpose::Write).await?;
             Ok(known.model)
         })
     }
 
     /// Updates the shared index to the state of the workspace.
-    pub fn push(
+    pub fn push_workspace(
         &self,
-        push: &Push,
-        read: &mut dyn FnMut(&Item) -> Result<Option<Published>, Unread>,
+        push: &IndexPush,
+        read: &mut dyn FnMut(&PublishItem) -> Result<Option<PublishedDocument>, DocumentReadError>,
         progress: &mut dyn FnMut(usize, usize),
-    ) -> Result<IndexPushReport, Error> {
+    ) -> Result<IndexPushReport, PostgresError> {
         // The first attempt waits for a lock only briefly, so that the user
         // learns early why nothing happens.
-        let first = self.push_once(push, Some(SHORT_LOCK), read, progress);
+        let first = self.push_once(push, Some(SHORT_LOCK_WAIT), read, progress);
         match first {
             Err(error) if error.cause == ErrorCause::Locked => {
-                let limit = human(self.patience.total());
+                let limit = format_duration(self.patience.total_limit());
                 self.patience.notify(&format!(
                     "Another push of `{}` is running; waiting up to {limit} for it",
                     push.workspace
@@ -81,7 +81,7 @@ impl Engine {
         }
         let second = self.push_once(push, None, read, progress);
         second.map_err(|error| match error.cause {
-            ErrorCause::Locked => Error::failure(
+            ErrorCause::Locked => PostgresError::failure(
                 format!("Another push of `{}` has not ended", push.workspace),
                 "Nothing was pushed; push again when it has ended",
             ),
@@ -92,24 +92,24 @@ impl Engine {
     /// Pushes once, as one transaction; each of its statements has a limit.
     fn push_once(
         &self,
-        push: &Push,
+        push: &IndexPush,
         lock: Option<Duration>,
-        read: &mut dyn FnMut(&Item) -> Result<Option<Published>, Unread>,
+        read: &mut dyn FnMut(&PublishItem) -> Result<Option<PublishedDocument>, DocumentReadError>,
         progress: &mut dyn FnMut(usize, usize),
-    ) -> Result<IndexPushReport, Error> {
-        self.unlimited(self.transaction("", lock, async |client| {
-            let known = schema::check(client, &self.tenant, Purpose::Write);
-            timed(self.patience.left(), &self.shown, known).await?;
-            let mut work = Work::begin(self, push).await?;
-            work.run(push, read, progress).await
+    ) -> Result<IndexPushReport, PostgresError> {
+        self.run_unlimited(self.in_transaction("", lock, async |client| {
+            let known = schema::check_format(client, &self.tenant, AccessPurpose::Write);
+            run_timed(self.patience.time_left(), &self.shown, known).await?;
+            let mut work = PushWork::begin(self, push).await?;
+            work.run_push(push, read, progress).await
         }))
     }
 
     /// Removes a workspace from the index. Returns `false` if it does not
     /// exist.
-    pub fn drop_workspace(&self, name: &str, team: &str) -> Result<bool, Error> {
-        self.within("", async |client| {
-            schema::check(client, &self.tenant, Purpose::Write).await?;
+    pub fn drop_workspace(&self, name: &str, team: &str) -> Result<bool, PostgresError> {
+        self.run_transaction("", async |client| {
+            schema::check_format(client, &self.tenant, AccessPurpose::Write).await?;
             let sql = "select id, team from mf.workspaces($1, $2)";
             let found = client
                 .query_typed(sql, &[(&self.tenant, Type::TEXT), (&name, Type::TEXT)])
@@ -129,8 +129,8 @@ impl Engine {
 }
 
 /// A push in progress.
-struct Work<'a> {
-    engine: &'a Engine,
+struct PushWork<'a> {
+    engine: &'a PostgresEngine,
     tenant: &'a str,
     workspace: i64,
     generation: i64,
@@ -138,9 +138,9 @@ struct Work<'a> {
     edges_hash: String,
     /// The next number of a document or a passage of this workspace.
     next_id: i32,
-    holding: Holding,
-    documents: Documents,
-    passages: Passages,
+    holding: PassageTerms,
+    documents: DocumentColumns,
+    passages: PassageColumns,
     /// Number of passages by term, not yet sent. They are sent together, since
     /// a row for each term and document would leave as many dead rows.
     counted: BTreeMap<i32, (String, i64)>,
@@ -148,7 +148,7 @@ struct Work<'a> {
 
 /// Documents to send, column by column.
 #[derive(Default)]
-struct Documents {
+struct DocumentColumns {
     ids: Vec<i32>,
     paths: Vec<String>,
     hashes: Vec<String>,
@@ -167,7 +167,7 @@ struct Documents {
 
 /// Passages to send, column by column; lists of lists are flat.
 #[derive(Default)]
-struct Passages {
+struct PassageColumns {
     ids: Vec<i32>,
     docs: Vec<i32>,
     ordinals: Vec<i32>,
@@ -190,17 +190,24 @@ struct Passages {
 }
 
 /// Runs one statement of a push, within its limit.
-async fn query(engine: &Engine, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, Error> {
+async fn run_statement(
+    engine: &PostgresEngine,
+    sql: &str,
+    values: &[TypedValue<'_>],
+) -> Result<Vec<Row>, PostgresError> {
     let answer = engine.client.query_typed(sql, values);
-    timed(engine.patience.left(), &engine.shown, answer).await
+    run_timed(engine.patience.time_left(), &engine.shown, answer).await
 }
 
-impl<'a> Work<'a> {
+impl<'a> PushWork<'a> {
     /// Begins a push, which locks the workspace. Fails if another repository
     /// has this name, or a commit that this checkout does not have.
-    async fn begin(engine: &'a Engine, push: &Push<'a>) -> Result<Work<'a>, Error> {
+    async fn begin(
+        engine: &'a PostgresEngine,
+        push: &IndexPush<'a>,
+    ) -> Result<PushWork<'a>, PostgresError> {
         let tenant = engine.tenant.as_str();
-        let rows = query(
+        let rows = run_statement(
             engine,
             "select id, generation, commit_id, edges_hash, identity, next_id
              from mf.begin_push($1, $2, $3, $4)",
@@ -213,17 +220,19 @@ impl<'a> Work<'a> {
         )
         .await
         .map_err(|error| match error.cause {
-            ErrorCause::NotAllowed => may_not_push(tenant, push),
+            ErrorCause::NotAllowed => push_denied_error(tenant, push),
             _ => error,
         })?;
         // The workspace is locked now, so later statements may wait for the
         // usual time.
-        let settings = engine.patience.settings(None);
+        let settings = engine.patience.transaction_settings(None);
         let set = engine.client.batch_execute(&settings);
-        timed(engine.patience.left(), &engine.shown, set).await?;
-        let row = rows.first().ok_or_else(|| may_not_push(tenant, push))?;
+        run_timed(engine.patience.time_left(), &engine.shown, set).await?;
+        let row = rows
+            .first()
+            .ok_or_else(|| push_denied_error(tenant, push))?;
         let identity: String = row.get(4);
-        let work = Work {
+        let work = PushWork {
             engine,
             tenant,
             workspace: row.get(0),
@@ -231,9 +240,9 @@ impl<'a> Work<'a> {
             commit: row.get(2),
             edges_hash: row.get(3),
             next_id: row.get(5),
-            holding: Holding::default(),
-            documents: Documents::default(),
-            passages: Passages::default(),
+            holding: PassageTerms::default(),
+            documents: DocumentColumns::default(),
+            passages: PassageColumns::default(),
             counted: BTreeMap::new(),
         };
         if !identity.is_empty()
@@ -241,7 +250,7 @@ impl<'a> Work<'a> {
             && identity != push.identity
             && !push.force
         {
-            return Err(Error::usage(
+            return Err(PostgresError::usage(
                 format!(
                     "`{}` is the name of another repository there",
                     push.workspace
@@ -254,7 +263,7 @@ impl<'a> Work<'a> {
             && push.commit != Some(there)
             && !(push.knows)(there)
         {
-            return Err(Error::failure(
+            return Err(PostgresError::failure(
                 format!(
                     "The shared index has commit {}, which this checkout does not know",
                     there.chars().take(12).collect::<String>()
@@ -266,20 +275,24 @@ impl<'a> Work<'a> {
     }
 
     /// Runs one statement of this push.
-    async fn query(&self, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, Error> {
-        query(self.engine, sql, values).await
+    async fn run_query(
+        &self,
+        sql: &str,
+        values: &[TypedValue<'_>],
+    ) -> Result<Vec<Row>, PostgresError> {
+        run_statement(self.engine, sql, values).await
     }
 
     /// Pushes the differences: removes old documents, sends new ones, replaces
     /// edges.
-    async fn run(
+    async fn run_push(
         &mut self,
-        push: &Push<'_>,
-        read: &mut dyn FnMut(&Item) -> Result<Option<Published>, Unread>,
+        push: &IndexPush<'_>,
+        read: &mut dyn FnMut(&PublishItem) -> Result<Option<PublishedDocument>, DocumentReadError>,
         progress: &mut dyn FnMut(usize, usize),
-    ) -> Result<IndexPushReport, Error> {
+    ) -> Result<IndexPushReport, PostgresError> {
         let rows = self
-            .query(
+            .run_query(
                 "select path, hash, id from mf.held($1, $2)",
                 &[(&self.tenant, Type::TEXT), (&self.workspace, Type::INT8)],
             )
@@ -303,11 +316,11 @@ impl<'a> Work<'a> {
         }
         done.removed = there.len();
         old.extend(there.into_values().map(|(_, id)| id));
-        self.remove(&old).await?;
+        self.remove_documents(&old).await?;
         for (at, (item, known)) in wanted.iter().enumerate() {
             progress(at, wanted.len());
             let published = read(item).map_err(|error| {
-                Error::failure(
+                PostgresError::failure(
                     format!("Cannot read `{}`: {error}", item.path),
                     "Nothing was pushed; make it readable and push again",
                 )
@@ -323,30 +336,32 @@ impl<'a> Work<'a> {
             }
             done.chunks += published.put.chunks.len();
             done.secrets += published.secrets;
-            self.document(published);
-            if self.passages.ids.len() >= BATCH || self.documents.ids.len() >= BATCH {
-                self.send().await?;
+            self.add_document(published);
+            if self.passages.ids.len() >= ROWS_PER_BATCH
+                || self.documents.ids.len() >= ROWS_PER_BATCH
+            {
+                self.send_batches().await?;
             }
-            if self.counted.len() > MOST_COUNTED {
-                self.terms().await?;
+            if self.counted.len() > MAX_COUNTED_TERMS {
+                self.send_terms().await?;
             }
         }
-        self.send().await?;
-        self.terms().await?;
-        let edges_changed = self.edges(push.edges).await?;
+        self.send_batches().await?;
+        self.send_terms().await?;
+        let edges_changed = self.replace_edges(push.edges).await?;
         let commit_changed = push.commit.is_some() && push.commit != self.commit.as_deref();
         let changed = done.added + done.changed + done.removed > 0;
         if changed || edges_changed || commit_changed || self.generation == 0 {
-            self.generation = self.end(push).await?;
+            self.generation = self.end_push(push).await?;
         }
         done.generation = self.generation;
         Ok(done)
     }
 
     /// Ends the push and returns its generation.
-    async fn end(&self, push: &Push<'_>) -> Result<i64, Error> {
+    async fn end_push(&self, push: &IndexPush<'_>) -> Result<i64, PostgresError> {
         let rows = self
-            .query(
+            .run_query(
                 "select mf.end_push($1, $2, $3, $4, $5, $6)",
                 &[
                     (&self.tenant, Type::TEXT),
@@ -362,11 +377,11 @@ impl<'a> Work<'a> {
     }
 
     /// Removes documents, and their share of the counts of terms.
-    async fn remove(&mut self, documents: &[i32]) -> Result<(), Error> {
+    async fn remove_documents(&mut self, documents: &[i32]) -> Result<(), PostgresError> {
         if documents.is_empty() {
             return Ok(());
         }
-        self.query(
+        self.run_query(
             "select mf.remove_documents($1, $2, $3)",
             &[
                 (&self.tenant, Type::TEXT),
@@ -379,37 +394,37 @@ impl<'a> Work<'a> {
     }
 
     /// Returns the next number.
-    fn number_next(&mut self) -> i32 {
+    fn take_number(&mut self) -> i32 {
         let id = self.next_id;
         self.next_id += 1;
         id
     }
 
     /// Adds a document and its passages to the next batch.
-    fn document(&mut self, it: Published) {
-        let doc = self.number_next();
+    fn add_document(&mut self, it: PublishedDocument) {
+        let doc = self.take_number();
         let put = it.put;
-        let is_skill = put.kind == Kind::Skill;
+        let is_skill = put.kind == DocumentKind::Skill;
         let (deprecated, superseded_by) = match put.standing {
-            Standing::Current => (false, None),
-            Standing::Deprecated => (true, None),
-            Standing::SupersededBy(by) => (true, Some(by)),
+            DocumentStanding::Current => (false, None),
+            DocumentStanding::Deprecated => (true, None),
+            DocumentStanding::SupersededBy(by) => (true, Some(by)),
         };
         let names = format!("{} {}", put.title, put.names);
         for (ordinal, (chunk, vector)) in put.chunks.into_iter().zip(it.vectors).enumerate() {
             let headings = chunk.headings.join("\n");
-            let (held, length) = self.holding.of(&names, &headings, &chunk.text);
+            let (held, length) = self.holding.count_terms(&names, &headings, &chunk.text);
             // Two terms with the same number count as one.
             let mut freqs: BTreeMap<i32, i64> = BTreeMap::new();
             let mut seen = HashSet::new();
             for (term, held) in held {
-                let h = number(&term);
+                let h = term_number(&term);
                 *freqs.entry(h).or_default() += held.frequency() as i64;
                 if seen.insert(h) {
                     self.counted.entry(h).or_insert((term, 0)).1 += 1;
                 }
             }
-            let id = self.number_next();
+            let id = self.take_number();
             let to = &mut self.passages;
             to.ids.push(id);
             to.docs.push(doc);
@@ -450,10 +465,10 @@ impl<'a> Work<'a> {
     }
 
     /// Sends the collected documents and passages.
-    async fn send(&mut self) -> Result<(), Error> {
+    async fn send_batches(&mut self) -> Result<(), PostgresError> {
         let it = std::mem::take(&mut self.documents);
         if !it.ids.is_empty() {
-            self.query(
+            self.run_query(
                     "select mf.add_documents($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
                     &[
                         (&self.tenant, Type::TEXT),
@@ -478,7 +493,7 @@ impl<'a> Work<'a> {
         }
         let it = std::mem::take(&mut self.passages);
         if !it.ids.is_empty() {
-            self.query(
+            self.run_query(
                     "select mf.add_passages($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)",
                     &[
                         (&self.tenant, Type::TEXT),
@@ -508,12 +523,12 @@ impl<'a> Work<'a> {
     }
 
     /// Sends the collected counts of terms.
-    async fn terms(&mut self) -> Result<(), Error> {
+    async fn send_terms(&mut self) -> Result<(), PostgresError> {
         let counted = std::mem::take(&mut self.counted);
         let hs: Vec<i32> = counted.keys().copied().collect();
         let ns: Vec<i64> = counted.values().map(|it| it.1).collect();
         let terms: Vec<&str> = counted.values().map(|it| it.0.as_str()).collect();
-        self.query(
+        self.run_query(
             "select mf.add_terms($1, $2, $3, $4, $5)",
             &[
                 (&self.tenant, Type::TEXT),
@@ -528,9 +543,9 @@ impl<'a> Work<'a> {
     }
 
     /// Replaces all edges, if any of them changed. Returns whether it did.
-    async fn edges(&mut self, edges: &[Edge]) -> Result<bool, Error> {
+    async fn replace_edges(&mut self, edges: &[PublishedEdge]) -> Result<bool, PostgresError> {
         let mut hasher = blake3::Hasher::new();
-        for Edge { from, kind, to } in edges {
+        for PublishedEdge { from, kind, to } in edges {
             hasher.update(format!("{from}\n{kind}\n{to}\n\n").as_bytes());
         }
         let hash = hasher.finalize().to_hex()[..32].to_owned();
@@ -541,12 +556,12 @@ impl<'a> Work<'a> {
             (&self.tenant as _, Type::TEXT),
             (&self.workspace as _, Type::INT8),
         ];
-        self.query("select mf.clear_edges($1, $2)", &of).await?;
+        self.run_query("select mf.clear_edges($1, $2)", &of).await?;
         for some in edges.chunks(10_000) {
             let from: Vec<&str> = some.iter().map(|it| it.from.as_str()).collect();
             let kind: Vec<&str> = some.iter().map(|it| it.kind).collect();
             let to: Vec<&str> = some.iter().map(|it| it.to.as_str()).collect();
-            self.query(
+            self.run_query(
                 "select mf.add_edges($1, $2, $3, $4, $5)",
                 &[
                     (&self.tenant, Type::TEXT),
@@ -564,13 +579,13 @@ impl<'a> Work<'a> {
 }
 
 /// Returns the error of a push without the right to it.
-fn may_not_push(tenant: &str, push: &Push) -> Error {
-    let who = if push.team == TeamMember::EVERYONE {
+fn push_denied_error(tenant: &str, push: &IndexPush) -> PostgresError {
+    let who = if push.team == TeamMember::EVERYONE_TEAM {
         "Everybody reads the team `all`, and only its own members write it".to_owned()
     } else {
         format!("You are no member of `{}` who may write", push.team)
     };
-    Error::usage(
+    PostgresError::usage(
         format!(
             "You may not push `{}` for the team `{}` of `{tenant}`",
             push.workspace, push.team

@@ -7,24 +7,24 @@ use tokio_postgres::types::Type;
 use forge_memory::wire::{InitReport, TeamMember, UpgradeReport};
 
 use super::admin;
-use super::{Engine, Error};
+use super::{PostgresEngine, PostgresError};
 
 /// Format version that this program writes. It increases when tables change,
 /// with a step in `upgrade` that converts the previous one in place.
-pub(super) const VERSION: u32 = 3;
+pub(super) const SCHEMA_VERSION: u32 = 3;
 
 /// Oldest format version whose programs can read this one.
-const READS: u32 = 3;
+const MIN_READER_VERSION: u32 = 3;
 
-const TABLES: &str = include_str!("schema.sql");
-const FUNCTIONS: &str = include_str!("functions.sql");
-const FROM_TWO: &str = include_str!("from_two.sql");
+const TABLES_SQL: &str = include_str!("schema.sql");
+const FUNCTIONS_SQL: &str = include_str!("functions.sql");
+const FROM_FORMAT_2_SQL: &str = include_str!("from_two.sql");
 
 /// Settings of every function that runs as the owner. They override settings of
 /// the caller that print or change plans: with a plan of their choice, callers
 /// could count rows that they may not see. Tables that all tenants share are
 /// read through an index only, even while they are small.
-const SAFE: &str = "security definer set search_path = pg_catalog, pg_temp \
+const OWNER_FUNCTION_SETTINGS: &str = "security definer set search_path = pg_catalog, pg_temp \
     set client_min_messages = warning set debug_print_parse = off \
     set debug_print_rewritten = off set debug_print_plan = off \
     set plan_cache_mode = force_custom_plan set enable_partition_pruning = on \
@@ -43,17 +43,17 @@ const SAFE: &str = "security definer set search_path = pg_catalog, pg_temp \
 
 /// Settings of functions that only those call. They read shared tables one key
 /// at a time, whatever the statistics of these tables are.
-const INTERNAL: &str = "set search_path = pg_catalog, pg_temp set enable_seqscan = off \
+const INTERNAL_FUNCTION_SETTINGS: &str = "set search_path = pg_catalog, pg_temp set enable_seqscan = off \
     set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off";
 
 /// Additional settings of a search: the nearest vectors come first although
 /// rows of other workspaces are filtered out on the way.
-const SEEKS: &str = "set hnsw.iterative_scan = strict_order set hnsw.ef_search = 400 \
+const VECTOR_SEARCH_SETTINGS: &str = "set hnsw.iterative_scan = strict_order set hnsw.ef_search = 400 \
     set hnsw.max_scan_tuples = 40000";
 
 /// Facts about the server and the caller.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct SchemaInfo {
     pub(super) version: u32,
     /// The oldest format version whose programs may read here.
     reads: u32,
@@ -63,32 +63,38 @@ pub(super) struct Known {
 
 /// Purpose of an operation, which decides the format versions that it accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Purpose {
+pub(super) enum AccessPurpose {
     Read,
     Write,
 }
 
 /// Fails for a format version that this program does not support.
-pub(super) async fn check(client: &Client, tenant: &str, purpose: Purpose) -> Result<Known, Error> {
-    let known = read(client, tenant).await?.ok_or_else(|| {
-        Error::failure(
+pub(super) async fn check_format(
+    client: &Client,
+    tenant: &str,
+    purpose: AccessPurpose,
+) -> Result<SchemaInfo, PostgresError> {
+    let known = read_schema_info(client, tenant).await?.ok_or_else(|| {
+        PostgresError::failure(
             "The shared index is not there yet",
             "`memory-forge engine init` prepares the server, once",
         )
     })?;
-    if known.version > VERSION && (known.reads > VERSION || purpose == Purpose::Write) {
-        return Err(Error::failure(
+    if known.version > SCHEMA_VERSION
+        && (known.reads > SCHEMA_VERSION || purpose == AccessPurpose::Write)
+    {
+        return Err(PostgresError::failure(
             format!(
-                "The shared index was made by a newer version (format {}, this one knows {VERSION})",
+                "The shared index was made by a newer version (format {}, this one knows {SCHEMA_VERSION})",
                 known.version
             ),
             "Update memory-forge; nothing was read or changed",
         ));
     }
-    if known.version < VERSION {
-        return Err(Error::failure(
+    if known.version < SCHEMA_VERSION {
+        return Err(PostgresError::failure(
             format!(
-                "The shared index was made by an older version (format {}, this one writes {VERSION})",
+                "The shared index was made by an older version (format {}, this one writes {SCHEMA_VERSION})",
                 known.version
             ),
             "`memory-forge engine upgrade` brings it forward, by whoever administers the server",
@@ -98,7 +104,10 @@ pub(super) async fn check(client: &Client, tenant: &str, purpose: Purpose) -> Re
 }
 
 /// Reads the facts; `None` without an index.
-async fn read(client: &Client, tenant: &str) -> Result<Option<Known>, Error> {
+async fn read_schema_info(
+    client: &Client,
+    tenant: &str,
+) -> Result<Option<SchemaInfo>, PostgresError> {
     let there =
         "select to_regprocedure('mf.about(text)') is not null, to_regclass('mf.meta') is not null";
     let row = client.query_typed(there, &[]).await?;
@@ -109,7 +118,7 @@ async fn read(client: &Client, tenant: &str) -> Result<Option<Known>, Error> {
         (false, true) => "select key, value from mf.meta where $1 = $1",
         (false, false) => return Ok(None),
     };
-    let mut known = Known::default();
+    let mut known = SchemaInfo::default();
     for row in client.query_typed(sql, &[(&tenant, Type::TEXT)]).await? {
         let value: String = row.get(1);
         match row.get(0) {
@@ -124,25 +133,25 @@ async fn read(client: &Client, tenant: &str) -> Result<Option<Known>, Error> {
     Ok(Some(known))
 }
 
-impl Engine {
+impl PostgresEngine {
     /// Prepares the server, the tenant and its members. Existing objects are
     /// neither dropped nor changed.
-    pub fn init(
+    pub fn prepare_server(
         &self,
         model: &str,
         dimensions: usize,
         members: &[TeamMember],
-    ) -> Result<InitReport, Error> {
+    ) -> Result<InitReport, PostgresError> {
         let tenant = self.tenant.clone();
-        self.within("", async |client| {
+        self.run_transaction("", async |client| {
             let mut done = InitReport::default();
-            match read(client, &tenant).await? {
+            match read_schema_info(client, &tenant).await? {
                 None => {
-                    create(client, model, dimensions).await?;
+                    create_shared_index(client, model, dimensions).await?;
                     done.created = true;
                 }
                 Some(_) => {
-                    let known = check(client, &tenant, Purpose::Write).await?;
+                    let known = check_format(client, &tenant, AccessPurpose::Write).await?;
                     if known.model != format!("{model}/{dimensions}") {
                         done.notes.push(format!(
                             "The vectors there are of the model `{}`; workspaces with another are found by their words",
@@ -151,70 +160,70 @@ impl Engine {
                     }
                 }
             }
-            admin::as_owner(client).await?;
-            admin::tenant(client, &tenant).await?;
+            admin::act_as_owner(client).await?;
+            admin::ensure_tenant(client, &tenant).await?;
             client.batch_execute("reset role").await?;
             for member in members {
-                admin::add(client, &tenant, member, &mut done).await?;
+                admin::insert_member(client, &tenant, member, &mut done).await?;
             }
-            done.notes.extend(harden(client).await?);
+            done.notes.extend(harden_catalogs(client).await?);
             Ok(done)
         })
     }
 
     /// Upgrades an older format in place, in one transaction: until it ends,
     /// others see the previous format.
-    pub fn upgrade(&self) -> Result<UpgradeReport, Error> {
+    pub fn upgrade_schema(&self) -> Result<UpgradeReport, PostgresError> {
         let tenant = self.tenant.clone();
-        self.within("", async |client| {
+        self.run_transaction("", async |client| {
             let nothing = || {
-                Error::failure(
+                PostgresError::failure(
                     "The shared index is not there yet",
                     "`memory-forge engine init` prepares the server, once",
                 )
             };
-            let known = read(client, &tenant).await?.ok_or_else(nothing)?;
+            let known = read_schema_info(client, &tenant).await?.ok_or_else(nothing)?;
             let mut done = UpgradeReport {
                 from: known.version,
-                to: VERSION,
+                to: SCHEMA_VERSION,
                 ..UpgradeReport::default()
             };
             match known.version {
-                2 => from_two(client, &known.model, &mut done).await?,
-                VERSION => {
+                2 => upgrade_from_format_2(client, &known.model, &mut done).await?,
+                SCHEMA_VERSION => {
                     // The same tables; the functions may be of another build.
-                    let vector = vector_schema(client).await?;
-                    let dimensions = dimensions_of(&known.model)?;
-                    admin::as_owner(client).await?;
+                    let vector = find_vector_schema(client).await?;
+                    let dimensions = parse_dimensions(&known.model)?;
+                    admin::act_as_owner(client).await?;
                     client
-                        .batch_execute(&filled(FUNCTIONS, &vector, dimensions))
+                        .batch_execute(&fill_template(FUNCTIONS_SQL, &vector, dimensions))
                         .await?;
-                    admin::one_at_a_time(client).await?;
-                    admin::missing_partitions(client).await?;
+                    admin::lock_administration(client).await?;
+                    admin::create_missing_partitions(client).await?;
                     client.batch_execute("reset role").await?;
                 }
-                newer if newer > VERSION => {
-                    check(client, &tenant, Purpose::Write).await?;
+                newer if newer > SCHEMA_VERSION => {
+                    check_format(client, &tenant, AccessPurpose::Write).await?;
                 }
                 old => {
-                    return Err(Error::failure(
+                    return Err(PostgresError::failure(
                         format!("Format {old} cannot be brought forward"),
                         "`memory-forge engine drop --everything` takes it away; then `engine init`, and push each workspace again",
                     ));
                 }
             }
-            done.notes.extend(harden(client).await?);
+            done.notes.extend(harden_catalogs(client).await?);
             Ok(done)
         })
     }
 
     /// Lists the tenants that dropping everything would affect.
-    pub fn everyone_there(&self) -> Result<Vec<String>, Error> {
-        self.within("", async |client| {
-            if read(client, &self.tenant).await?.is_none() {
+    pub fn list_tenant_names(&self) -> Result<Vec<String>, PostgresError> {
+        self.run_transaction("", async |client| {
+            if read_schema_info(client, &self.tenant).await?.is_none() {
                 return Ok(Vec::new());
             }
-            admin::as_owner(client).await?;
+            admin::act_as_owner(client).await?;
             let rows = client
                 .query_typed("select name from mf.tenant order by name", &[])
                 .await?;
@@ -223,13 +232,13 @@ impl Engine {
     }
 
     /// Drops everything, with all tenants.
-    pub fn drop_all(&self) -> Result<(), Error> {
-        self.within("", async |client| {
-            if read(client, &self.tenant).await?.is_none() {
+    pub fn drop_everything(&self) -> Result<(), PostgresError> {
+        self.run_transaction("", async |client| {
+            if read_schema_info(client, &self.tenant).await?.is_none() {
                 return Ok(());
             }
             // An administrator may be the owner without inheriting its rights.
-            admin::as_owner(client).await?;
+            admin::act_as_owner(client).await?;
             client
                 .batch_execute("drop schema if exists mf cascade")
                 .await?;
@@ -239,20 +248,23 @@ impl Engine {
 }
 
 /// Replaces the placeholders of the SQL templates.
-fn filled(sql: &str, vector: &str, dimensions: usize) -> String {
-    sql.replace("%SAFE%", SAFE)
-        .replace("%INTERNAL%", INTERNAL)
-        .replace("%SEEKS%", SEEKS)
-        .replace("%VECTOR%", &identifier(vector))
+fn fill_template(sql: &str, vector: &str, dimensions: usize) -> String {
+    sql.replace("%SAFE%", OWNER_FUNCTION_SETTINGS)
+        .replace("%INTERNAL%", INTERNAL_FUNCTION_SETTINGS)
+        .replace("%SEEKS%", VECTOR_SEARCH_SETTINGS)
+        .replace("%VECTOR%", &quote_identifier(vector))
         .replace("%DIMENSIONS%", &dimensions.to_string())
-        .replace("%K1%", &forge_store::index::K1.to_string())
-        .replace("%B%", &forge_store::index::B.to_string())
-        .replace("%MOST_READ%", &forge_store::index::MOST_READ.to_string())
+        .replace("%K1%", &forge_store::index::BM25_K1.to_string())
+        .replace("%B%", &forge_store::index::BM25_B.to_string())
+        .replace(
+            "%MOST_READ%",
+            &forge_store::index::MAX_REREAD_HITS.to_string(),
+        )
 }
 
 /// Fails unless the database is UTF-8: words of all languages are stored, and
 /// another encoding would refuse some push later.
-async fn encoding(client: &Client) -> Result<(), Error> {
+async fn check_encoding(client: &Client) -> Result<(), PostgresError> {
     let sql = "select current_setting('server_encoding'), current_database()::text";
     let rows = client.query_typed(sql, &[]).await?;
     let (encoding, database): (String, String) = rows
@@ -261,39 +273,43 @@ async fn encoding(client: &Client) -> Result<(), Error> {
     if encoding == "UTF8" {
         return Ok(());
     }
-    Err(Error::failure(
+    Err(PostgresError::failure(
         format!("The database `{database}` has the encoding {encoding}, and UTF8 is needed"),
         "`createdb --encoding UTF8 --template template0 NAME` makes one that has it",
     ))
 }
 
 /// Creates all tables and functions.
-async fn create(client: &Client, model: &str, dimensions: usize) -> Result<(), Error> {
-    encoding(client).await?;
-    extension(client).await?;
-    let vector = vector_schema(client).await?;
-    admin::make_schema(client, &vector).await?;
-    admin::as_owner(client).await?;
-    let tables = filled(TABLES, &vector, dimensions);
-    let functions = filled(FUNCTIONS, &vector, dimensions);
+async fn create_shared_index(
+    client: &Client,
+    model: &str,
+    dimensions: usize,
+) -> Result<(), PostgresError> {
+    check_encoding(client).await?;
+    ensure_pgvector(client).await?;
+    let vector = find_vector_schema(client).await?;
+    admin::create_schema(client, &vector).await?;
+    admin::act_as_owner(client).await?;
+    let tables = fill_template(TABLES_SQL, &vector, dimensions);
+    let functions = fill_template(FUNCTIONS_SQL, &vector, dimensions);
     client
         .batch_execute(&format!("{tables} {functions}"))
         .await?;
-    note(client, &format!("{model}/{dimensions}")).await?;
+    write_meta(client, &format!("{model}/{dimensions}")).await?;
     client.batch_execute("reset role").await?;
     Ok(())
 }
 
 /// Stores the format version and the model.
-async fn note(client: &Client, model: &str) -> Result<(), Error> {
+async fn write_meta(client: &Client, model: &str) -> Result<(), PostgresError> {
     let sql =
         "insert into mf.meta (key, value) values ('schema', $1), ('reads', $2), ('model', $3)";
     client
         .execute_typed(
             sql,
             &[
-                (&VERSION.to_string(), Type::TEXT),
-                (&READS.to_string(), Type::TEXT),
+                (&SCHEMA_VERSION.to_string(), Type::TEXT),
+                (&MIN_READER_VERSION.to_string(), Type::TEXT),
                 (&model, Type::TEXT),
             ],
         )
@@ -302,18 +318,18 @@ async fn note(client: &Client, model: &str) -> Result<(), Error> {
 }
 
 /// Parses the numbers of a version.
-fn numbers(version: &str) -> Vec<u32> {
+fn parse_version(version: &str) -> Vec<u32> {
     version.split('.').map_while(|it| it.parse().ok()).collect()
 }
 
 /// Creates the extension pgvector. Fails if it is missing or too old.
-async fn extension(client: &Client) -> Result<(), Error> {
+async fn ensure_pgvector(client: &Client) -> Result<(), PostgresError> {
     let sql = "select coalesce(installed_version, default_version), installed_version is not null
          from pg_available_extensions where name = 'vector'";
     let found = client.query_typed(sql, &[]).await?;
     let version: String = found.first().map_or_else(String::new, |row| row.get(0));
     if !is_new_enough(&version) {
-        return Err(Error::failure(
+        return Err(PostgresError::failure(
             match version.as_str() {
                 "" => "The server has no pgvector".to_owned(),
                 old => format!("The server has pgvector {old}, and 0.8 is needed"),
@@ -327,8 +343,8 @@ async fn extension(client: &Client) -> Result<(), Error> {
         .batch_execute("create extension if not exists vector schema public")
         .await
         .map_err(|error| match error.code() {
-            Some(&tokio_postgres::error::SqlState::INSUFFICIENT_PRIVILEGE) => Error::failure(
-                format!("pgvector cannot be set up: {}", super::message(&error)),
+            Some(&tokio_postgres::error::SqlState::INSUFFICIENT_PRIVILEGE) => PostgresError::failure(
+                format!("pgvector cannot be set up: {}", super::error_message(&error)),
                 "A superuser runs `create extension vector` in this database, once; then run `engine init` again",
             ),
             _ => error.into(),
@@ -337,34 +353,34 @@ async fn extension(client: &Client) -> Result<(), Error> {
 
 /// Returns `true` if this version of pgvector has what searches need.
 pub(super) fn is_new_enough(pgvector: &str) -> bool {
-    numbers(pgvector) >= vec![0, 8]
+    parse_version(pgvector) >= vec![0, 8]
 }
 
 /// Returns the schema of pgvector's types and operators, and loads its library,
 /// which defines its settings.
-async fn vector_schema(client: &Client) -> Result<String, Error> {
+async fn find_vector_schema(client: &Client) -> Result<String, PostgresError> {
     let sql =
         "select n.nspname::text from pg_extension e join pg_namespace n on n.oid = e.extnamespace
          where e.extname = 'vector'";
     let rows = client.query_typed(sql, &[]).await?;
     let row = rows.first().ok_or_else(|| {
-        Error::failure(
+        PostgresError::failure(
             "This database has no pgvector",
             "`create extension vector` by a superuser",
         )
     })?;
     let schema: String = row.get(0);
     // Its settings are known once its library is loaded.
-    let load = format!("select '[1]'::{}.halfvec", identifier(&schema));
+    let load = format!("select '[1]'::{}.halfvec", quote_identifier(&schema));
     client.batch_execute(&load).await?;
     Ok(schema)
 }
 
 /// Parses the dimensions in the name of a model.
-fn dimensions_of(model: &str) -> Result<usize, Error> {
+fn parse_dimensions(model: &str) -> Result<usize, PostgresError> {
     let number = model.rsplit_once('/').and_then(|(_, it)| it.parse().ok());
     number.ok_or_else(|| {
-        Error::failure(
+        PostgresError::failure(
             format!("The model there, `{model}`, has no number of dimensions"),
             "`memory-forge engine drop --everything`, then `engine init`",
         )
@@ -374,20 +390,24 @@ fn dimensions_of(model: &str) -> Result<usize, Error> {
 /// Upgrades from format 2, which had a table for each tenant, rights on the
 /// tables, and rows without a reference to their workspace: rows that match
 /// none are dropped.
-async fn from_two(client: &Client, model: &str, done: &mut UpgradeReport) -> Result<(), Error> {
-    let dimensions = dimensions_of(model)?;
-    let vector = vector_schema(client).await?;
+async fn upgrade_from_format_2(
+    client: &Client,
+    model: &str,
+    done: &mut UpgradeReport,
+) -> Result<(), PostgresError> {
+    let dimensions = parse_dimensions(model)?;
+    let vector = find_vector_schema(client).await?;
     client
         .batch_execute("alter schema mf rename to mf_format_2")
         .await?;
-    admin::make_schema(client, &vector).await?;
-    admin::as_owner(client).await?;
-    let tables = filled(TABLES, &vector, dimensions);
-    let functions = filled(FUNCTIONS, &vector, dimensions);
+    admin::create_schema(client, &vector).await?;
+    admin::act_as_owner(client).await?;
+    let tables = fill_template(TABLES_SQL, &vector, dimensions);
+    let functions = fill_template(FUNCTIONS_SQL, &vector, dimensions);
     client
         .batch_execute(&format!("{tables} {functions}"))
         .await?;
-    note(client, model).await?;
+    write_meta(client, model).await?;
     client
         .batch_execute(
             "alter table mf_format_2.workspace no force row level security;
@@ -403,16 +423,16 @@ async fn from_two(client: &Client, model: &str, done: &mut UpgradeReport) -> Res
                  union select name, 'all' from mf_format_2.tenant) as x on x.tenant = t.name",
         )
         .await?;
-    admin::missing_partitions(client).await?;
+    admin::create_missing_partitions(client).await?;
     client
-        .batch_execute(&filled(FROM_TWO, &vector, dimensions))
+        .batch_execute(&fill_template(FROM_FORMAT_2_SQL, &vector, dimensions))
         .await?;
     let rows = client
         .query_typed("select count(*) from mf.workspace", &[])
         .await?;
     done.workspaces = rows.first().map_or(0, |row| row.get::<_, i64>(0) as u64);
     client.batch_execute("reset role").await?;
-    admin::as_owner_of(client, "mf_format_2").await?;
+    admin::act_as_owner_of(client, "mf_format_2").await?;
     client
         .batch_execute("drop schema mf_format_2 cascade")
         .await?;
@@ -429,7 +449,7 @@ async fn from_two(client: &Client, model: &str, done: &mut UpgradeReport) -> Res
 /// Hides statistics and other logins from members. PostgreSQL shows both to
 /// every login, and only a superuser can change that, for one database at a
 /// time; so it is done only if this database contains nothing else.
-async fn harden(client: &Client) -> Result<Option<String>, Error> {
+async fn harden_catalogs(client: &Client) -> Result<Option<String>, PostgresError> {
     let sql = "select current_setting('is_superuser') = 'on',
          exists (select from pg_class c join pg_namespace n on n.oid = c.relnamespace
              where c.relkind in ('r', 'p') and n.nspname not in ('mf', 'pg_catalog', 'information_schema')
@@ -463,11 +483,11 @@ async fn harden(client: &Client) -> Result<Option<String>, Error> {
             "PostgreSQL shows sizes of tables and names of logins to everyone who connects here ({why}); give the index a database of its own, prepared by a superuser, where that matters"
         )));
     }
-    client.batch_execute(HARDEN).await?;
+    client.batch_execute(HARDEN_SQL).await?;
     Ok(None)
 }
 
-const HARDEN: &str = "
+const HARDEN_SQL: &str = "
 do $$
 declare
     it record;
@@ -503,7 +523,7 @@ begin
 end $$";
 
 /// Quotes an identifier.
-pub(super) fn identifier(text: &str) -> String {
+pub(super) fn quote_identifier(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\"\""))
 }
 
@@ -513,13 +533,13 @@ mod tests {
 
     #[test]
     fn names_cannot_leave_their_quotes() {
-        assert_eq!(identifier("a\"; drop"), "\"a\"\"; drop\"");
+        assert_eq!(quote_identifier("a\"; drop"), "\"a\"\"; drop\"");
     }
 
     #[test]
     fn nothing_is_left_open_in_what_is_sent() {
-        for sql in [TABLES, FUNCTIONS, FROM_TWO] {
-            let sent = filled(sql, "public", 256);
+        for sql in [TABLES_SQL, FUNCTIONS_SQL, FROM_FORMAT_2_SQL] {
+            let sent = fill_template(sql, "public", 256);
             let open = sent.split('%').skip(1).step_by(2);
             let names = open.filter(|it| {
                 it.len() > 1 && it.chars().all(|c| c.is_ascii_uppercase() || c == '_')

@@ -4,60 +4,63 @@
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
-use forge_memory::recall::{Ask, Candidates, MOST_LITERAL, Mode, Source, Wanted, literals};
-use forge_store::index::terms::fold;
+use forge_memory::recall::{
+    CandidateRequest, CandidateSet, MAX_LITERAL_PASSAGES, PassageSource, RecallMode, RecallQuery,
+    literal_strings,
+};
+use forge_store::index::terms::fold_text;
 use forge_store::index::{
-    self, Holding, Kind, Packed, Passage, Passages, Shelf, Standing, TermMatch, TextHits, Words,
-    bm25, idf,
+    self, DocumentKind, DocumentStanding, PackedVector, PassageCounts, PassageReader, PassageTerms,
+    StoredPassage, TermMatch, TextHits, TextQuery, bm25_score, idf,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
 
-use super::push::number;
-use super::schema::{self, Purpose};
-use super::{Engine, Error, ErrorCause, READ, pull};
+use super::push::term_number;
+use super::schema::{self, AccessPurpose};
+use super::{ErrorCause, PostgresEngine, PostgresError, READ_TRANSACTION, pull};
 
 /// Passages that rare words may contribute as candidates.
-const CANDIDATES: f64 = 20_000.0;
+const MAX_TERM_CANDIDATES: f64 = 20_000.0;
 /// Vectors that are compared exactly; above, the vector index is used.
-const EXACT: i64 = 20_000;
+const MAX_EXACT_VECTORS: i64 = 20_000;
 /// Passages of the largest index in which a literal string is searched in every
 /// text.
-const MOST_SCANNED: usize = 50_000;
+const MAX_SCANNED_PASSAGES: usize = 50_000;
 /// Words that a prefix expands to.
-const MOST_EXPANSIONS: i32 = 200;
+const MAX_PREFIX_TERMS: i32 = 200;
 
 /// Workspaces to search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Within<'a> {
+pub enum WorkspaceSelection<'a> {
     /// All that the caller may see.
     Everything,
     Workspace(&'a str),
 }
 
 /// A search in one state of the shared index.
-pub struct Search<'a> {
-    engine: &'a Engine,
-    counts: Passages,
+pub struct SharedSearch<'a> {
+    engine: &'a PostgresEngine,
+    counts: PassageCounts,
     model: String,
     /// The only workspace to search.
     only: Option<i64>,
     /// Workspace names that two teams have, so that results name the team too.
     doubles: Vec<String>,
-    seen: RefCell<Seen>,
+    seen: RefCell<PassageNumbers>,
 }
 
 /// Number of a passage or a document on the server: its workspace's, and its
 /// own.
-type Key = (i64, i32);
+type RemoteKey = (i64, i32);
 
 /// Local numbers of passages and documents. Numbers on the server are longer,
 /// so these get short ones in the order of their first occurrence.
 #[derive(Default)]
-struct Seen {
-    chunks: Vec<Chunk>,
-    by_chunk: HashMap<Key, u32>,
-    by_doc: HashMap<Key, u32>,
+struct PassageNumbers {
+    chunks: Vec<NumberedPassage>,
+    by_chunk: HashMap<RemoteKey, u32>,
+    by_doc: HashMap<RemoteKey, u32>,
     texts: HashMap<u32, String>,
     replaced: HashMap<String, String>,
     names: HashMap<u32, String>,
@@ -66,26 +69,26 @@ struct Seen {
 }
 
 /// A passage with its numbers.
-struct Chunk {
-    key: Key,
+struct NumberedPassage {
+    key: RemoteKey,
     doc: u32,
     length: u16,
 }
 
-impl Seen {
+impl PassageNumbers {
     /// Returns the local number of a document.
-    fn doc(&mut self, key: Key) -> u32 {
+    fn document_number(&mut self, key: RemoteKey) -> u32 {
         let next = self.by_doc.len() as u32;
         *self.by_doc.entry(key).or_insert(next)
     }
 
     /// Returns the local number of a passage.
-    fn chunk(&mut self, (workspace, id): Key, doc: i32) -> u32 {
-        let doc = self.doc((workspace, doc));
+    fn passage_number(&mut self, (workspace, id): RemoteKey, doc: i32) -> u32 {
+        let doc = self.document_number((workspace, doc));
         let next = self.chunks.len() as u32;
         let chunk = *self.by_chunk.entry((workspace, id)).or_insert(next);
         if chunk == next {
-            self.chunks.push(Chunk {
+            self.chunks.push(NumberedPassage {
                 key: (workspace, id),
                 doc,
                 length: 0,
@@ -96,37 +99,43 @@ impl Seen {
 }
 
 /// Converts an error to one of the index.
-fn remote(error: Error) -> index::Error {
-    index::Error::Remote(index::RemoteError {
+fn to_index_error(error: PostgresError) -> index::IndexError {
+    index::IndexError::Remote(index::RemoteError {
         message: error.what,
         hint: error.hint,
         is_usage: error.usage,
     })
 }
 
-impl Engine {
+impl PostgresEngine {
     /// Begins a search. As long as it is held, all its queries see one state.
-    pub fn search(&self, within: Within) -> Result<Search<'_>, Error> {
-        self.run(async {
-            self.begin(READ, None).await?;
-            let begun = self.begin_asking(within).await;
+    pub fn begin_search(
+        &self,
+        within: WorkspaceSelection,
+    ) -> Result<SharedSearch<'_>, PostgresError> {
+        self.run_limited(async {
+            self.begin_transaction(READ_TRANSACTION, None).await?;
+            let begun = self.open_search(within).await;
             // A server that does not answer would not answer a rollback either.
             if let Err(error) = &begun
                 && error.cause != ErrorCause::Silent
             {
-                let _ = self.end("rollback").await;
+                let _ = self.end_transaction("rollback").await;
             }
             begun
         })
     }
 
     /// Reads the size of the index and the workspace to search.
-    async fn begin_asking(&self, within: Within<'_>) -> Result<Search<'_>, Error> {
-        let known = schema::check(&self.client, &self.tenant, Purpose::Read).await?;
+    async fn open_search(
+        &self,
+        within: WorkspaceSelection<'_>,
+    ) -> Result<SharedSearch<'_>, PostgresError> {
+        let known = schema::check_format(&self.client, &self.tenant, AccessPurpose::Read).await?;
         let only: Option<i64> = match within {
-            Within::Everything => None,
-            Within::Workspace(name) => {
-                let row = pull::find(&self.client, &self.tenant, name).await?;
+            WorkspaceSelection::Everything => None,
+            WorkspaceSelection::Workspace(name) => {
+                let row = pull::find_workspace(&self.client, &self.tenant, name).await?;
                 Some(row.get(0))
             }
         };
@@ -139,9 +148,9 @@ impl Engine {
             let row = rows.first();
             row.map_or(0, |row| row.get::<_, i64>(at) as usize)
         };
-        Ok(Search {
+        Ok(SharedSearch {
             engine: self,
-            counts: Passages {
+            counts: PassageCounts {
                 chunks: count(0),
                 embedded: count(1),
             },
@@ -153,38 +162,48 @@ impl Engine {
     }
 }
 
-impl Drop for Search<'_> {
+impl Drop for SharedSearch<'_> {
     fn drop(&mut self) {
         // Nothing was written: if the server does not answer, it ends the
         // transaction itself when the connection closes.
-        let _ = self.engine.run(self.engine.end("rollback"));
+        let _ = self
+            .engine
+            .run_limited(self.engine.end_transaction("rollback"));
     }
 }
 
 /// A value with its type. Statements are not prepared by name, since a
 /// connection pool may pass each one to another session.
-pub(super) type Value<'a> = (&'a (dyn ToSql + Sync), Type);
+pub(super) type TypedValue<'a> = (&'a (dyn ToSql + Sync), Type);
 
 /// Filters of a search, as the SQL functions take them.
-struct Filter {
+struct SearchFilter {
     scopes: Option<Vec<String>>,
     skills: Option<Vec<bool>>,
     since: Option<String>,
 }
 
-impl Search<'_> {
+impl SharedSearch<'_> {
     /// Calls an SQL function, with the tenant as its first argument.
-    async fn call(&self, sql: &str, more: &[Value<'_>]) -> Result<Vec<Row>, Error> {
-        let mut values: Vec<Value> = vec![(&self.engine.tenant, Type::TEXT)];
+    async fn call_function(
+        &self,
+        sql: &str,
+        more: &[TypedValue<'_>],
+    ) -> Result<Vec<Row>, PostgresError> {
+        let mut values: Vec<TypedValue> = vec![(&self.engine.tenant, Type::TEXT)];
         values.extend(more.iter().map(|(value, kind)| (*value, kind.clone())));
         Ok(self.engine.client.query_typed(sql, &values).await?)
     }
 
     /// Builds the filters of a query.
-    fn filter(&self, ask: &Ask) -> Filter {
+    fn build_filter(&self, ask: &RecallQuery) -> SearchFilter {
         let scopes = ask.scopes.iter().map(|it| (*it).to_owned()).collect();
-        let skills = ask.kinds.iter().map(|it| *it == Kind::Skill).collect();
-        Filter {
+        let skills = ask
+            .kinds
+            .iter()
+            .map(|it| *it == DocumentKind::Skill)
+            .collect();
+        SearchFilter {
             scopes: (!ask.scopes.is_empty()).then_some(scopes),
             skills: (!ask.kinds.is_empty()).then_some(skills),
             since: ask.since.map(|it| it.to_string()),
@@ -193,23 +212,26 @@ impl Search<'_> {
 
     /// Returns the numbers of all terms, each with its group and weight: a
     /// prefix is one group of all words that begin with it.
-    async fn numbers(&self, words: &Words<'_>) -> Result<(Vec<i32>, Vec<i32>, Vec<f32>), Error> {
+    async fn number_terms(
+        &self,
+        words: &TextQuery<'_>,
+    ) -> Result<(Vec<i32>, Vec<i32>, Vec<f32>), PostgresError> {
         let (mut hs, mut gs, mut ws) = (Vec::new(), Vec::new(), Vec::new());
         for (at, term) in words.terms.iter().enumerate() {
-            hs.push(number(term));
+            hs.push(term_number(term));
             gs.push(at as i32);
-            ws.push(words.weight(at));
+            ws.push(words.term_weight(at));
         }
         for (at, prefix) in (words.terms.len()..).zip(words.prefixes) {
-            let folded = fold(&prefix.0);
+            let folded = fold_text(&prefix.0);
             let end = format!("{folded}{}", char::MAX);
             let rows = self
-                .call(
+                .call_function(
                     "select term from mf.beginning($1, $2, $3, $4)",
                     &[
                         (&folded, Type::TEXT),
                         (&end, Type::TEXT),
-                        (&MOST_EXPANSIONS, Type::INT4),
+                        (&MAX_PREFIX_TERMS, Type::INT4),
                     ],
                 )
                 .await?;
@@ -221,29 +243,33 @@ impl Search<'_> {
                 // and `happi`.
                 terms.insert(format!("{}i", &folded[..cut]));
             }
-            let mut numbers: Vec<i32> = terms.iter().map(|term| number(term)).collect();
+            let mut numbers: Vec<i32> = terms.iter().map(|term| term_number(term)).collect();
             numbers.sort_unstable();
             for h in numbers {
                 hs.push(h);
                 gs.push(at as i32);
-                ws.push(words.weight(at));
+                ws.push(words.term_weight(at));
             }
         }
         Ok((hs, gs, ws))
     }
 
     /// Fetches candidates by words and by vectors, in one statement.
-    async fn both_sides(&self, ask: &Ask<'_>, wanted: &Wanted<'_>) -> Result<Candidates, Error> {
-        let words = wanted.question.words();
+    async fn fetch_candidates(
+        &self,
+        ask: &RecallQuery<'_>,
+        wanted: &CandidateRequest<'_>,
+    ) -> Result<CandidateSet, PostgresError> {
+        let words = wanted.question.query_words();
         let (hs, gs, ws) = match wanted.mode {
-            Mode::Vector => Default::default(),
-            _ => self.numbers(&words).await?,
+            RecallMode::Vector => Default::default(),
+            _ => self.number_terms(&words).await?,
         };
-        let filter = self.filter(ask);
-        let query: Option<Vec<f32>> = wanted.query.map(|it: &Packed| it.values().collect());
+        let filter = self.build_filter(ask);
+        let query: Option<Vec<f32>> = wanted.query.map(|it: &PackedVector| it.values().collect());
         let (text_pool, vector_pool) = (wanted.text_pool as i64, wanted.vector_pool as i64);
         let rows = self
-            .call(
+            .call_function(
                 "select side, workspace, id, doc, score, extra, body
                  from mf.search($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
                 &[
@@ -251,7 +277,7 @@ impl Search<'_> {
                     (&hs, Type::INT4_ARRAY),
                     (&gs, Type::INT4_ARRAY),
                     (&ws, Type::FLOAT4_ARRAY),
-                    (&CANDIDATES, Type::FLOAT8),
+                    (&MAX_TERM_CANDIDATES, Type::FLOAT8),
                     (&text_pool, Type::INT8),
                     (&filter.scopes, Type::TEXT_ARRAY),
                     (&filter.skills, Type::BOOL_ARRAY),
@@ -259,24 +285,24 @@ impl Search<'_> {
                     (&query, Type::FLOAT4_ARRAY),
                     (&vector_pool, Type::INT8),
                     (&ask.unique, Type::BOOL),
-                    (&EXACT, Type::INT8),
+                    (&MAX_EXACT_VECTORS, Type::INT8),
                 ],
             )
             .await?;
-        Ok(self.read(&rows, &words))
+        Ok(self.parse_candidates(&rows, &words))
     }
 
     /// Parses the rows of that statement.
-    fn read(&self, rows: &[Row], words: &Words) -> Candidates {
+    fn parse_candidates(&self, rows: &[Row], words: &TextQuery) -> CandidateSet {
         let mut seen = self.seen.borrow_mut();
-        let mut found = Candidates::default();
+        let mut found = CandidateSet::default();
         // One result has rows of five kinds, by `side`: `n` the size of the
         // index, `d` document frequencies, `t` hits by words, `v` hits by
         // vectors, and otherwise the score of a whole file.
         let (mut passages, mut holding) = (0, HashMap::new());
         for row in rows {
             let side: &str = row.get(0);
-            let key: Key = (row.get(1), row.get(2));
+            let key: RemoteKey = (row.get(1), row.get(2));
             let doc: i32 = row.get(3);
             let (score, extra): (f64, f64) = (row.get(4), row.get(5));
             match side {
@@ -288,7 +314,7 @@ impl Search<'_> {
                     holding.insert(key.1 as usize, score as usize);
                 }
                 "t" => {
-                    let chunk = seen.chunk(key, doc);
+                    let chunk = seen.passage_number(key, doc);
                     seen.chunks[chunk as usize].length = extra as u16;
                     if let Some(text) = row.get(6) {
                         seen.texts.insert(chunk, text);
@@ -296,11 +322,11 @@ impl Search<'_> {
                     found.text.hits.push((chunk, score as f32));
                 }
                 "v" => {
-                    let chunk = seen.chunk(key, doc);
+                    let chunk = seen.passage_number(key, doc);
                     found.vector.push((chunk, score as f32));
                 }
                 _ => {
-                    let doc = seen.doc((key.0, doc));
+                    let doc = seen.document_number((key.0, doc));
                     found.text.files.insert(doc, score as f32);
                 }
             }
@@ -316,10 +342,10 @@ impl Search<'_> {
             let df = holding.get(&at).copied().unwrap_or(0);
             let weight = match df {
                 0 => 0.0,
-                df => words.weight(at) * idf(passages, df),
+                df => words.term_weight(at) * idf(passages, df),
             };
             if df > 0 {
-                found.text.ideal += bm25(weight, 2.0, seen.average, seen.average);
+                found.text.ideal += bm25_score(weight, 2.0, seen.average, seen.average);
             }
             seen.weights.push(weight);
             found.text.holding.push((term, df));
@@ -328,16 +354,20 @@ impl Search<'_> {
     }
 
     /// Finds passages that contain a string, also within a word.
-    async fn literal(&self, ask: &Ask<'_>, string: &str) -> Result<Vec<u32>, Error> {
-        let needle = fold(string);
+    async fn find_literal(
+        &self,
+        ask: &RecallQuery<'_>,
+        string: &str,
+    ) -> Result<Vec<u32>, PostgresError> {
+        let needle = fold_text(string);
         // The scan reads every text, which is too slow for a large index.
-        if needle.trim().is_empty() || self.counts.chunks > MOST_SCANNED {
+        if needle.trim().is_empty() || self.counts.chunks > MAX_SCANNED_PASSAGES {
             return Ok(Vec::new());
         }
-        let filter = self.filter(ask);
-        let most = MOST_LITERAL as i64;
+        let filter = self.build_filter(ask);
+        let most = MAX_LITERAL_PASSAGES as i64;
         let rows = self
-            .call(
+            .call_function(
                 "select workspace, id, doc from mf.literal($1, $2, $3, $4, $5, $6, $7)",
                 &[
                     (&self.only, Type::INT8),
@@ -352,18 +382,18 @@ impl Search<'_> {
         let mut seen = self.seen.borrow_mut();
         Ok(rows
             .iter()
-            .map(|row| seen.chunk((row.get(0), row.get(1)), row.get(2)))
+            .map(|row| seen.passage_number((row.get(0), row.get(1)), row.get(2)))
             .collect())
     }
 
     /// Counts the passages without a date, which `since` excludes.
-    async fn undated(&self, ask: &Ask<'_>) -> Result<usize, Error> {
+    async fn count_undated(&self, ask: &RecallQuery<'_>) -> Result<usize, PostgresError> {
         if ask.since.is_none() {
             return Ok(0);
         }
-        let filter = self.filter(ask);
+        let filter = self.build_filter(ask);
         let rows = self
-            .call(
+            .call_function(
                 "select mf.undated($1, $2, $3, $4)",
                 &[
                     (&self.only, Type::INT8),
@@ -377,14 +407,14 @@ impl Search<'_> {
 
     /// Fetches passages by their numbers, or the first ones of documents by
     /// paths.
-    async fn fetch(
+    async fn fetch_passages(
         &self,
         workspaces: &[i64],
         ids: &[i32],
         paths: Option<&[&str]>,
-    ) -> Result<Vec<Passage>, Error> {
+    ) -> Result<Vec<StoredPassage>, PostgresError> {
         let rows = self
-            .call(
+            .call_function(
                 "select workspace, id, doc, name, team, path, title, names, scope, skill, date,
                  importance, deprecated, superseded_by, replaced_by, ordinal, headings, first_line,
                  last_line, tokens, body, length from mf.passages($1, $2, $3, $4)",
@@ -396,14 +426,14 @@ impl Search<'_> {
             )
             .await?;
         let mut seen = self.seen.borrow_mut();
-        let passage = |row| passage(row, &self.doubles, &mut seen);
+        let passage = |row| parse_passage(row, &self.doubles, &mut seen);
         Ok(rows.iter().map(passage).collect())
     }
 }
 
 /// Formats the name of a document: its workspace and path, and its team if two
 /// teams have a workspace of that name.
-fn place(team: Option<&str>, workspace: &str, path: &str) -> String {
+fn format_place(team: Option<&str>, workspace: &str, path: &str) -> String {
     match team {
         Some(team) => format!("{team}/{workspace}:{path}"),
         None => format!("{workspace}:{path}"),
@@ -411,36 +441,36 @@ fn place(team: Option<&str>, workspace: &str, path: &str) -> String {
 }
 
 /// Parses a passage.
-fn passage(row: &Row, doubles: &[String], seen: &mut Seen) -> Passage {
-    let chunk = seen.chunk((row.get(0), row.get(1)), row.get(2));
+fn parse_passage(row: &Row, doubles: &[String], seen: &mut PassageNumbers) -> StoredPassage {
+    let chunk = seen.passage_number((row.get(0), row.get(1)), row.get(2));
     seen.chunks[chunk as usize].length = row.get::<_, i32>(21) as u16;
     seen.names.insert(chunk, row.get(7));
     let workspace: &str = row.get(3);
     let is_double = doubles.iter().any(|it| it == workspace);
     let team = is_double.then(|| row.get::<_, &str>(4));
-    let path = place(team, workspace, row.get(5));
+    let path = format_place(team, workspace, row.get(5));
     if let Some(by) = row.get::<_, Option<&str>>(14) {
-        let by = place(team, workspace, by);
+        let by = format_place(team, workspace, by);
         seen.replaced.insert(path.clone(), by);
     }
     let headings: &str = row.get(16);
-    Passage {
+    StoredPassage {
         chunk,
         file: seen.chunks[chunk as usize].doc,
         path,
         title: row.get(6),
         scope: row.get(8),
         kind: if row.get(9) {
-            Kind::Skill
+            DocumentKind::Skill
         } else {
-            Kind::Knowledge
+            DocumentKind::Knowledge
         },
         date: row.get(10),
         importance: i64::from(row.get::<_, i16>(11)),
         standing: match (row.get::<_, bool>(12), row.get::<_, Option<String>>(13)) {
-            (_, Some(by)) => Standing::SupersededBy(by),
-            (true, None) => Standing::Deprecated,
-            _ => Standing::Current,
+            (_, Some(by)) => DocumentStanding::SupersededBy(by),
+            (true, None) => DocumentStanding::Deprecated,
+            _ => DocumentStanding::Current,
         },
         ordinal: row.get::<_, i32>(15) as usize,
         headings: headings.lines().map(str::to_owned).collect(),
@@ -454,80 +484,94 @@ fn passage(row: &Row, doubles: &[String], seen: &mut Seen) -> Passage {
 }
 
 /// The texts of the candidates, for reading them again.
-struct OfAnswer<'a>(&'a Seen);
+struct AnswerShelf<'a>(&'a PassageNumbers);
 
-impl Shelf for OfAnswer<'_> {
-    fn place(&self, chunk: u32) -> Option<(u16, u32)> {
+impl PassageReader for AnswerShelf<'_> {
+    fn length_and_file(&self, chunk: u32) -> Option<(u16, u32)> {
         let it = self.0.chunks.get(chunk as usize)?;
         Some((it.length, it.doc))
     }
 
-    fn text(&self, chunk: u32) -> Result<String, index::Error> {
+    fn passage_text(&self, chunk: u32) -> Result<String, index::IndexError> {
         Ok(self.0.texts.get(&chunk).cloned().unwrap_or_default())
     }
 }
 
-impl Source for Search<'_> {
-    fn counts(&self) -> Result<Passages, index::Error> {
-        Ok(Passages { ..self.counts })
+impl PassageSource for SharedSearch<'_> {
+    fn count_passages(&self) -> Result<PassageCounts, index::IndexError> {
+        Ok(PassageCounts { ..self.counts })
     }
 
-    fn has_model(&self, id: &str, dimensions: usize) -> Result<bool, index::Error> {
+    fn has_model(&self, id: &str, dimensions: usize) -> Result<bool, index::IndexError> {
         Ok(self.model == format!("{id}/{dimensions}"))
     }
 
-    fn candidates(&self, ask: &Ask, wanted: &Wanted) -> Result<Candidates, index::Error> {
+    fn find_candidates(
+        &self,
+        ask: &RecallQuery,
+        wanted: &CandidateRequest,
+    ) -> Result<CandidateSet, index::IndexError> {
         let run = async {
-            let mut found = self.both_sides(ask, wanted).await?;
-            found.undated = self.undated(ask).await?;
+            let mut found = self.fetch_candidates(ask, wanted).await?;
+            found.undated = self.count_undated(ask).await?;
             Ok(found)
         };
-        let mut found = self.engine.run(run).map_err(remote)?;
+        let mut found = self.engine.run_limited(run).map_err(to_index_error)?;
         {
             let seen = self.seen.borrow();
-            let (words, average) = (wanted.question.words(), seen.average);
+            let (words, average) = (wanted.question.query_words(), seen.average);
             let text: &mut TextHits = &mut found.text;
-            index::reread(&OfAnswer(&seen), &words, &seen.weights, average, text)?;
+            index::rerank_hits(&AnswerShelf(&seen), &words, &seen.weights, average, text)?;
         }
-        for string in literals(wanted.question, &found.text, wanted.mode) {
-            let hits = self.engine.run(self.literal(ask, &string));
-            found.literal.extend(hits.map_err(remote)?);
+        for string in literal_strings(wanted.question, &found.text, wanted.mode) {
+            let hits = self.engine.run_limited(self.find_literal(ask, &string));
+            found.literal.extend(hits.map_err(to_index_error)?);
         }
         Ok(found)
     }
 
-    fn file(&self, chunk: u32) -> Option<u32> {
+    fn file_of(&self, chunk: u32) -> Option<u32> {
         let seen = self.seen.borrow();
         seen.chunks.get(chunk as usize).map(|it| it.doc)
     }
 
-    fn passages(&self, chunks: &[u32]) -> Result<Vec<Passage>, index::Error> {
+    fn read_passages(&self, chunks: &[u32]) -> Result<Vec<StoredPassage>, index::IndexError> {
         let (workspaces, ids): (Vec<i64>, Vec<i32>) = {
             let seen = self.seen.borrow();
             let known = chunks.iter().filter_map(|it| seen.chunks.get(*it as usize));
             known.map(|it| it.key).unzip()
         };
-        let found = self.engine.run(self.fetch(&workspaces, &ids, None));
-        let found = found.map_err(remote)?;
-        let mut by_chunk: HashMap<u32, Passage> =
+        let found = self
+            .engine
+            .run_limited(self.fetch_passages(&workspaces, &ids, None));
+        let found = found.map_err(to_index_error)?;
+        let mut by_chunk: HashMap<u32, StoredPassage> =
             found.into_iter().map(|it| (it.chunk, it)).collect();
         Ok(chunks.iter().filter_map(|it| by_chunk.remove(it)).collect())
     }
 
-    fn replaced(&self, _: &HashSet<&str>) -> Result<HashMap<String, String>, index::Error> {
+    fn find_replacements(
+        &self,
+        _: &HashSet<&str>,
+    ) -> Result<HashMap<String, String>, index::IndexError> {
         // Each passage brought along what replaced its document.
         Ok(self.seen.borrow().replaced.clone())
     }
 
-    fn opening(&self, ask: &Ask, path: &str) -> Result<Option<Passage>, index::Error> {
+    fn opening_passage(
+        &self,
+        ask: &RecallQuery,
+        path: &str,
+    ) -> Result<Option<StoredPassage>, index::IndexError> {
         let Some((workspace, path)) = path.split_once(':') else {
             return Ok(None);
         };
-        let found = self.engine.run(async {
-            let row = pull::find(&self.engine.client, &self.engine.tenant, workspace).await?;
-            self.fetch(&[row.get(0)], &[], Some(&[path])).await
+        let found = self.engine.run_limited(async {
+            let row =
+                pull::find_workspace(&self.engine.client, &self.engine.tenant, workspace).await?;
+            self.fetch_passages(&[row.get(0)], &[], Some(&[path])).await
         });
-        let fits = |it: &Passage| {
+        let fits = |it: &StoredPassage| {
             (ask.scopes.is_empty() || ask.scopes.contains(&it.scope.as_str()))
                 && (ask.kinds.is_empty() || ask.kinds.contains(&it.kind))
                 && ask.since.is_none_or(|since| {
@@ -536,11 +580,15 @@ impl Source for Search<'_> {
                         .is_some_and(|date| *date >= since.to_string())
                 })
         };
-        Ok(found.map_err(remote)?.into_iter().find(fits))
+        Ok(found.map_err(to_index_error)?.into_iter().find(fits))
     }
 
-    fn explain(&self, words: &Words, chunk: u32) -> Result<Vec<TermMatch>, index::Error> {
-        let Some(passage) = self.passages(&[chunk])?.into_iter().next() else {
+    fn explain_passage(
+        &self,
+        words: &TextQuery,
+        chunk: u32,
+    ) -> Result<Vec<TermMatch>, index::IndexError> {
+        let Some(passage) = self.read_passages(&[chunk])?.into_iter().next() else {
             return Ok(Vec::new());
         };
         let seen = self.seen.borrow();
@@ -548,7 +596,7 @@ impl Source for Search<'_> {
         let names = seen.names.get(&chunk).map_or("", String::as_str);
         let names = format!("{} {names}", passage.title);
         let headings = passage.headings.join("\n");
-        let (held, _) = Holding::default().of(&names, &headings, &passage.text);
+        let (held, _) = PassageTerms::default().count_terms(&names, &headings, &passage.text);
         let mut matches: Vec<TermMatch> = Vec::new();
         for (term, weight) in words.terms.iter().zip(&seen.weights) {
             if let Some(it) = held.get(term) {
@@ -558,7 +606,7 @@ impl Source for Search<'_> {
                     body: it.body,
                     in_headings: it.in_headings,
                     in_title: it.in_title,
-                    score: bm25(*weight, it.frequency(), f32::from(length), seen.average),
+                    score: bm25_score(*weight, it.frequency(), f32::from(length), seen.average),
                 });
             }
         }

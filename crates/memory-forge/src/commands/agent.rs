@@ -4,13 +4,13 @@
 use std::io::Read;
 
 use clap::{Args, Subcommand};
-use forge_app::agents::{Error, Home, list_agents};
+use forge_app::agents::{AgentError, MemoryHome, suggest_agents};
 use forge_app::workspace::Workspace;
 
 use crate::paths;
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
-use crate::ui::{Ui, printable};
+use crate::ui::{Ui, escape_hidden};
 
 mod context;
 mod index;
@@ -48,8 +48,8 @@ pub(crate) struct AgentArgs {
 #[derive(Debug, Subcommand)]
 enum AgentCommand {
     Context(context::ContextArgs),
-    Index(index::IndexArgs),
-    Init(init::InitArgs),
+    Index(index::AgentIndexArgs),
+    Init(init::AgentInitArgs),
     Remember(remember::RememberArgs),
     Recall(recall::RecallArgs),
     Learn(learn::LearnArgs),
@@ -58,49 +58,55 @@ enum AgentCommand {
 
 /// Whose memory is meant.
 #[derive(Debug, Args)]
-pub(super) struct Whose {
+pub(super) struct AgentSelector {
     /// The agent: `squad/agent`, or `agent` where one squad only has it, or
     /// `knowledge` for what all of them share
     #[arg(long, short, value_name = "AGENT")]
     agent: Option<String>,
 }
 
-impl Whose {
+impl AgentSelector {
     /// Returns the memory that was named, or the only one there is.
-    fn one(&self, workspace: &Workspace) -> Result<Home, CommandError> {
+    fn select_one(&self, workspace: &Workspace) -> Result<MemoryHome, CommandError> {
         if let Some(name) = &self.agent {
-            return Ok(Home::find(workspace, name)?);
+            return Ok(MemoryHome::find_by_name(workspace, name)?);
         }
-        match Home::all(workspace).as_slice() {
+        match MemoryHome::list_agent_homes(workspace).as_slice() {
             [one] => Ok(one.clone()),
-            [] => Err(Error::NoMemory.into()),
+            [] => Err(AgentError::NoMemory.into()),
             homes => Err(CommandError::usage(
                 "Several agents have a memory here; say which with `--agent`",
             )
-            .hint(printable(&list_agents(homes)))),
+            .hint(escape_hidden(&suggest_agents(homes)))),
         }
     }
 
     /// Returns the memory that was named, or all there are; `knowledge/` counts
     /// once it has an index.
-    fn all(&self, workspace: &Workspace) -> Result<Vec<Home>, CommandError> {
+    fn select_all(&self, workspace: &Workspace) -> Result<Vec<MemoryHome>, CommandError> {
         if let Some(name) = &self.agent {
-            return Ok(vec![Home::find(workspace, name)?]);
+            return Ok(vec![MemoryHome::find_by_name(workspace, name)?]);
         }
-        Ok(forge_app::check::homes_with_index(workspace)?)
+        Ok(forge_app::check::find_homes_with_index(workspace)?)
     }
 }
 
-pub(crate) fn run(args: AgentArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = paths::workspace(settings, ui)?;
+pub(crate) fn run_agent(
+    args: AgentArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<CommandExit, CommandError> {
+    let workspace = paths::open_workspace(settings, ui)?;
     match args.command {
-        AgentCommand::Context(args) => context::run(&args, &workspace, settings, ui),
-        AgentCommand::Index(args) => index::run(&args, &workspace, settings, ui),
-        AgentCommand::Init(args) => init::run(&args, &workspace, settings, ui),
-        AgentCommand::Remember(args) => remember::run(&args, &workspace, settings, ui),
-        AgentCommand::Recall(args) => recall::run(&args, &workspace, settings, ui),
-        AgentCommand::Learn(args) => learn::run(&args, &workspace, settings, ui),
-        AgentCommand::Rotate(args) => rotate::run(&args, &workspace, settings, ui),
+        AgentCommand::Context(args) => context::run_agent_context(&args, &workspace, settings, ui),
+        AgentCommand::Index(args) => index::run_agent_index(&args, &workspace, settings, ui),
+        AgentCommand::Init(args) => init::run_agent_init(&args, &workspace, settings, ui),
+        AgentCommand::Remember(args) => {
+            remember::run_agent_remember(&args, &workspace, settings, ui)
+        }
+        AgentCommand::Recall(args) => recall::run_agent_recall(&args, &workspace, settings, ui),
+        AgentCommand::Learn(args) => learn::run_agent_learn(&args, &workspace, settings, ui),
+        AgentCommand::Rotate(args) => rotate::run_agent_rotate(&args, &workspace, settings, ui),
     }
 }
 

@@ -9,9 +9,9 @@ use serde_json::json;
 
 use super::doctor::show_diff;
 use crate::paths;
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
-use crate::ui::{Ui, printable};
+use crate::ui::{Ui, escape_hidden};
 
 /// Put a file into the archive, with the reason
 ///
@@ -41,18 +41,18 @@ pub(crate) struct ArchiveArgs {
     json: bool,
 }
 
-pub(crate) fn run(
+pub(crate) fn run_archive(
     args: ArchiveArgs,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
+) -> Result<CommandExit, CommandError> {
     if args.reason.trim().is_empty() {
         return Err(CommandError::usage("The reason is empty")
             .hint("Say why the file is no longer needed: it is all that is left in the manifest"));
     }
-    let workspace = paths::workspace(settings, ui)?;
-    let path = paths::path_in(&workspace, settings, &args.file)?;
-    let proposal = archive::plan(&workspace, &path, &args.reason, settings.now)?;
+    let workspace = paths::open_workspace(settings, ui)?;
+    let path = paths::resolve_path(&workspace, settings, &args.file)?;
+    let proposal = archive::plan_archive(&workspace, &path, &args.reason, settings.now)?;
     if args.dry_run && !args.json {
         show_diff(&proposal, ui)?;
     }
@@ -65,20 +65,20 @@ pub(crate) fn run(
     };
     if args.json {
         let files: Vec<&str> = proposal.files.iter().map(|it| it.path.as_str()).collect();
-        ui.json(&json!({
+        ui.print_json(&json!({
             "version": 1, "path": path.as_str(), "dryRun": args.dry_run,
             "changed": change.is_some(), "change": change, "files": files,
         }))?;
     } else if args.dry_run {
         ui.note("Nothing was changed (`--dry-run`)");
     } else if change.is_none() {
-        ui.line(&format!(
+        ui.print_line(&format!(
             "✓ {} is in the archive already",
-            printable(path.as_str())
+            escape_hidden(path.as_str())
         ))?;
     } else {
-        ui.line(&format!("✓ Archived {}", printable(path.as_str())))?;
+        ui.print_line(&format!("✓ Archived {}", escape_hidden(path.as_str())))?;
         ui.note("The file stays where it is; `memory-forge doctor --undo` takes this back");
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }

@@ -5,15 +5,18 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use forge_app::audit::{self, Finding, Item, Kind, MergedFinding, Origin, Report, View};
-use forge_app::client::Client;
+use forge_app::audit::{
+    self, AuditFinding, AuditFindingKind, AuditItem, AuditReport, AuditView, FileOrigin,
+    MergedFinding,
+};
+use forge_app::client::AgentClient;
 use forge_app::doctor;
-use forge_app::tokens::{Tokenizer, thousands};
+use forge_app::tokens::{Tokenizer, format_thousands};
 
 use crate::paths;
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
-use crate::ui::{Ui, printable, style};
+use crate::ui::{Ui, escape_hidden, style};
 
 mod plugin;
 
@@ -46,7 +49,7 @@ pub(crate) struct AuditArgs {
 
     /// Exit with 1 at this level or worse [without a value: critical]
     #[arg(long, value_name = "LEVEL", num_args = 0..=1, default_missing_value = "critical")]
-    pub(crate) ci: Option<Level>,
+    pub(crate) ci: Option<AuditLevelChoice>,
 
     /// Draw what is loaded and the limits as a picture, for a README
     #[arg(long, conflicts_with_all = ["json", "ci", "plugin"])]
@@ -60,7 +63,7 @@ pub(crate) struct AuditArgs {
 /// Clients whose rules decide what counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClientChoice {
-    One(Client),
+    One(AgentClient),
     All,
 }
 
@@ -75,23 +78,23 @@ pub(crate) enum TokenizerChoice {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Level {
+pub(crate) enum AuditLevelChoice {
     Warning,
     Critical,
 }
 
 impl ClientChoice {
     fn parser() -> impl TypedValueParser<Value = ClientChoice> {
-        let names = Client::audited().map(|client| PossibleValue::new(client.name()));
+        let names = AgentClient::with_audit().map(|client| PossibleValue::new(client.name()));
         let all = PossibleValue::new("all").help("Each of them in turn");
         PossibleValuesParser::new(names.chain([all]))
-            .map(|name| Client::parse(&name).map_or(ClientChoice::All, ClientChoice::One))
+            .map(|name| AgentClient::from_name(&name).map_or(ClientChoice::All, ClientChoice::One))
     }
 
-    fn views(self) -> Vec<View> {
+    fn audit_views(self) -> Vec<AuditView> {
         match self {
-            ClientChoice::One(client) => vec![View::Client(client)],
-            ClientChoice::All => Client::audited().map(View::Client).collect(),
+            ClientChoice::One(client) => vec![AuditView::Client(client)],
+            ClientChoice::All => AgentClient::with_audit().map(AuditView::Client).collect(),
         }
     }
 }
@@ -107,52 +110,58 @@ impl From<TokenizerChoice> for Tokenizer {
     }
 }
 
-impl Level {
-    fn reached_by(self, worst: Option<audit::Level>) -> bool {
+impl AuditLevelChoice {
+    fn is_reached_by(self, worst: Option<audit::AuditLevel>) -> bool {
         worst
             >= Some(match self {
-                Level::Warning => audit::Level::Warning,
-                Level::Critical => audit::Level::Critical,
+                AuditLevelChoice::Warning => audit::AuditLevel::Warning,
+                AuditLevelChoice::Critical => audit::AuditLevel::Critical,
             })
     }
 }
 
-pub(crate) fn run(args: AuditArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = paths::workspace(settings, ui)?;
+pub(crate) fn run_audit(
+    args: AuditArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<CommandExit, CommandError> {
+    let workspace = paths::open_workspace(settings, ui)?;
     let configured = workspace.config().audit.tokenizer;
     let tokenizer = args.tokenizer.map_or(configured, Tokenizer::from);
     if args.plugin.is_some() {
-        return plugin::run(&args, &workspace, settings, tokenizer, ui);
+        return plugin::run_plugin_audit(&args, &workspace, settings, tokenizer, ui);
     }
     let request = audit::AuditRequest {
-        views: args.client.map_or(vec![View::Plain], ClientChoice::views),
+        views: args
+            .client
+            .map_or(vec![AuditView::Plain], ClientChoice::audit_views),
         tokenizer: Some(tokenizer),
         home: settings.home.as_deref(),
         // A drawing names no new files, so the next audit still has to.
         keep_baseline: !args.svg,
         now: settings.now,
     };
-    let counting = ui.busy("Counting tokens");
-    let audited = audit::audit(&workspace, &request);
+    let counting = ui.show_busy("Counting tokens");
+    let audited = audit::run_audit(&workspace, &request);
     drop(counting);
     let reports = audited.reports;
     if args.svg {
-        ui.print(&audit::svg(&reports))?;
-        return Ok(Exit::Success);
+        ui.print(&audit::render_svg(&reports))?;
+        return Ok(CommandExit::Success);
     }
     let findings = audit::merge_findings(&reports);
     let all = findings.iter().map(|one| one.finding);
     let repair = if args.json {
         Vec::new()
     } else {
-        doctor::repair_commands(&workspace, all)
+        doctor::list_repair_commands(&workspace, all)
     };
     match (&reports[..], args.json) {
-        (reports, true) => ui.json(&audit::to_json(reports))?,
+        (reports, true) => ui.print_json(&audit::to_json(reports))?,
         ([report], false) => {
             match report.view {
-                View::Plain => show_files(report, ui)?,
-                View::Client(client) => show_loads(client, report, ui)?,
+                AuditView::Plain => show_files(report, ui)?,
+                AuditView::Client(client) => show_loads(client, report, ui)?,
             }
             show_findings(&findings, &repair, ui)?;
         }
@@ -164,29 +173,33 @@ pub(crate) fn run(args: AuditArgs, settings: &Settings, ui: &mut Ui) -> Result<E
     if let Some(error) = audited.baseline_error {
         ui.warn(&format!("The next audit cannot tell what is new: {error}"));
     }
-    let worst = reports.iter().filter_map(Report::worst).max();
-    let failed = args.ci.is_some_and(|level| level.reached_by(worst));
-    Ok(if failed { Exit::Failure } else { Exit::Success })
+    let worst = reports.iter().filter_map(AuditReport::worst_level).max();
+    let failed = args.ci.is_some_and(|level| level.is_reached_by(worst));
+    Ok(if failed {
+        CommandExit::Failure
+    } else {
+        CommandExit::Success
+    })
 }
 
 /// Upper bound for the lines of a list, which ends with the number left out.
-const MOST_LINES: usize = 20;
+const MAX_LISTED_LINES: usize = 20;
 
-fn list(lines: &[String], what: &str, ui: &mut Ui) -> Result<(), CommandError> {
-    for line in lines.iter().take(MOST_LINES) {
-        ui.line(line)?;
+fn show_lines(lines: &[String], what: &str, ui: &mut Ui) -> Result<(), CommandError> {
+    for line in lines.iter().take(MAX_LISTED_LINES) {
+        ui.print_line(line)?;
     }
-    if lines.len() > MOST_LINES {
-        let left = thousands(lines.len() - MOST_LINES);
-        ui.line(&format!("  … and {left} more {what} (`--json` lists all)"))?;
+    if lines.len() > MAX_LISTED_LINES {
+        let left = format_thousands(lines.len() - MAX_LISTED_LINES);
+        ui.print_line(&format!("  … and {left} more {what} (`--json` lists all)"))?;
     }
     Ok(())
 }
 
 /// Shows the plain view: files with their sizes, the worst first.
-fn show_files(report: &Report, ui: &mut Ui) -> Result<(), CommandError> {
+fn show_files(report: &AuditReport, ui: &mut Ui) -> Result<(), CommandError> {
     if report.items.is_empty() {
-        return ui.line("No agent loads a file of this project at start.\n");
+        return ui.print_line("No agent loads a file of this project at start.\n");
     }
     let over = report.items.iter().any(|item| item.level.is_some());
     let (sign, word) = if over {
@@ -194,21 +207,21 @@ fn show_files(report: &Report, ui: &mut Ui) -> Result<(), CommandError> {
     } else {
         ("ℹ️ ", "Autoload")
     };
-    ui.line(&format!("{sign} {word} ({}):", report.tokenizer.label()))?;
+    ui.print_line(&format!("{sign} {word} ({}):", report.tokenizer.label()))?;
     // Files that a skill points to wait until it is used.
-    let loaded = |item: &&Item| item.always > 0 || item.on_invoke.is_none();
-    let mut items: Vec<&Item> = report.items.iter().filter(loaded).collect();
+    let loaded = |item: &&AuditItem| item.always > 0 || item.on_invoke.is_none();
+    let mut items: Vec<&AuditItem> = report.items.iter().filter(loaded).collect();
     items.sort_by_key(|item| std::cmp::Reverse((item.level, item.judged)));
     let lines: Vec<String> = items.iter().map(|item| file_line(item, report)).collect();
-    list(&lines, "files", ui)?;
+    show_lines(&lines, "files", ui)?;
     show_total(report, ui)
 }
 
-fn file_line(item: &Item, report: &Report) -> String {
-    let size = amount(report, item.always, item.judged);
-    let verdict = item.limits.and_then(|limits| limits.judge(item.judged));
+fn file_line(item: &AuditItem, report: &AuditReport) -> String {
+    let size = token_amount(report, item.always, item.judged);
+    let verdict = item.limits.and_then(|limits| limits.level_of(item.judged));
     let verdict = verdict.map_or(String::new(), |(level, limit)| verdict_text(level, limit));
-    let mut line = format!("  - {}: {size}{verdict}", printable(&item.path));
+    let mut line = format!("  - {}: {size}{verdict}", escape_hidden(&item.path));
     let imported = item.why.starts_with("imported");
     let remarks: Vec<&str> = [(item.nested, "nested"), (imported, item.why.as_str())]
         .into_iter()
@@ -217,131 +230,131 @@ fn file_line(item: &Item, report: &Report) -> String {
     if !remarks.is_empty() {
         let faint = style::FAINT;
         let remarks = remarks.join(", ");
-        line.push_str(&format!(", {faint}{}{faint:#}", printable(&remarks)));
+        line.push_str(&format!(", {faint}{}{faint:#}", escape_hidden(&remarks)));
     }
     line
 }
 
-fn show_total(report: &Report, ui: &mut Ui) -> Result<(), CommandError> {
+fn show_total(report: &AuditReport, ui: &mut Ui) -> Result<(), CommandError> {
     let own = report
         .items
         .iter()
-        .filter(|item| item.origin == Origin::Project);
+        .filter(|item| item.origin == FileOrigin::Project);
     let judged = own.map(|item| item.judged).sum();
-    let size = amount(report, report.summary.autoload_tokens, judged);
+    let size = token_amount(report, report.summary.autoload_tokens, judged);
     let (sign, verdict) = match report.total {
         Some((level, limit)) => ("⚠️ ", verdict_text(level, limit)),
         None => ("ℹ️ ", String::new()),
     };
     let summary = &report.summary;
     let mut line = format!("\n{sign} Total autoload: {size}{verdict}");
-    if report.view == View::Plain && summary.nested_files > 0 {
+    if report.view == AuditView::Plain && summary.nested_files > 0 {
         line.push_str(&format!(
             "\n    of which {} in {} below the root, loaded when work happens there",
-            thousands(summary.nested_tokens),
-            files(summary.nested_files)
+            format_thousands(summary.nested_tokens),
+            file_count(summary.nested_files)
         ));
     }
-    ui.line(&format!("{line}\n"))
+    ui.print_line(&format!("{line}\n"))
 }
 
-fn amount(report: &Report, shown: usize, judged: usize) -> String {
+fn token_amount(report: &AuditReport, shown: usize, judged: usize) -> String {
     if report.tokenizer == report.judge {
-        return format!("{} tokens", thousands(shown));
+        return format!("{} tokens", format_thousands(shown));
     }
     let (label, judge) = (report.tokenizer.label(), report.judge.label());
     format!(
         "{} {label} tokens, {} {judge}",
-        thousands(shown),
-        thousands(judged)
+        format_thousands(shown),
+        format_thousands(judged)
     )
 }
 
-fn verdict_text(level: audit::Level, limit: usize) -> String {
+fn verdict_text(level: audit::AuditLevel, limit: usize) -> String {
     let style = match level {
-        audit::Level::Critical => style::CRITICAL,
+        audit::AuditLevel::Critical => style::CRITICAL,
         _ => style::WARNING,
     };
     format!(
         " ({style}{}{style:#}, threshold: {})",
         level.name(),
-        thousands(limit)
+        format_thousands(limit)
     )
 }
 
 /// Shows one client: what each file costs always, and when it is used.
-fn show_loads(client: Client, report: &Report, ui: &mut Ui) -> Result<(), CommandError> {
+fn show_loads(client: AgentClient, report: &AuditReport, ui: &mut Ui) -> Result<(), CommandError> {
     let label = report.tokenizer.label();
     if report.items.is_empty() {
-        return ui.line(&format!(
+        return ui.print_line(&format!(
             "{} loads nothing here at start.\n",
             client.title()
         ));
     }
-    ui.line(&format!(
+    ui.print_line(&format!(
         "{} at start, in tokens ({label}):",
         client.title()
     ))?;
     let bold = style::HEADING;
-    ui.line(&format!("  {bold}Always-on  On-invoke{bold:#}"))?;
-    let (own, beyond): (Vec<&Item>, Vec<&Item>) = report
+    ui.print_line(&format!("  {bold}Always-on  On-invoke{bold:#}"))?;
+    let (own, beyond): (Vec<&AuditItem>, Vec<&AuditItem>) = report
         .items
         .iter()
-        .partition(|item| item.origin == Origin::Project);
+        .partition(|item| item.origin == FileOrigin::Project);
     let lines: Vec<String> = own.iter().map(|item| load_line(item)).collect();
-    list(&lines, "files", ui)?;
+    show_lines(&lines, "files", ui)?;
     if !beyond.is_empty() {
-        let sum = thousands(report.summary.beyond_tokens);
-        ui.line(&format!("\n  Yours, not the project's: {sum} more"))?;
+        let sum = format_thousands(report.summary.beyond_tokens);
+        ui.print_line(&format!("\n  Yours, not the project's: {sum} more"))?;
         let lines: Vec<String> = beyond.iter().map(|item| load_line(item)).collect();
-        list(&lines, "files", ui)?;
+        show_lines(&lines, "files", ui)?;
     }
     show_total(report, ui)
 }
 
-fn load_line(item: &Item) -> String {
-    let invoke = item.on_invoke.map_or("-".to_owned(), thousands);
-    let verdict = item.limits.and_then(|limits| limits.judge(item.judged));
+fn load_line(item: &AuditItem) -> String {
+    let invoke = item.on_invoke.map_or("-".to_owned(), format_thousands);
+    let verdict = item.limits.and_then(|limits| limits.level_of(item.judged));
     let verdict = verdict.map_or(String::new(), |(level, limit)| verdict_text(level, limit));
     let faint = style::FAINT;
     let about = format!("{}; {}", item.why, item.part);
     format!(
         "  {:>9}  {invoke:>9}  {}{verdict}  {faint}{}{faint:#}",
-        thousands(item.always),
-        printable(&item.path),
-        printable(&about)
+        format_thousands(item.always),
+        escape_hidden(&item.path),
+        escape_hidden(&about)
     )
 }
 
 /// Shows all clients in one table.
-fn show_clients(reports: &[Report], ui: &mut Ui) -> Result<(), CommandError> {
+fn show_clients(reports: &[AuditReport], ui: &mut Ui) -> Result<(), CommandError> {
     let label = reports
         .first()
         .map_or("", |report| report.tokenizer.label());
-    ui.line(&format!(
+    ui.print_line(&format!(
         "What each client loads at start, in tokens ({label}):"
     ))?;
     let bold = style::HEADING;
-    ui.line(&format!(
+    ui.print_line(&format!(
         "  {bold}Client       Files  Always-on  On-invoke   Yours{bold:#}"
     ))?;
     for report in reports {
-        let View::Client(client) = report.view else {
+        let AuditView::Client(client) = report.view else {
             continue;
         };
         let summary = &report.summary;
         let verdict = report.total;
         let verdict = verdict.map_or(String::new(), |(level, limit)| verdict_text(level, limit));
-        ui.line(&format!(
+        ui.print_line(&format!(
             "  {:11}  {:>5}  {:>9}  {:>9}  {:>6}{verdict}",
             client.title(),
             summary.autoload_files,
-            thousands(summary.autoload_tokens),
-            thousands(summary.on_invoke_tokens),
-            thousands(summary.beyond_tokens),
+            format_thousands(summary.autoload_tokens),
+            format_thousands(summary.on_invoke_tokens),
+            format_thousands(summary.beyond_tokens),
         ))?;
     }
-    ui.line("")
+    ui.print_line("")
 }
 
 /// Shows the findings that the sizes above do not cover, then what to do.
@@ -353,81 +366,84 @@ fn show_findings(
     let single = findings.iter().all(|one| one.is_everywhere);
     let (serious, notices): (Vec<&MergedFinding>, Vec<&MergedFinding>) = findings
         .iter()
-        .partition(|one| one.finding.level > audit::Level::Notice);
+        .partition(|one| one.finding.level > audit::AuditLevel::Notice);
     // With one view, the list of files shows sizes already.
     let others = serious
         .iter()
         .copied()
         .filter(|one| !(single && is_size(one.finding)));
-    let lines = with_advice(others);
+    let lines = findings_with_advice(others);
     if !lines.is_empty() {
-        ui.line("⚠️  Found in these files:")?;
-        list(&lines, "findings", ui)?;
-        ui.line("")?;
+        ui.print_line("⚠️  Found in these files:")?;
+        show_lines(&lines, "findings", ui)?;
+        ui.print_line("")?;
     }
-    let lines = with_advice(notices.into_iter());
+    let lines = findings_with_advice(notices.into_iter());
     if !lines.is_empty() {
-        ui.line("ℹ️  Good to know:")?;
-        list(&lines, "notices", ui)?;
-        ui.line("")?;
+        ui.print_line("ℹ️  Good to know:")?;
+        show_lines(&lines, "notices", ui)?;
+        ui.print_line("")?;
     }
     if serious.is_empty() {
-        return ui.line("No issues found.");
+        return ui.print_line("No issues found.");
     }
-    let advice = recommendations(serious.iter().map(|one| one.finding), repair);
+    let advice = size_recommendations(serious.iter().map(|one| one.finding), repair);
     if advice.is_empty() {
         return Ok(());
     }
-    ui.line("ℹ️  Recommendation:")?;
+    ui.print_line("ℹ️  Recommendation:")?;
     let lines: Vec<String> = advice
         .iter()
-        .map(|a| format!("  - {}", printable(a)))
+        .map(|a| format!("  - {}", escape_hidden(a)))
         .collect();
-    list(&lines, "recommendations", ui)
+    show_lines(&lines, "recommendations", ui)
 }
 
-fn is_size(finding: &Finding) -> bool {
-    matches!(finding.kind, Kind::Size | Kind::Total)
+fn is_size(finding: &AuditFinding) -> bool {
+    matches!(
+        finding.kind,
+        AuditFindingKind::Size | AuditFindingKind::Total
+    )
 }
 
 /// Returns one entry per finding, with its advice unless an earlier entry had
 /// the same. Sizes have their advice at the end.
-fn with_advice<'a>(findings: impl Iterator<Item = &'a MergedFinding<'a>>) -> Vec<String> {
+fn findings_with_advice<'a>(findings: impl Iterator<Item = &'a MergedFinding<'a>>) -> Vec<String> {
     let mut said = std::collections::HashSet::new();
     let mut lines = Vec::new();
     for one in findings {
         let finding = one.finding;
         let level = match finding.level {
             _ if is_size(finding) => String::new(),
-            audit::Level::Critical => styled(style::CRITICAL, "CRITICAL "),
-            audit::Level::Warning => styled(style::WARNING, "WARNING "),
-            audit::Level::Notice => String::new(),
+            audit::AuditLevel::Critical => style_text(style::CRITICAL, "CRITICAL "),
+            audit::AuditLevel::Warning => style_text(style::WARNING, "WARNING "),
+            audit::AuditLevel::Notice => String::new(),
         };
         let mut line = format!("  - {level}{}", one.message());
         if let Some(advice) = finding.advice.as_ref().filter(|_| !is_size(finding))
             && said.insert(advice)
         {
             let faint = style::FAINT;
-            line.push_str(&format!("\n    {faint}{}{faint:#}", printable(advice)));
+            line.push_str(&format!("\n    {faint}{}{faint:#}", escape_hidden(advice)));
         }
         lines.push(line);
     }
     lines
 }
 
-fn styled(style: anstyle::Style, text: &str) -> String {
+fn style_text(style: anstyle::Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
 /// Upper bound for files that are named one by one; the others are counted.
-const MOST_NAMED: usize = 3;
+const MAX_NAMED_FILES: usize = 3;
 
 /// Returns advice on sizes, the largest saving first.
-fn recommendations<'a>(
-    findings: impl Iterator<Item = &'a Finding>,
+fn size_recommendations<'a>(
+    findings: impl Iterator<Item = &'a AuditFinding>,
     repair: &[String],
 ) -> Vec<String> {
-    let mut sizes: Vec<&Finding> = findings.filter(|finding| is_size(finding)).collect();
+    let mut sizes: Vec<&AuditFinding> = findings.filter(|finding| is_size(finding)).collect();
     if sizes.is_empty() {
         return Vec::new();
     }
@@ -439,12 +455,12 @@ fn recommendations<'a>(
             continue;
         }
         stubs += usize::from(one.starts_with("Reduce "));
-        if !one.starts_with("Reduce ") || stubs <= MOST_NAMED {
+        if !one.starts_with("Reduce ") || stubs <= MAX_NAMED_FILES {
             advice.push(one.clone());
         }
     }
-    if stubs > MOST_NAMED {
-        let others = files(stubs - MOST_NAMED);
+    if stubs > MAX_NAMED_FILES {
+        let others = file_count(stubs - MAX_NAMED_FILES);
         advice.push(format!("Do the same with {others} more of those above"));
     }
     if let [command, more @ ..] = repair {
@@ -454,9 +470,9 @@ fn recommendations<'a>(
     advice
 }
 
-fn files(count: usize) -> String {
+fn file_count(count: usize) -> String {
     match count {
         1 => "1 file".to_owned(),
-        count => format!("{} files", thousands(count)),
+        count => format!("{} files", format_thousands(count)),
     }
 }

@@ -6,15 +6,16 @@ use std::fmt::Write;
 
 use clap::Args;
 use forge_app::check::{
-    self, CheckOutcome, CheckReport, CheckView, Finding, REGISTRY, Severity, Survey,
+    self, CHECK_REGISTRY, CheckFinding, CheckOutcome, CheckReport, CheckSeverity, CheckView,
+    WorkspaceSurvey,
 };
 use serde_json::{Value, json};
 
-use super::links::survey_vault;
+use super::links::read_survey_vault;
 use crate::paths;
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
-use crate::ui::{Ui, printable, style};
+use crate::ui::{Ui, escape_hidden, style};
 
 /// Check notes and state; exits with 1 when something is wrong
 ///
@@ -63,101 +64,109 @@ pub(crate) struct CheckArgs {
     json: bool,
 }
 
-pub(crate) fn run(args: CheckArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
+pub(crate) fn run_check(
+    args: CheckArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<CommandExit, CommandError> {
     if args.list {
-        return list(&args, ui);
+        return list_checks(&args, ui);
     }
     let checks = check::select_checks(&args.only).map_err(unknown_check)?;
-    let workspace = paths::workspace(settings, ui)?;
+    let workspace = paths::open_workspace(settings, ui)?;
     let mut changes = Vec::new();
     if args.fix {
-        let survey = Survey::of(&workspace, settings.now);
-        survey_vault(&survey, ui);
-        changes = fix(&survey, &args, settings, ui)?;
+        let survey = WorkspaceSurvey::from_workspace(&workspace, settings.now);
+        read_survey_vault(&survey, ui);
+        changes = fix_findings(&survey, &args, settings, ui)?;
     }
-    let checking = ui.busy("Checking");
+    let checking = ui.show_busy("Checking");
     let around = settings.surroundings(&workspace);
     // A new survey, since a repair may have changed files.
-    let survey = Survey::of(&workspace, settings.now).with_surroundings(around);
+    let survey =
+        WorkspaceSurvey::from_workspace(&workspace, settings.now).with_surroundings(around);
     let report = check::check_workspace(&survey, &checks);
     drop(checking);
     if args.json {
-        ui.json(&report_json(&report, &changes))?;
+        ui.print_json(&report_json(&report, &changes))?;
     } else {
-        show(&report, &args, ui)?;
+        show_report(&report, &args, ui)?;
     }
-    Ok(if report.fails(CheckView::All) {
-        Exit::Failure
+    Ok(if report.has_failure(CheckView::All) {
+        CommandExit::Failure
     } else {
-        Exit::Success
+        CommandExit::Success
     })
 }
 
 fn unknown_check(word: &str) -> CommandError {
-    let error = CommandError::usage(format!("There is no check `{}`", printable(word)));
-    let ids = REGISTRY.iter().map(|it| it.id.as_str());
-    let groups = REGISTRY.iter().map(|it| it.id.group());
-    let error = match paths::nearest(word, ids.chain(groups)) {
+    let error = CommandError::usage(format!("There is no check `{}`", escape_hidden(word)));
+    let ids = CHECK_REGISTRY.iter().map(|it| it.id.as_str());
+    let groups = CHECK_REGISTRY.iter().map(|it| it.id.group());
+    let error = match paths::nearest_name(word, ids.chain(groups)) {
         Some(name) => error.hint(format!("Did you mean `{name}`?")),
         None => error,
     };
     error.hint("`memory-forge check --list` lists them")
 }
 
-fn list(args: &CheckArgs, ui: &mut Ui) -> Result<Exit, CommandError> {
+fn list_checks(args: &CheckArgs, ui: &mut Ui) -> Result<CommandExit, CommandError> {
     let usual: Vec<_> = CheckView::All.checks().map(|it| it.id).collect();
     if args.json {
-        let checks = REGISTRY.iter().map(|it| {
+        let checks = CHECK_REGISTRY.iter().map(|it| {
             json!({
                 "id": it.id.as_str(), "group": it.id.group(), "about": it.about,
                 "default": usual.contains(&it.id),
             })
         });
-        ui.json(&json!({ "version": 1, "checks": checks.collect::<Vec<_>>() }))?;
-        return Ok(Exit::Success);
+        ui.print_json(&json!({ "version": 1, "checks": checks.collect::<Vec<_>>() }))?;
+        return Ok(CommandExit::Success);
     }
-    let width = REGISTRY.iter().map(|it| it.id.as_str().len()).max();
+    let width = CHECK_REGISTRY.iter().map(|it| it.id.as_str().len()).max();
     let width = width.unwrap_or_default();
-    for check in &REGISTRY {
+    for check in &CHECK_REGISTRY {
         let only = if usual.contains(&check.id) {
             ""
         } else {
             " (by `--only`)"
         };
         let id = check.id.as_str();
-        ui.line(&format!("{id:width$}  {}{only}", check.about))?;
+        ui.print_line(&format!("{id:width$}  {}{only}", check.about))?;
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 /// Repairs, and returns the ids under which that can be undone.
-fn fix(
-    survey: &Survey<'_>,
+fn fix_findings(
+    survey: &WorkspaceSurvey<'_>,
     args: &CheckArgs,
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Vec<String>, CommandError> {
-    let fix = check::plan_fix(survey)?;
-    let count = fix.files().count();
+    let fix = check::plan_check_fix(survey)?;
+    let count = fix.proposed_files().count();
     if count == 0 {
         ui.note("Nothing to repair");
         return Ok(Vec::new());
     }
     if !args.json {
-        for file in fix.files() {
+        for file in fix.proposed_files() {
             let before = file.before.as_deref().unwrap_or_default();
-            ui.diff(file.path.as_str(), before, &file.after)?;
+            ui.print_diff(file.path.as_str(), before, &file.after)?;
         }
     }
     if args.dry_run {
         ui.note("Nothing was changed (`--dry-run`)");
         return Ok(Vec::new());
     }
-    if !ui.confirm(&format!("Change {}?", several(count, "file")), args.yes)? {
+    if !ui.confirm(
+        &format!("Change {}?", count_with_noun(count, "file")),
+        args.yes,
+    )? {
         ui.note("Nothing was changed");
         return Ok(Vec::new());
     }
-    let changes = fix.apply(survey.workspace, &super::who(), settings.now)?;
+    let changes = fix.apply(survey.workspace, &super::lock_holder(), settings.now)?;
     for id in &changes {
         ui.note(&format!("`memory-forge undo {id}` reverts it"));
     }
@@ -165,14 +174,14 @@ fn fix(
 }
 
 /// Upper bound for the findings of one file that are shown.
-const MAX_PER_FILE: usize = 10;
+const MAX_FINDINGS_PER_FILE: usize = 10;
 
-fn show(report: &CheckReport, args: &CheckArgs, ui: &mut Ui) -> Result<(), CommandError> {
-    let files = by_file(report);
+fn show_report(report: &CheckReport, args: &CheckArgs, ui: &mut Ui) -> Result<(), CommandError> {
+    let files = group_by_file(report);
     let mut left = args.limit;
-    let mut left_out: Vec<&Finding> = Vec::new();
+    let mut left_out: Vec<&CheckFinding> = Vec::new();
     for (path, findings) in &files {
-        let shown = findings.len().min(MAX_PER_FILE).min(left);
+        let shown = findings.len().min(MAX_FINDINGS_PER_FILE).min(left);
         left -= shown;
         left_out.extend(&findings[shown..]);
         if shown == 0 {
@@ -180,11 +189,11 @@ fn show(report: &CheckReport, args: &CheckArgs, ui: &mut Ui) -> Result<(), Comma
         }
         let heading = style::HEADING;
         let name = path.unwrap_or("The workspace");
-        ui.line(&format!("{heading}{}{heading:#}", printable(name)))?;
+        ui.print_line(&format!("{heading}{}{heading:#}", escape_hidden(name)))?;
         for finding in &findings[..shown] {
             show_finding(finding, ui)?;
         }
-        ui.line("")?;
+        ui.print_line("")?;
     }
     if !left_out.is_empty() {
         show_left_out(&left_out, ui)?;
@@ -199,8 +208,8 @@ fn show(report: &CheckReport, args: &CheckArgs, ui: &mut Ui) -> Result<(), Comma
 
 /// Groups findings by file, the files with the worst ones first; those without
 /// a file form a group.
-fn by_file(report: &CheckReport) -> Vec<(Option<&str>, Vec<&Finding>)> {
-    let mut files: BTreeMap<Option<&str>, Vec<&Finding>> = BTreeMap::new();
+fn group_by_file(report: &CheckReport) -> Vec<(Option<&str>, Vec<&CheckFinding>)> {
+    let mut files: BTreeMap<Option<&str>, Vec<&CheckFinding>> = BTreeMap::new();
     for finding in report.findings() {
         files.entry(finding.path()).or_default().push(finding);
     }
@@ -208,33 +217,33 @@ fn by_file(report: &CheckReport) -> Vec<(Option<&str>, Vec<&Finding>)> {
     for (_, findings) in &mut files {
         findings.sort_by_key(|it| (std::cmp::Reverse(it.severity), it.line()));
     }
-    let worst = |findings: &[&Finding]| findings.iter().map(|it| it.severity).max();
+    let worst = |findings: &[&CheckFinding]| findings.iter().map(|it| it.severity).max();
     files.sort_by_key(|(_, findings)| std::cmp::Reverse(worst(findings)));
     files
 }
 
-fn show_finding(finding: &Finding, ui: &mut Ui) -> Result<(), CommandError> {
+fn show_finding(finding: &CheckFinding, ui: &mut Ui) -> Result<(), CommandError> {
     let (style, sign) = match finding.severity {
-        Severity::Info => (style::FAINT, "·"),
-        Severity::Warning => (style::WARNING, "⚠"),
-        Severity::Error => (style::CRITICAL, "✗"),
+        CheckSeverity::Info => (style::FAINT, "·"),
+        CheckSeverity::Warning => (style::WARNING, "⚠"),
+        CheckSeverity::Error => (style::CRITICAL, "✗"),
     };
     let line = finding.line().map(|line| format!("line {line}: "));
     let severity = finding.severity.name();
-    ui.line(&format!(
+    ui.print_line(&format!(
         "  {style}{sign}{style:#} {style}{severity}:{style:#} {}{} ({})",
         line.unwrap_or_default(),
-        printable(without_place(finding)),
+        escape_hidden(message_without_place(finding)),
         finding.check
     ))?;
     match &finding.advice {
-        Some(advice) => ui.line(&format!("      → {}", printable(advice))),
+        Some(advice) => ui.print_line(&format!("      → {}", escape_hidden(advice))),
         None => Ok(()),
     }
 }
 
 /// Returns the message without the place, which the heading shows already.
-fn without_place(finding: &Finding) -> &str {
+fn message_without_place(finding: &CheckFinding) -> &str {
     let message = finding.message.as_str();
     let Some(place) = &finding.place else {
         return message;
@@ -245,7 +254,7 @@ fn without_place(finding: &Finding) -> &str {
     rest.and_then(|it| it.strip_prefix(' ')).unwrap_or(message)
 }
 
-fn show_left_out(left_out: &[&Finding], ui: &mut Ui) -> Result<(), CommandError> {
+fn show_left_out(left_out: &[&CheckFinding], ui: &mut Ui) -> Result<(), CommandError> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for finding in left_out {
         *counts.entry(finding.check.as_str()).or_default() += 1;
@@ -255,11 +264,11 @@ fn show_left_out(left_out: &[&Finding], ui: &mut Ui) -> Result<(), CommandError>
         let comma = if each.is_empty() { "" } else { ", " };
         let _ = write!(each, "{comma}{count} {id}");
     }
-    ui.line(&format!(
+    ui.print_line(&format!(
         "… and {}: {each}; `--only <id> --limit <n>` shows them, `--json` all",
         format_args!("{} more", left_out.len())
     ))?;
-    ui.line("")
+    ui.print_line("")
 }
 
 fn show_summary(
@@ -271,23 +280,23 @@ fn show_summary(
     let outcomes = report.results.iter().map(|it| &it.outcome);
     let skipped = outcomes.filter(|it| matches!(it, CheckOutcome::Skipped(_)));
     let skipped = skipped.count();
-    let ran = several(report.results.len() - skipped, "check");
+    let ran = count_with_noun(report.results.len() - skipped, "check");
     let skipped = match skipped {
         0 => String::new(),
         skipped => format!(", {skipped} skipped"),
     };
     if files == 0 {
         let good = style::GOOD;
-        return ui.line(&format!(
+        return ui.print_line(&format!(
             "{good}✓{good:#} {ran}{skipped}: nothing to report"
         ));
     }
-    ui.line(&format!(
+    ui.print_line(&format!(
         "{}, {}, {} info in {} ({ran}{skipped})",
-        several(report.count(Severity::Error), "error"),
-        several(report.count(Severity::Warning), "warning"),
-        report.count(Severity::Info),
-        several(files, "place"),
+        count_with_noun(report.count_severity(CheckSeverity::Error), "error"),
+        count_with_noun(report.count_severity(CheckSeverity::Warning), "warning"),
+        report.count_severity(CheckSeverity::Info),
+        count_with_noun(files, "place"),
     ))?;
     let repairable = report.findings().filter(|it| it.repair.is_some()).count();
     if repairable > 0 && !args.fix {
@@ -298,12 +307,12 @@ fn show_summary(
     Ok(())
 }
 
-fn several(count: usize, word: &str) -> String {
+fn count_with_noun(count: usize, word: &str) -> String {
     format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }
 
 fn report_json(report: &CheckReport, changes: &[String]) -> Value {
-    let one = |it: &Finding| {
+    let one = |it: &CheckFinding| {
         json!({
             "check": it.check.as_str(), "severity": it.severity.name(),
             "path": it.path(), "line": it.line(), "subject": it.subject,
@@ -326,9 +335,9 @@ fn report_json(report: &CheckReport, changes: &[String]) -> Value {
         "findings": report.findings().map(one).collect::<Vec<_>>(),
         "checks": results.collect::<Vec<_>>(),
         "summary": {
-            "errors": report.count(Severity::Error),
-            "warnings": report.count(Severity::Warning),
-            "info": report.count(Severity::Info),
+            "errors": report.count_severity(CheckSeverity::Error),
+            "warnings": report.count_severity(CheckSeverity::Warning),
+            "info": report.count_severity(CheckSeverity::Info),
         },
         "changes": changes,
     })

@@ -3,24 +3,24 @@
 //! from them.
 
 use clap::{Args, Subcommand, ValueEnum};
-use forge_app::bulk::{self, Skill};
-use forge_app::check::{CheckView, Survey};
-use forge_app::closets::{self, BuildRequest, BuildResponse, ShowRequest};
+use forge_app::bulk::{self, BulkSkill};
+use forge_app::check::{CheckView, WorkspaceSurvey};
+use forge_app::closets::{self, ClosetBuildRequest, ClosetBuildResponse, ClosetSearchRequest};
 use forge_app::graph::GRAPH_FILE;
-use forge_app::knowledge::maps::Mapped;
+use forge_app::knowledge::maps::MapAnswer;
 use forge_app::quote;
-use forge_app::recall::closets::reasons;
-use forge_app::recall::{Answer, Hit, context};
-use forge_app::routing::closets::{Field, Listed};
+use forge_app::recall::closets::matching_fields;
+use forge_app::recall::{RecallAnswer, RecallHit, context};
+use forge_app::routing::closets::{ClosetField, ListedEntry};
 use forge_app::routing::hubs::Hub;
 use forge_app::workspace::Workspace;
 use serde_json::{Value, json};
 
-use crate::hits::thousandths;
+use crate::hits::round_to_thousandths;
 use crate::paths;
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
-use crate::ui::{Ui, printable, style};
+use crate::ui::{Ui, escape_hidden, style};
 
 /// Keep and ask the closets: what is in each file, by field
 ///
@@ -48,14 +48,14 @@ pub(crate) struct ClosetsArgs {
 #[derive(Debug, Subcommand)]
 enum ClosetsCommand {
     /// Write entries for new and changed files
-    Build(BuildArgs),
+    Build(ClosetsBuildArgs),
     /// List what is out of date; exits with 1 when there is something
     #[command(after_help = "\
 Examples:
   memory-forge workspace closets check")]
-    Check(CheckArgs),
+    Check(ClosetsCheckArgs),
     /// Find the files that answer a question, by field
-    Show(ShowArgs),
+    Show(ClosetsShowArgs),
 }
 
 #[derive(Debug, Args)]
@@ -63,7 +63,7 @@ Examples:
 Examples:
   memory-forge workspace closets build
   memory-forge workspace closets build --hub legal --dry-run")]
-struct BuildArgs {
+struct ClosetsBuildArgs {
     /// Only this hub
     #[arg(long, value_name = "NAME")]
     hub: Option<String>,
@@ -82,7 +82,7 @@ struct BuildArgs {
 }
 
 #[derive(Debug, Args)]
-struct CheckArgs {
+struct ClosetsCheckArgs {
     /// Only this hub
     #[arg(long, value_name = "NAME")]
     hub: Option<String>,
@@ -97,13 +97,13 @@ struct CheckArgs {
 Examples:
   memory-forge workspace closets show \"what changed in March\"
   memory-forge workspace closets show Maria --field people --json")]
-struct ShowArgs {
+struct ClosetsShowArgs {
     /// What to look for
     query: String,
 
     /// Look in one field only
     #[arg(long)]
-    field: Option<FieldName>,
+    field: Option<ClosetFieldChoice>,
 
     /// Only this hub
     #[arg(long, value_name = "NAME")]
@@ -119,7 +119,7 @@ struct ShowArgs {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum FieldName {
+enum ClosetFieldChoice {
     Subjects,
     People,
     Claims,
@@ -128,39 +128,39 @@ enum FieldName {
     Status,
 }
 
-impl FieldName {
-    fn field(self) -> Field {
+impl ClosetFieldChoice {
+    fn to_field(self) -> ClosetField {
         // Both enums list the fields in one order.
-        Field::ALL[self as usize]
+        ClosetField::ALL[self as usize]
     }
 }
 
-pub(crate) fn run(
+pub(crate) fn run_closets(
     args: ClosetsArgs,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
-    let workspace = paths::workspace(settings, ui)?;
+) -> Result<CommandExit, CommandError> {
+    let workspace = paths::open_workspace(settings, ui)?;
     match args.command {
-        ClosetsCommand::Build(args) => build_all(&args, &workspace, settings, ui),
-        ClosetsCommand::Check(args) => check_all(&args, &workspace, settings, ui),
-        ClosetsCommand::Show(args) => show(&args, &workspace, settings, ui),
+        ClosetsCommand::Build(args) => build_closets(&args, &workspace, settings, ui),
+        ClosetsCommand::Check(args) => check_closets(&args, &workspace, settings, ui),
+        ClosetsCommand::Show(args) => show_closets(&args, &workspace, settings, ui),
     }
 }
 
-const NO_HUBS: &str = "There is no hub: neither a `_MANIFEST.md` with a Hub Map nor Markdown under `knowledge/`. `memory-forge init` makes a start.";
+const NO_HUBS_NOTE: &str = "There is no hub: neither a `_MANIFEST.md` with a Hub Map nor Markdown under `knowledge/`. `memory-forge init` makes a start.";
 
-fn build_all(
-    args: &BuildArgs,
+fn build_closets(
+    args: &ClosetsBuildArgs,
     workspace: &Workspace,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
+) -> Result<CommandExit, CommandError> {
     let hubs = closets::find_hubs(workspace, args.hub.as_deref())?;
     if hubs.is_empty() {
-        ui.note(NO_HUBS);
+        ui.note(NO_HUBS_NOTE);
     }
-    let request = BuildRequest {
+    let request = ClosetBuildRequest {
         hubs: hubs.iter().collect(),
         force: args.force,
         dry_run: args.dry_run,
@@ -171,19 +171,25 @@ fn build_all(
         && !args.dry_run
         && settings.stdin_terminal
         && closets::is_logged(workspace, &request.hubs)
-        && let Some(question) = bulk::cooldown(workspace, Skill::Reindex, settings.now)
+        && let Some(question) = bulk::cooldown_question(workspace, BulkSkill::Reindex, settings.now)
         && !ui.confirm(&question, false)?
     {
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
-    let bar = ui.progress("Describing domains", hubs.len() as u64);
+    let bar = ui.show_progress("Describing domains", hubs.len() as u64);
     let progress = |at: usize| bar.set(at as u64, hubs.len() as u64);
-    let built = closets::build_in_run(workspace, &request, &super::who(), settings.now, progress)?;
+    let built = closets::build_closets_in_run(
+        workspace,
+        &request,
+        &super::lock_holder(),
+        settings.now,
+        progress,
+    )?;
     drop(bar);
     if let Some(old) = &built.took_over {
         ui.note(&format!(
             "Took over a lock that was left behind: {}",
-            printable(old)
+            escape_hidden(old)
         ));
     }
     for (hub, report) in &built.hubs {
@@ -194,17 +200,17 @@ fn build_all(
     if built.is_graph_changed {
         ui.note(&format!("{GRAPH_FILE} was drawn anew"));
     }
-    report_build(args, &built, ui)?;
+    show_build(args, &built, ui)?;
     Ok(if built.is_complete() {
-        Exit::Success
+        CommandExit::Success
     } else {
-        Exit::Failure
+        CommandExit::Failure
     })
 }
 
-fn report_build(
-    args: &BuildArgs,
-    built: &BuildResponse<'_>,
+fn show_build(
+    args: &ClosetsBuildArgs,
+    built: &ClosetBuildResponse<'_>,
     ui: &mut Ui,
 ) -> Result<(), CommandError> {
     for (_, report) in built.reports() {
@@ -229,17 +235,17 @@ fn report_build(
                 })
             })
             .collect();
-        return ui.json(&json!({ "version": 1, "dry_run": args.dry_run, "hubs": hubs }));
+        return ui.print_json(&json!({ "version": 1, "dry_run": args.dry_run, "hubs": hubs }));
     }
     for (hub, report) in built.reports() {
         if args.dry_run {
             for (path, before, after) in &report.changes {
-                ui.diff(path.as_str(), before, after)?;
+                ui.print_diff(path.as_str(), before, after)?;
             }
         }
         let mut line = format!(
             "{}: {} file(s), {} refreshed, {} skipped",
-            printable(&hub.name),
+            escape_hidden(&hub.name),
             report.files,
             report.refreshed,
             report.skipped
@@ -254,31 +260,31 @@ fn report_build(
                 line += &format!(", {count} {what}");
             }
         }
-        ui.line(&line)?;
+        ui.print_line(&line)?;
     }
     let counts: Vec<String> = built
-        .counts()
+        .log_counts()
         .iter()
         .map(|(name, n)| format!("{name}={n}"))
         .collect();
-    ui.line(&counts.join(" "))
+    ui.print_line(&counts.join(" "))
 }
 
-fn check_all(
-    args: &CheckArgs,
+fn check_closets(
+    args: &ClosetsCheckArgs,
     workspace: &Workspace,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
+) -> Result<CommandExit, CommandError> {
     let hubs = closets::find_hubs(workspace, args.hub.as_deref())?;
     if hubs.is_empty() {
-        ui.note(NO_HUBS);
+        ui.note(NO_HUBS_NOTE);
     }
-    let mut survey = Survey::of(workspace, settings.now);
+    let mut survey = WorkspaceSurvey::from_workspace(workspace, settings.now);
     survey.check_closets(&hubs)?;
     let report = CheckView::Closets.run(&survey);
     // In the order of the files, whatever the order of the checks.
-    let mismatches = survey.closets().unwrap_or_default();
+    let mismatches = survey.closet_mismatches().unwrap_or_default();
     if args.json {
         let list: Vec<Value> = mismatches
             .iter()
@@ -287,13 +293,13 @@ fn check_all(
                         "entry": it.entry, "message": it.message(), "fix": it.advice() })
             })
             .collect();
-        ui.json(&json!({ "version": 1, "findings": list }))?;
+        ui.print_json(&json!({ "version": 1, "findings": list }))?;
     } else {
         for it in mismatches {
-            ui.line(&format!(
+            ui.print_line(&format!(
                 "{}: {} -- fix: {}",
-                printable(&it.place()),
-                printable(&it.message()),
+                escape_hidden(&it.location()),
+                escape_hidden(&it.message()),
                 it.advice()
             ))?;
         }
@@ -302,38 +308,38 @@ fn check_all(
             n => ui.note(&format!("{n} finding(s)")),
         }
     }
-    Ok(if report.fails(CheckView::Closets) {
-        Exit::Failure
+    Ok(if report.has_failure(CheckView::Closets) {
+        CommandExit::Failure
     } else {
-        Exit::Success
+        CommandExit::Success
     })
 }
 
-fn show(
-    args: &ShowArgs,
+fn show_closets(
+    args: &ClosetsShowArgs,
     workspace: &Workspace,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
+) -> Result<CommandExit, CommandError> {
     let hub: Option<Hub> = match &args.hub {
         Some(name) => closets::find_hubs(workspace, Some(name))?
             .into_iter()
             .next(),
         None => None,
     };
-    let today = Some(forge_app::document::day_of(settings.now));
-    let field = args.field.map(FieldName::field);
-    let request = ShowRequest {
+    let today = Some(forge_app::document::day_of_timestamp(settings.now));
+    let field = args.field.map(ClosetFieldChoice::to_field);
+    let request = ClosetSearchRequest {
         question: &args.query,
         field,
         hub: hub.as_ref().map(|hub| hub.name.as_str()),
         limit: args.limit,
         now: settings.now,
     };
-    let library = crate::library::open(workspace.clone(), settings);
-    let shown = closets::show(&library, &request)?;
-    ui.remarks(&shown.remarks);
-    let Mapped {
+    let library = crate::library::open_library(workspace.clone(), settings);
+    let shown = closets::search_closets(&library, &request)?;
+    ui.show_remarks(&shown.remarks);
+    let MapAnswer {
         listing,
         answer,
         unread,
@@ -344,25 +350,25 @@ fn show(
     if listing.entries.is_empty() {
         ui.note("There are no closets yet. `memory-forge closets build` writes them.");
     }
-    let answer = answer.unwrap_or_else(Answer::nothing);
+    let answer = answer.unwrap_or_else(RecallAnswer::empty);
     if let Some(note) = &answer.mode_note {
         ui.warn(&format!("Searched by full text alone: {note}"));
     }
     let hits = answer.hits.iter().map(|hit| {
         let listed = &listing.entries[hit.passage.chunk as usize];
-        let fields = reasons(&listed.entry, &args.query, field, today);
+        let fields = matching_fields(&listed.entry, &args.query, field, today);
         (hit, listed, fields)
     });
     if args.json {
         let results: Vec<Value> = hits
-            .map(|(hit, listed, fields)| hit_json(hit, listed, &fields))
+            .map(|(hit, listed, fields)| entry_json(hit, listed, &fields))
             .collect();
         let mut value = json!({ "version": 1, "query": args.query, "mode": answer.mode.name(), "results": results });
         if let Some(note) = &answer.mode_note {
             value["modeNote"] = note.as_str().into();
         }
-        ui.json(&value)?;
-        return Ok(Exit::Success);
+        ui.print_json(&value)?;
+        return Ok(CommandExit::Success);
     }
     for (hit, listed, fields) in hits {
         show_entry(hit, listed, &fields, ui)?;
@@ -370,32 +376,32 @@ fn show(
     if answer.hits.is_empty() && !listing.entries.is_empty() {
         ui.note("Nothing in the closets answers that. `memory-forge search` looks in the text.");
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 fn show_entry(
-    hit: &Hit,
-    listed: &Listed,
-    fields: &[(Field, Vec<String>)],
+    hit: &RecallHit,
+    listed: &ListedEntry,
+    fields: &[(ClosetField, Vec<String>)],
     ui: &mut Ui,
 ) -> Result<(), CommandError> {
     let (heading, faint) = (style::HEADING, style::FAINT);
     let archived = if listed.archived { ", archived" } else { "" };
-    ui.line(&format!(
+    ui.print_line(&format!(
         "{heading}[[{}]]{heading:#}  {faint}{}{archived}, {}{faint:#}",
-        printable(&listed.name),
-        printable(&listed.hub),
-        printable(&listed.entry.status),
+        escape_hidden(&listed.name),
+        escape_hidden(&listed.hub),
+        escape_hidden(&listed.entry.status),
     ))?;
-    for note in context::corrections(hit) {
-        ui.line(&format!("  {}", printable(&note)))?;
+    for note in context::correction_notes(hit) {
+        ui.print_line(&format!("  {}", escape_hidden(&note)))?;
     }
     for (field, values) in fields {
         let values: Vec<&str> = values.iter().take(4).map(String::as_str).collect();
-        ui.line(&format!(
+        ui.print_line(&format!(
             "  {}: {}",
             field.name(),
-            printable(&values.join("; "))
+            escape_hidden(&values.join("; "))
         ))?;
     }
     if fields.is_empty() {
@@ -406,15 +412,19 @@ fn show_entry(
             .take(6)
             .map(String::as_str)
             .collect();
-        ui.line(&format!(
+        ui.print_line(&format!(
             "  like it by meaning: {}",
-            printable(&quote::clean(&subjects.join(", ")))
+            escape_hidden(&quote::sanitize_text(&subjects.join(", ")))
         ))?;
     }
     Ok(())
 }
 
-fn hit_json(hit: &Hit, listed: &Listed, fields: &[(Field, Vec<String>)]) -> Value {
+fn entry_json(
+    hit: &RecallHit,
+    listed: &ListedEntry,
+    fields: &[(ClosetField, Vec<String>)],
+) -> Value {
     let matched: serde_json::Map<String, Value> = fields
         .iter()
         .map(|(field, values)| (field.name().to_owned(), json!(values)))
@@ -425,7 +435,7 @@ fn hit_json(hit: &Hit, listed: &Listed, fields: &[(Field, Vec<String>)]) -> Valu
         "hub": listed.hub,
         "archived": listed.archived,
         "status": listed.entry.status,
-        "score": thousandths(hit.score),
+        "score": round_to_thousandths(hit.score),
         "matched": matched,
     })
 }

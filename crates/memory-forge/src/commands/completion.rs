@@ -4,7 +4,7 @@
 use clap::Args;
 use clap_complete::Shell;
 
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
 use crate::ui::Ui;
 
@@ -21,16 +21,20 @@ pub(crate) struct CompletionArgs {
     pub(crate) shell: Shell,
 }
 
-pub(crate) fn run(args: CompletionArgs, _: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let mut program = crate::cli::definition();
+pub(crate) fn run_completion(
+    args: CompletionArgs,
+    _: &Settings,
+    ui: &mut Ui,
+) -> Result<CommandExit, CommandError> {
+    let mut program = crate::cli::command_definition();
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut program, "memory-forge", &mut script);
     let mut script = String::from_utf8_lossy(&script).into_owned();
     if args.shell == Shell::Bash {
-        script = one_spelling(script, &program);
+        script = unify_dash_spelling(script, &program);
     }
     ui.print(&script)?;
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 /// Unifies the spelling of dashes in names.
@@ -38,12 +42,12 @@ pub(crate) fn run(args: CompletionArgs, _: &Settings, ui: &mut Ui) -> Result<Exi
 /// The generator spells them in one way where a command is recognised and in
 /// another where its flags are listed, so that no command of a program with a
 /// dash in its name would ever be completed (clap-rs/clap #6421).
-fn one_spelling(script: String, command: &clap::Command) -> String {
+fn unify_dash_spelling(script: String, command: &clap::Command) -> String {
     let name = command.get_name();
     let parts: Vec<&str> = name.split('-').collect();
     let script = match parts.len() {
         1 => script,
         _ => script.replace(&parts.join("__subcmd__"), &parts.join("__")),
     };
-    command.get_subcommands().fold(script, one_spelling)
+    command.get_subcommands().fold(script, unify_dash_spelling)
 }

@@ -4,7 +4,7 @@
 use clap::Args;
 
 use crate::paths;
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
 use crate::ui::{Ui, style};
 
@@ -22,35 +22,37 @@ pub(crate) struct ConfigArgs {
     pub(crate) json: bool,
 }
 
-pub(crate) fn run(
+pub(crate) fn run_config(
     args: ConfigArgs,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
-    let workspace = paths::workspace(settings, ui)?;
+) -> Result<CommandExit, CommandError> {
+    let workspace = paths::open_workspace(settings, ui)?;
     let config = workspace.config();
-    let keys = forge_app::workspace::reference();
+    let keys = forge_app::workspace::config_reference();
     if args.json {
         let shown: Vec<_> = keys
             .iter()
             .map(|key| {
                 serde_json::json!({
-                    "key": key.key, "value": plain(config.get(key.key)),
-                    "default": plain(Some(key.default.clone())),
+                    "key": key.key, "value": value_as_json(config.get(key.key)),
+                    "default": value_as_json(Some(key.default.clone())),
                     "origin": config.origin(key.key).unwrap_or("default"),
                     "kind": key.kind, "about": key.about, "old_name": key.old_name,
                 })
             })
             .collect();
-        ui.json(&serde_json::json!({ "version": 1, "root": workspace.root(), "keys": shown }))?;
-        return Ok(Exit::Success);
+        ui.print_json(
+            &serde_json::json!({ "version": 1, "root": workspace.root(), "keys": shown }),
+        )?;
+        return Ok(CommandExit::Success);
     }
     let bold = style::HEADING;
     let mut section = "";
     for key in &keys {
         let (of, _) = key.key.split_once('.').unwrap_or((key.key, ""));
         if !section.is_empty() && section != of {
-            ui.line("")?;
+            ui.print_line("")?;
         }
         section = of;
         let value = config.get(key.key).unwrap_or_default();
@@ -58,14 +60,14 @@ pub(crate) fn run(
             Some(file) => format!("{file}; default {}", key.default),
             None => "default".to_owned(),
         };
-        ui.line(&format!("{bold}{}{bold:#} = {value} ({origin})", key.key))?;
-        ui.line(&format!("    {} [{}]", key.about, key.kind))?;
+        ui.print_line(&format!("{bold}{}{bold:#} = {value} ({origin})", key.key))?;
+        ui.print_line(&format!("    {} [{}]", key.about, key.kind))?;
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 /// Returns a value as JSON: the text of a file is nearly that already.
-fn plain(value: Option<String>) -> serde_json::Value {
+fn value_as_json(value: Option<String>) -> serde_json::Value {
     let value = value.unwrap_or_default();
     serde_json::from_str(&value).unwrap_or(serde_json::Value::String(value))
 }

@@ -2,14 +2,14 @@
 //! of decisions, which gather over weeks.
 
 use clap::Args;
-use forge_app::bulk::{self, Skill};
-use forge_app::check::{self, CheckView, ConsolidationReport, Survey, Why};
+use forge_app::bulk::{self, BulkSkill};
+use forge_app::check::{self, CheckView, ConsolidationReport, DuplicateReason, WorkspaceSurvey};
 use serde_json::{Value, json};
 
 use crate::paths;
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
-use crate::ui::{Ui, printable};
+use crate::ui::{Ui, escape_hidden};
 
 /// Find duplicates, contradictions and orphans; shorten decisions
 ///
@@ -38,45 +38,45 @@ pub(crate) struct ConsolidateArgs {
     json: bool,
 }
 
-pub(crate) fn run(
+pub(crate) fn run_consolidate(
     args: ConsolidateArgs,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
-    let workspace = paths::workspace(settings, ui)?;
+) -> Result<CommandExit, CommandError> {
+    let workspace = paths::open_workspace(settings, ui)?;
     let now = settings.now;
-    let reading = ui.busy("Reading notes");
-    let survey = Survey::of(&workspace, now);
+    let reading = ui.show_busy("Reading notes");
+    let survey = WorkspaceSurvey::from_workspace(&workspace, now);
     survey.vault();
     drop(reading);
-    if !check::is_possible(&survey) {
+    if !check::can_consolidate(&survey) {
         return Err(CommandError::failure("There is no _MANIFEST.md here")
             .hint("`memory-forge init --workspace` starts a workspace with a manifest"));
     }
-    if let Some(question) = bulk::cooldown(&workspace, Skill::Consolidate, now)
-        && !ui.confirm_or(&question, args.force, super::FORCE)?
+    if let Some(question) = bulk::cooldown_question(&workspace, BulkSkill::Consolidate, now)
+        && !ui.confirm_or(&question, args.force, super::FORCE_HINT)?
     {
         ui.note("Nothing was changed");
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
-    let comparing = ui.busy("Comparing notes");
-    let (report, change) = check::run_consolidation(&survey, args.fix, &super::who())?;
+    let comparing = ui.show_busy("Comparing notes");
+    let (report, change) = check::run_consolidation(&survey, args.fix, &super::lock_holder())?;
     let is_urgent = CheckView::Consolidate
         .run(&survey)
-        .fails(CheckView::Consolidate);
+        .has_failure(CheckView::Consolidate);
     drop(comparing);
     if args.json {
-        ui.json(&report_json(&report, change.as_deref()))?
+        ui.print_json(&report_json(&report, change.as_deref()))?
     } else {
-        ui.lines(&printable(&report.render(args.fix)))?
+        ui.print_lines(&escape_hidden(&report.render(args.fix)))?
     }
     if let Some(id) = change {
         ui.note(&format!("`memory-forge doctor --undo {id}` takes it back"));
     }
     Ok(if is_urgent && !args.fix {
-        Exit::Failure
+        CommandExit::Failure
     } else {
-        Exit::Success
+        CommandExit::Success
     })
 }
 
@@ -87,8 +87,12 @@ fn report_json(report: &ConsolidationReport, change: Option<&str>) -> Value {
         .map(|it| {
             let files: Vec<&str> = it.files.iter().map(|it| it.as_str()).collect();
             match it.why {
-                Why::Name(distance) => json!({ "files": files, "name_distance": distance }),
-                Why::Links(shared, of) => json!({ "files": files, "links": [shared, of] }),
+                DuplicateReason::Name(distance) => {
+                    json!({ "files": files, "name_distance": distance })
+                }
+                DuplicateReason::Links(shared, of) => {
+                    json!({ "files": files, "links": [shared, of] })
+                }
             }
         })
         .collect();

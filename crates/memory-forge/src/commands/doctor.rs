@@ -4,18 +4,20 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use forge_app::check::{CheckOutcome, CheckReport, CheckView, Finding, Severity, Survey};
-use forge_app::doctor::{self, ReadingDepth, Repair, Step};
-use forge_app::knowledge::proposal::Proposal;
-use forge_app::tokens::thousands;
+use forge_app::check::{
+    CheckFinding, CheckOutcome, CheckReport, CheckSeverity, CheckView, WorkspaceSurvey,
+};
+use forge_app::doctor::{self, ReadingDepth, RepairPlan, RepairStep};
+use forge_app::knowledge::proposal::ChangeProposal;
+use forge_app::tokens::format_thousands;
 use forge_app::workspace::{RelPath, Workspace};
 
 use super::undo::{self, UndoArgs};
 use crate::library;
 use crate::paths;
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
-use crate::ui::{Ui, printable, style};
+use crate::ui::{Ui, escape_hidden, style};
 
 /// Check the workspace; with `--fix`, repair what the audit found
 ///
@@ -64,12 +66,12 @@ pub(crate) struct DoctorArgs {
     pub(crate) json: bool,
 }
 
-pub(crate) fn run(
+pub(crate) fn run_doctor(
     args: DoctorArgs,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
-    let workspace = paths::workspace(settings, ui)?;
+) -> Result<CommandExit, CommandError> {
+    let workspace = paths::open_workspace(settings, ui)?;
     match (&args.undo, args.fix) {
         (Some(id), _) => {
             let args = UndoArgs {
@@ -79,14 +81,14 @@ pub(crate) fn run(
             };
             undo::undo_or_preview(&workspace, &args, settings, ui)
         }
-        (None, true) => fix(&workspace, &args, settings, ui),
-        (None, false) => check(&workspace, &args, settings, ui),
+        (None, true) => fix_workspace(&workspace, &args, settings, ui),
+        (None, false) => check_workspace(&workspace, &args, settings, ui),
     }
 }
 
 /// Runs the library's checks, with the programs that clients call, which it
 /// cannot know alone.
-fn diagnose(workspace: &Workspace, args: &DoctorArgs, settings: &Settings) -> CheckReport {
+fn run_doctor_checks(workspace: &Workspace, args: &DoctorArgs, settings: &Settings) -> CheckReport {
     let depth = if args.deep {
         ReadingDepth::Full
     } else {
@@ -94,92 +96,96 @@ fn diagnose(workspace: &Workspace, args: &DoctorArgs, settings: &Settings) -> Ch
         // all.
         let turn = settings.now.as_second().unsigned_abs();
         ReadingDepth::Sample {
-            most: doctor::MAX_SAMPLE,
+            most: doctor::MAX_SAMPLE_DOCUMENTS,
             turn,
         }
     };
     let around = settings.surroundings(workspace);
-    let survey = Survey::of(workspace, settings.now)
+    let survey = WorkspaceSurvey::from_workspace(workspace, settings.now)
         .with_surroundings(around)
         .with_depth(depth);
     CheckView::Doctor.run(&survey)
 }
 
-fn check(
+fn check_workspace(
     workspace: &Workspace,
     args: &DoctorArgs,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
-    let checking = ui.busy("Checking");
-    let diagnosis = diagnose(workspace, args, settings);
+) -> Result<CommandExit, CommandError> {
+    let checking = ui.show_busy("Checking");
+    let diagnosis = run_doctor_checks(workspace, args, settings);
     drop(checking);
     if args.json {
-        ui.json(&json::diagnosis(&diagnosis))?;
+        ui.print_json(&json::diagnosis_json(&diagnosis))?;
     } else {
-        show(&diagnosis, ReportPart::All, ui)?;
-        ui.line(&format!(
+        show_report(&diagnosis, DoctorReportPart::All, ui)?;
+        ui.print_line(&format!(
             "\nSummary: {} ok, {}, {}",
-            passed(&diagnosis),
-            several(diagnosis.count(Severity::Warning), "warning"),
-            several(diagnosis.count(Severity::Error), "problem"),
+            count_passed(&diagnosis),
+            count_with_noun(diagnosis.count_severity(CheckSeverity::Warning), "warning"),
+            count_with_noun(diagnosis.count_severity(CheckSeverity::Error), "problem"),
         ))?;
     }
-    Ok(exit(&diagnosis))
+    Ok(exit_status(&diagnosis))
 }
 
-fn exit(diagnosis: &CheckReport) -> Exit {
-    if diagnosis.fails(CheckView::Doctor) {
-        Exit::Failure
+fn exit_status(diagnosis: &CheckReport) -> CommandExit {
+    if diagnosis.has_failure(CheckView::Doctor) {
+        CommandExit::Failure
     } else {
-        Exit::Success
+        CommandExit::Success
     }
 }
 
 /// Returns the number of checks that report success. A few have nothing to
 /// report.
-fn passed(diagnosis: &CheckReport) -> usize {
+fn count_passed(diagnosis: &CheckReport) -> usize {
     let outcomes = diagnosis.results.iter().map(|it| &it.outcome);
     let stated = outcomes.filter(|it| matches!(it, CheckOutcome::Passed(Some(_))));
     stated.count()
 }
 
-fn level_name(severity: Severity) -> &'static str {
+fn level_name(severity: CheckSeverity) -> &'static str {
     match severity {
-        Severity::Info | Severity::Warning => "warning",
-        Severity::Error => "problem",
+        CheckSeverity::Info | CheckSeverity::Warning => "warning",
+        CheckSeverity::Error => "problem",
     }
 }
 
 /// Part of a report that is shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum ReportPart {
+enum DoctorReportPart {
     All,
     /// Findings, without checks that passed or were skipped.
     Findings,
 }
 
 /// Upper bound for the findings of one check that are shown; more are counted.
-const MAX_SHOWN: usize = 20;
+const MAX_SHOWN_FINDINGS: usize = 20;
 
-fn show(diagnosis: &CheckReport, part: ReportPart, ui: &mut Ui) -> Result<(), CommandError> {
+fn show_report(
+    diagnosis: &CheckReport,
+    part: DoctorReportPart,
+    ui: &mut Ui,
+) -> Result<(), CommandError> {
     for result in &diagnosis.results {
         let title = result.check.title;
         match &result.outcome {
-            CheckOutcome::Passed(Some(said)) if part == ReportPart::All => {
-                show_one(title, (style::GOOD, "✓", ""), "", said, ui)?;
+            CheckOutcome::Passed(Some(said)) if part == DoctorReportPart::All => {
+                show_result(title, (style::GOOD, "✓", ""), "", said, ui)?;
             }
-            CheckOutcome::Skipped(why) if part == ReportPart::All => {
-                show_one(title, (style::FAINT, "–", "skipped: "), "", why, ui)?;
+            CheckOutcome::Skipped(why) if part == DoctorReportPart::All => {
+                show_result(title, (style::FAINT, "–", "skipped: "), "", why, ui)?;
             }
             CheckOutcome::Passed(_) | CheckOutcome::Skipped(_) => {}
             CheckOutcome::Found(findings) => {
-                for finding in findings.iter().take(MAX_SHOWN) {
+                for finding in findings.iter().take(MAX_SHOWN_FINDINGS) {
                     show_finding(title, finding, ui)?;
                 }
-                if findings.len() > MAX_SHOWN {
-                    let more = findings.len() - MAX_SHOWN;
-                    ui.line(&format!(
+                if findings.len() > MAX_SHOWN_FINDINGS {
+                    let more = findings.len() - MAX_SHOWN_FINDINGS;
+                    ui.print_line(&format!(
                         "  {more} more like this; `--json` lists all of them"
                     ))?;
                 }
@@ -189,45 +195,45 @@ fn show(diagnosis: &CheckReport, part: ReportPart, ui: &mut Ui) -> Result<(), Co
     Ok(())
 }
 
-fn show_finding(title: &str, finding: &Finding, ui: &mut Ui) -> Result<(), CommandError> {
+fn show_finding(title: &str, finding: &CheckFinding, ui: &mut Ui) -> Result<(), CommandError> {
     let look = match finding.severity {
-        Severity::Info | Severity::Warning => (style::WARNING, "⚠", "warning: "),
-        Severity::Error => (style::CRITICAL, "✗", "problem: "),
+        CheckSeverity::Info | CheckSeverity::Warning => (style::WARNING, "⚠", "warning: "),
+        CheckSeverity::Error => (style::CRITICAL, "✗", "problem: "),
     };
     let place = finding.place.as_ref().map(|it| format!("{it}: "));
     let place = place.unwrap_or_default();
-    show_one(title, look, &printable(&place), &finding.message, ui)?;
+    show_result(title, look, &escape_hidden(&place), &finding.message, ui)?;
     match &finding.advice {
-        Some(advice) => ui.line(&format!("    → {}", printable(advice))),
+        Some(advice) => ui.print_line(&format!("    → {}", escape_hidden(advice))),
         None => Ok(()),
     }
 }
 
-fn show_one(
+fn show_result(
     title: &str,
     (style, sign, level): (anstyle::Style, &str, &str),
     place: &str,
     message: &str,
     ui: &mut Ui,
 ) -> Result<(), CommandError> {
-    let message = printable(message);
-    ui.line(&format!(
+    let message = escape_hidden(message);
+    ui.print_line(&format!(
         "{style}{sign}{style:#} {title}: {style}{level}{style:#}{place}{message}"
     ))
 }
 
-fn fix(
+fn fix_workspace(
     workspace: &Workspace,
     args: &DoctorArgs,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
+) -> Result<CommandExit, CommandError> {
     let named: Vec<RelPath> = args
         .files
         .iter()
-        .map(|file| paths::path_in(workspace, settings, file))
+        .map(|file| paths::resolve_path(workspace, settings, file))
         .collect::<Result<_, _>>()?;
-    let repair = doctor::plan(workspace, &named, settings.now);
+    let repair = doctor::plan_repair(workspace, &named, settings.now);
     for one in &repair.left_alone {
         ui.warn(&format!("`{}` is left alone: {}", one.path, one.why));
     }
@@ -243,32 +249,32 @@ fn fix(
             change = repair.proposal.apply(workspace, what, settings.now)?.id;
         } else {
             ui.note("Nothing was changed");
-            return Ok(Exit::Success);
+            return Ok(CommandExit::Success);
         }
     }
     if let Some(id) = &change {
-        library::in_step(workspace, settings, ui)?;
+        library::open_refreshed(workspace, settings, ui)?;
         if !args.json {
-            report(&repair.steps, ui)?;
+            show_steps(&repair.steps, ui)?;
         }
         ui.note(&format!(
             "`memory-forge doctor --undo {id}` takes it back, byte for byte"
         ));
     } else if repair.proposal.is_empty() && !args.json {
-        ui.line(if repair.left_alone.is_empty() {
+        ui.print_line(if repair.left_alone.is_empty() {
             "✓ Nothing to repair"
         } else {
             "Nothing was repaired"
         })?;
     }
     if args.json {
-        ui.json(&json::repair(&repair, change.as_deref()))?;
+        ui.print_json(&json::repair_json(&repair, change.as_deref()))?;
     }
     if args.dry_run {
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
     // Problems that a repair cannot fix are still shown.
-    let mut after = diagnose(workspace, args, settings);
+    let mut after = run_doctor_checks(workspace, args, settings);
     let results = after.results.iter_mut();
     let findings = results.filter_map(|it| match &mut it.outcome {
         CheckOutcome::Found(findings) => Some(findings),
@@ -281,81 +287,81 @@ fn fix(
         }
     }
     if !args.json && after.findings().next().is_some() {
-        ui.line("\nStill open:")?;
-        show(&after, ReportPart::Findings, ui)?;
+        ui.print_line("\nStill open:")?;
+        show_report(&after, DoctorReportPart::Findings, ui)?;
     }
-    Ok(exit(&after))
+    Ok(exit_status(&after))
 }
 
 /// Shows every file of a proposal as a diff.
-pub(super) fn show_diff(proposal: &Proposal, ui: &mut Ui) -> Result<(), CommandError> {
+pub(super) fn show_diff(proposal: &ChangeProposal, ui: &mut Ui) -> Result<(), CommandError> {
     for file in &proposal.files {
         let before = file.before.as_deref().unwrap_or_default();
-        ui.diff(file.path.as_str(), before, &file.after)?;
+        ui.print_diff(file.path.as_str(), before, &file.after)?;
     }
     Ok(())
 }
 
-fn report(steps: &[Step], ui: &mut Ui) -> Result<(), CommandError> {
+fn show_steps(steps: &[RepairStep], ui: &mut Ui) -> Result<(), CommandError> {
     let good = style::GOOD;
     for step in steps {
         match step {
-            Step::Stub {
+            RepairStep::Stub {
                 path,
                 legacy,
                 before,
                 after,
             } => {
-                ui.line(&format!("{good}✓{good:#} Stub generated in {path}"))?;
-                ui.line(&format!("{good}✓{good:#} Legacy content moved to {legacy}"))?;
+                ui.print_line(&format!("{good}✓{good:#} Stub generated in {path}"))?;
+                ui.print_line(&format!("{good}✓{good:#} Legacy content moved to {legacy}"))?;
                 ui.note(&format!(
                     "`{path}`: {} → {} tokens (o200k)",
-                    thousands(*before),
-                    thousands(*after)
+                    format_thousands(*before),
+                    format_thousands(*after)
                 ));
             }
-            Step::Skill {
+            RepairStep::Skill {
                 path,
                 reference,
                 before,
                 after,
             } => {
-                ui.line(&format!(
+                ui.print_line(&format!(
                     "{good}✓{good:#} Explanations of {path} moved to {reference}"
                 ))?;
                 ui.note(&format!(
                     "`{path}`: {} → {} tokens (o200k)",
-                    thousands(*before),
-                    thousands(*after)
+                    format_thousands(*before),
+                    format_thousands(*after)
                 ));
             }
-            Step::Readme { created: true } => {
-                ui.line(&format!("{good}✓{good:#} Created knowledge/README.md"))?;
+            RepairStep::Readme { created: true } => {
+                ui.print_line(&format!("{good}✓{good:#} Created knowledge/README.md"))?;
             }
-            Step::Readme { created: false } => {
-                ui.line(&format!("{good}✓{good:#} Updated knowledge/README.md"))?;
+            RepairStep::Readme { created: false } => {
+                ui.print_line(&format!("{good}✓{good:#} Updated knowledge/README.md"))?;
             }
         }
     }
-    ui.line(&format!("{good}✓{good:#} Index updated"))
+    ui.print_line(&format!("{good}✓{good:#} Index updated"))
 }
 
-fn several(count: usize, word: &str) -> String {
+fn count_with_noun(count: usize, word: &str) -> String {
     format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Renders the answers for programs.
 mod json {
-    use super::{CheckOutcome, CheckReport, Repair, Severity, Step};
-    use super::{level_name, passed};
+    use super::{CheckOutcome, CheckReport, CheckSeverity, RepairPlan, RepairStep};
+    use super::{count_passed, level_name};
     use serde_json::{Value, json};
 
-    pub(super) fn diagnosis(diagnosis: &CheckReport) -> Value {
+    pub(super) fn diagnosis_json(diagnosis: &CheckReport) -> Value {
         let results = diagnosis.results.iter();
         let outcomes = diagnosis.results.iter().map(|it| &it.outcome);
         let skipped = outcomes.filter(|it| matches!(it, CheckOutcome::Skipped(_)));
         let skipped = skipped.count();
-        let worst = match diagnosis.worst() {
+        let worst = match diagnosis.worst_severity() {
             Some(severity) => level_name(severity),
             None if skipped > 0 => "skipped",
             None => "ok",
@@ -364,18 +370,18 @@ mod json {
             "version": 1,
             "worst": worst,
             "findings": results
-                .flat_map(|it| findings(it.check.title, &it.outcome))
+                .flat_map(|it| findings_json(it.check.title, &it.outcome))
                 .collect::<Vec<_>>(),
             "summary": {
-                "ok": passed(diagnosis),
+                "ok": count_passed(diagnosis),
                 "skipped": skipped,
-                "warnings": diagnosis.count(Severity::Warning),
-                "problems": diagnosis.count(Severity::Error),
+                "warnings": diagnosis.count_severity(CheckSeverity::Warning),
+                "problems": diagnosis.count_severity(CheckSeverity::Error),
             },
         })
     }
 
-    fn findings(title: &str, outcome: &CheckOutcome) -> Vec<Value> {
+    fn findings_json(title: &str, outcome: &CheckOutcome) -> Vec<Value> {
         let plain = |level: &str, message: &str| {
             vec![json!({
                 "check": title, "level": level, "message": message,
@@ -399,12 +405,12 @@ mod json {
         }
     }
 
-    pub(super) fn repair(repair: &Repair, change: Option<&str>) -> Value {
+    pub(super) fn repair_json(repair: &RepairPlan, change: Option<&str>) -> Value {
         let skills: Vec<Value> = repair
             .steps
             .iter()
             .filter_map(|step| match step {
-                Step::Skill {
+                RepairStep::Skill {
                     path,
                     reference,
                     before,
@@ -413,14 +419,14 @@ mod json {
                     "path": path.as_str(), "reference": reference.as_str(),
                     "tokens_before": before, "tokens_after": after, "tokenizer": "o200k",
                 })),
-                Step::Stub { .. } | Step::Readme { .. } => None,
+                RepairStep::Stub { .. } | RepairStep::Readme { .. } => None,
             })
             .collect();
         let stubs: Vec<Value> = repair
             .steps
             .iter()
             .filter_map(|step| match step {
-                Step::Stub {
+                RepairStep::Stub {
                     path,
                     legacy,
                     before,
@@ -429,7 +435,7 @@ mod json {
                     "path": path.as_str(), "legacy": legacy.as_str(),
                     "tokens_before": before, "tokens_after": after, "tokenizer": "o200k",
                 })),
-                Step::Skill { .. } | Step::Readme { .. } => None,
+                RepairStep::Skill { .. } | RepairStep::Readme { .. } => None,
             })
             .collect();
         let files: Vec<Value> = repair

@@ -9,9 +9,9 @@ use serde_json::json;
 
 use super::doctor::show_diff;
 use crate::paths;
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
-use crate::ui::{Ui, printable};
+use crate::ui::{Ui, escape_hidden};
 
 /// Add a domain to the workspace, or list them
 ///
@@ -39,16 +39,16 @@ enum DomainCommand {
     #[command(after_help = "\
 Examples:
   memory-forge workspace domain add recipes")]
-    Add(AddArgs),
+    Add(DomainAddArgs),
     /// List the domains and how many notes each has
     #[command(after_help = "\
 Examples:
   memory-forge workspace domain list")]
-    List(ListArgs),
+    List(DomainListArgs),
 }
 
 #[derive(Debug, Args)]
-struct AddArgs {
+struct DomainAddArgs {
     /// What it is about; the folder is named after it
     name: String,
 
@@ -70,35 +70,39 @@ struct AddArgs {
 }
 
 #[derive(Debug, Args)]
-struct ListArgs {
+struct DomainListArgs {
     /// Print it as JSON
     #[arg(long)]
     json: bool,
 }
 
-pub(crate) fn run(
+pub(crate) fn run_domain(
     args: DomainArgs,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
+) -> Result<CommandExit, CommandError> {
     match args.command {
-        DomainCommand::Add(args) => add(args, settings, ui),
-        DomainCommand::List(args) => list(args, settings, ui),
+        DomainCommand::Add(args) => add_domain(args, settings, ui),
+        DomainCommand::List(args) => list_domains(args, settings, ui),
     }
 }
 
-fn add(args: AddArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = paths::workspace(settings, ui)?;
+fn add_domain(
+    args: DomainAddArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<CommandExit, CommandError> {
+    let workspace = paths::open_workspace(settings, ui)?;
     let files = args
         .files
         .iter()
-        .map(|file| paths::path_in(&workspace, settings, file))
+        .map(|file| paths::resolve_path(&workspace, settings, file))
         .collect::<Result<Vec<_>, _>>()?;
-    let plan = domain::plan(&workspace, &args.name, &files)?;
+    let plan = domain::plan_domain(&workspace, &args.name, &files)?;
     for similar in plan.similar.iter().filter(|_| !plan.exists) {
         ui.warn(&format!(
             "There is a domain `{}` already; is it the same subject?",
-            printable(similar)
+            escape_hidden(similar)
         ));
     }
     for (file, line) in &plan.left_alone {
@@ -108,10 +112,10 @@ fn add(args: AddArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandE
     }
     if !args.json && (args.dry_run || !plan.proposal.moves.is_empty()) {
         for it in &plan.proposal.moves {
-            ui.line(&format!(
+            ui.print_line(&format!(
                 "Move {} to {}",
-                printable(it.from.as_str()),
-                printable(it.to.as_str())
+                escape_hidden(it.from.as_str()),
+                escape_hidden(it.to.as_str())
             ))?;
         }
         show_diff(&plan.proposal, ui)?;
@@ -122,65 +126,69 @@ fn add(args: AddArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandE
         let question = format!("Move {moves} file(s) to `{}`?", plan.folder);
         if moves > 0 && !ui.confirm(&question, args.yes)? {
             ui.note("Nothing was changed");
-            return Ok(Exit::Success);
+            return Ok(CommandExit::Success);
         }
         let what = format!("Add the domain {}", plan.folder);
         change = plan.proposal.apply(&workspace, &what, settings.now)?.id;
     }
     if args.json {
-        ui.json(&json!({
+        ui.print_json(&json!({
             "version": 1, "folder": plan.folder.as_str(), "existed": plan.exists, "dryRun": args.dry_run,
             "changed": change.is_some(), "change": change, "similar": plan.similar,
             "moves": plan.proposal.moves.iter().map(|it| json!({ "from": it.from.as_str(), "to": it.to.as_str() })).collect::<Vec<_>>(),
             "links": plan.links,
         }))?;
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
     if args.dry_run {
         ui.note("Nothing was changed (`--dry-run`)");
     } else if change.is_none() {
-        ui.line(&format!("✓ The domain {} is there already", plan.folder))?;
+        ui.print_line(&format!("✓ The domain {} is there already", plan.folder))?;
     } else {
-        ui.line(&format!("✓ Domain {} added", plan.folder))?;
+        ui.print_line(&format!("✓ Domain {} added", plan.folder))?;
         ui.note("`memory-forge closets build` describes its notes, `memory-forge doctor --undo` takes it back");
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
-fn list(args: ListArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = paths::workspace(settings, ui)?;
-    let mut hubs = hubs::hubs(&workspace)?;
-    hubs.retain(|hub| !hub.is_memory());
+fn list_domains(
+    args: DomainListArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<CommandExit, CommandError> {
+    let workspace = paths::open_workspace(settings, ui)?;
+    let mut hubs = hubs::load_hubs(&workspace)?;
+    hubs.retain(|hub| !hub.is_memory_hub());
     if args.json {
         let rows: Vec<_> = hubs
             .iter()
             .map(|hub| {
                 json!({
                     "name": hub.name, "folder": hub.folder.as_str(), "files": hub.members.len(),
-                    "closets": workspace.absolute(&hub.closets()).is_file(),
+                    "closets": workspace.absolute_path(&hub.closets_path()).is_file(),
                     "page": hub.index.as_ref().map(|it| it.as_str()),
                 })
             })
             .collect();
-        ui.json(&json!({ "version": 1, "domains": rows }))?;
-        return Ok(Exit::Success);
+        ui.print_json(&json!({ "version": 1, "domains": rows }))?;
+        return Ok(CommandExit::Success);
     }
     if hubs.is_empty() {
-        ui.line("There are no domains.")?;
+        ui.print_line("There are no domains.")?;
         ui.note("`memory-forge domain add <name>` makes one");
     }
     for hub in &hubs {
-        let closets = if workspace.absolute(&hub.closets()).is_file() {
+        let closets = if workspace.absolute_path(&hub.closets_path()).is_file() {
             ""
         } else {
             ", no closets"
         };
-        ui.line(&format!(
+        ui.print_line(&format!(
             "{} · {} · {} files{closets}",
-            printable(&hub.name),
-            printable(hub.folder.as_str()),
+            escape_hidden(&hub.name),
+            escape_hidden(hub.folder.as_str()),
             hub.members.len()
         ))?;
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }

@@ -3,12 +3,12 @@
 //! them writes a file. `memory` was another name for `stats`.
 
 use clap::Args;
-use forge_app::workspace::Role;
+use forge_app::workspace::FileRole;
 
 use crate::paths;
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
-use crate::ui::{Ui, printable};
+use crate::ui::{Ui, escape_hidden};
 use forge_app::model;
 
 /// List the documents that searches look through
@@ -17,7 +17,7 @@ use forge_app::model;
 Examples:
   memory-forge list
   memory-forge index --all    The same, with what changed")]
-pub(crate) struct ListArgs {
+pub(crate) struct DocumentListArgs {
     /// Has no effect: all documents are always listed
     #[arg(long, hide = true)]
     discover: bool,
@@ -29,7 +29,7 @@ pub(crate) struct ListArgs {
 Examples:
   memory-forge clear
   memory-forge index --force    Rebuild the index")]
-pub(crate) struct ClearArgs {}
+pub(crate) struct ClearIndexArgs {}
 
 /// Check that the model for searches by meaning is ready
 #[derive(Debug, Args)]
@@ -39,53 +39,66 @@ Examples:
   memory-forge index    Compute the vectors now")]
 pub(crate) struct PreloadArgs {}
 
-pub(crate) fn list(_: ListArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = paths::workspace(settings, ui)?;
+pub(crate) fn list_documents(
+    _: DocumentListArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<CommandExit, CommandError> {
+    let workspace = paths::open_workspace(settings, ui)?;
     let scan = workspace.scan();
-    let documents = scan.files.iter().filter(|it| it.role == Role::Knowledge);
+    let documents = scan
+        .files
+        .iter()
+        .filter(|it| it.role == FileRole::Knowledge);
     let mut count = 0;
     for document in documents {
-        ui.line(&printable(document.path.as_str()))?;
+        ui.print_line(&escape_hidden(document.path.as_str()))?;
         count += 1;
     }
     match count {
-        0 => ui.note(forge_app::library::NO_KNOWLEDGE),
+        0 => ui.note(forge_app::library::NO_KNOWLEDGE_MESSAGE),
         count => ui.note(&format!(
             "{count} document(s); `memory-forge index --all` says what changed, `memory-forge stats` what is used"
         )),
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
-pub(crate) fn clear(_: ClearArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = paths::workspace(settings, ui)?;
-    let derived = workspace.derived();
+pub(crate) fn explain_clear(
+    _: ClearIndexArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<CommandExit, CommandError> {
+    let workspace = paths::open_workspace(settings, ui)?;
+    let derived = workspace.derived_folder();
     if derived.join("index.db").symlink_metadata().is_err() {
-        ui.line("No index found.")?;
-        return Ok(Exit::Success);
+        ui.print_line("No index found.")?;
+        return Ok(CommandExit::Success);
     }
-    ui.line("Nothing was removed: the index follows the files, so there is nothing to clear.")?;
-    ui.line("`memory-forge index --force` rebuilds it and keeps the usage statistics.")?;
-    ui.line(&format!(
+    ui.print_line(
+        "Nothing was removed: the index follows the files, so there is nothing to clear.",
+    )?;
+    ui.print_line("`memory-forge index --force` rebuilds it and keeps the usage statistics.")?;
+    ui.print_line(&format!(
         "Deleting `{}` removes it, with the usage statistics and the undo journal.",
-        printable(&derived.display().to_string())
+        escape_hidden(&derived.display().to_string())
     ))?;
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
-pub(crate) fn preload(
+pub(crate) fn check_model(
     _: PreloadArgs,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
-    let workspace = paths::workspace(settings, ui)?;
-    let model = model::of(&workspace, settings.model.as_deref())
-        .map_err(|why| CommandError::failure(printable(&why).into_owned()))?;
-    ui.line(&format!(
+) -> Result<CommandExit, CommandError> {
+    let workspace = paths::open_workspace(settings, ui)?;
+    let model = model::model_for_workspace(&workspace, settings.model.as_deref())
+        .map_err(|why| CommandError::failure(escape_hidden(&why).into_owned()))?;
+    ui.print_line(&format!(
         "✓ The model {} is ready ({} dimensions); nothing has to be downloaded",
-        printable(model.id()),
+        escape_hidden(model.id()),
         model.dimensions()
     ))?;
     ui.note("`memory-forge index` computes the vectors of all documents now; a search does it too");
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }

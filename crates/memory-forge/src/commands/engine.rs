@@ -3,22 +3,22 @@
 //! again at any time.
 
 use clap::{Args, Subcommand};
-use forge_app::publish::{self, Include};
+use forge_app::publish::{self, PublishScope};
 use forge_app::search::SearchScope;
 use forge_app::wire;
-use forge_app::workspace::{Workspace, slug};
+use forge_app::workspace::{Workspace, slugify_name};
 use serde_json::json;
 
 mod admin;
 
 use super::search::{self, SearchArgs};
 use crate::paths;
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
-use crate::ui::{Ui, printable};
+use crate::ui::{Ui, escape_hidden};
 use forge_app::model;
 
-use crate::servers::shared_index::{SharedIndex, tenant};
+use crate::servers::shared_index::{SharedIndexClient, resolve_tenant};
 
 /// Share one index between many workspaces, on PostgreSQL
 ///
@@ -134,21 +134,21 @@ pub(crate) enum EngineCommand {
     },
 }
 
-pub(crate) fn run(
+pub(crate) fn run_engine(
     args: EngineArgs,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
+) -> Result<CommandExit, CommandError> {
     // `engine search` is `search --scope org` under another name.
     if let EngineCommand::Search(mut search) = args.command {
         search.scope = Some(SearchScope::Org);
-        return search::run(search, settings, ui);
+        return search::run_search(search, settings, ui);
     }
-    let workspace = paths::workspace(settings, ui)?;
-    let tenant = tenant(&workspace, args.tenant.as_deref())?;
-    let mut index = SharedIndex::new(&workspace, settings, &tenant);
+    let workspace = paths::open_workspace(settings, ui)?;
+    let tenant = resolve_tenant(&workspace, args.tenant.as_deref())?;
+    let mut index = SharedIndexClient::new(&workspace, settings, &tenant);
     match args.command {
-        EngineCommand::Init { member, json } => init(index, member, json, ui),
+        EngineCommand::Init { member, json } => init_index(index, member, json, ui),
         EngineCommand::Push {
             private,
             agents,
@@ -156,44 +156,46 @@ pub(crate) fn run(
             dry_run,
             json,
         } => {
-            let include = Include { private, agents };
-            let how = HowToPush {
+            let include = PublishScope { private, agents };
+            let how = PushOptions {
                 include,
                 force,
                 json,
             };
             if dry_run {
-                return push_nothing(&workspace, &how, settings, ui);
+                return preview_push(&workspace, &how, settings, ui);
             }
-            push(&workspace, index, &how, settings, ui)
+            push_workspace(&workspace, index, &how, settings, ui)
         }
         EngineCommand::Pull {
             workspace: name,
             tracked,
             json,
         } => {
-            let how = HowToPull { tracked, json };
-            pull(&workspace, index, &name, &how, settings, ui)
+            let how = PullOptions { tracked, json };
+            pull_workspace(&workspace, index, &name, &how, settings, ui)
         }
-        EngineCommand::Status { json } => status(index, &tenant, json, ui),
-        EngineCommand::Drop { everything, yes } => drop_it(&workspace, index, everything, yes, ui),
-        EngineCommand::Upgrade { yes } => admin::upgrade(index, yes, ui),
-        EngineCommand::Member(command) => admin::member(command, &mut index, &tenant, ui),
-        EngineCommand::Tenant(command) => admin::tenant(command, index, ui),
-        EngineCommand::Check { json } => admin::check(index, json, ui),
+        EngineCommand::Status { json } => show_status(index, &tenant, json, ui),
+        EngineCommand::Drop { everything, yes } => {
+            drop_workspace(&workspace, index, everything, yes, ui)
+        }
+        EngineCommand::Upgrade { yes } => admin::upgrade_format(index, yes, ui),
+        EngineCommand::Member(command) => admin::run_member(command, &mut index, &tenant, ui),
+        EngineCommand::Tenant(command) => admin::run_tenant(command, index, ui),
+        EngineCommand::Check { json } => admin::check_installation(index, json, ui),
         EngineCommand::Search(_) => unreachable!("answered above"),
     }
 }
 
 /// Returns the name of the workspace in the shared index.
-fn name(workspace: &Workspace) -> Result<String, CommandError> {
+fn workspace_name(workspace: &Workspace) -> Result<String, CommandError> {
     let configured = &workspace.config().engine.workspace;
     if !configured.is_empty() {
         return Ok(configured.clone());
     }
     let folder = workspace.root().file_name();
     let folder = folder.map(|it| it.to_string_lossy().into_owned());
-    let name = folder.and_then(|it| slug(&it).ok());
+    let name = folder.and_then(|it| slugify_name(&it).ok());
     let name = name.filter(|it| it.is_ascii() && it.len() <= 60);
     name.ok_or_else(|| {
         CommandError::usage("The folder's name is none for a workspace")
@@ -201,63 +203,63 @@ fn name(workspace: &Workspace) -> Result<String, CommandError> {
     })
 }
 
-fn init(
-    mut index: SharedIndex,
+fn init_index(
+    mut index: SharedIndexClient,
     members: Vec<String>,
     json: bool,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
+) -> Result<CommandExit, CommandError> {
     let wire::FromServer { shown, value: done } =
         index.call::<wire::InitReport>(wire::IndexOperation::Init { members }, Some(ui))?;
     if json {
-        ui.json(&json!({
+        ui.print_json(&json!({
             "version": 1, "created": done.created, "newLogins": done.new_logins, "notes": done.notes,
         }))?;
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
-    ui.line(&if done.created {
+    ui.print_line(&if done.created {
         format!("✓ Prepared {shown}")
     } else {
         format!("✓ {shown} is prepared")
     })?;
-    admin::remark(&done, ui);
-    Ok(Exit::Success)
+    admin::note_init_report(&done, ui);
+    Ok(CommandExit::Success)
 }
 
-struct HowToPush {
-    include: Include,
+struct PushOptions {
+    include: PublishScope,
     force: bool,
     json: bool,
 }
 
 /// Publishes the workspace: refreshes its own index, embeds what is missing,
 /// and lets the worker send what differs.
-fn push(
+fn push_workspace(
     workspace: &Workspace,
-    mut index: SharedIndex,
-    how: &HowToPush,
+    mut index: SharedIndexClient,
+    how: &PushOptions,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
-    let name = name(workspace)?;
+) -> Result<CommandExit, CommandError> {
+    let name = workspace_name(workspace)?;
     let team = &workspace.config().engine.team;
-    let mut memory = crate::library::open(workspace.clone(), settings);
-    let (_, remarks) = memory.refreshed(settings.now, false, &mut ui.watch())?;
-    ui.remarks(&remarks);
-    memory.release();
+    let mut memory = crate::library::open_library(workspace.clone(), settings);
+    let (_, remarks) = memory.refresh_index(settings.now, false, &mut ui.watch_stages())?;
+    ui.show_remarks(&remarks);
+    memory.release_lock();
     // Fails here, before anything is embedded, if the server cannot be reached.
     let there: String = index.call(wire::IndexOperation::Model, Some(ui))?.value;
     let mut with_vectors = false;
     // Vectors of two models cannot be compared, so they are sent only if the
     // server's model is ours.
-    if let Ok(model) = model::of(workspace, settings.model.as_deref()) {
+    if let Ok(model) = model::model_for_workspace(workspace, settings.model.as_deref()) {
         with_vectors = there == format!("{}/{}", model.id(), model.dimensions());
         if with_vectors {
-            ui.remarks(&memory.embed(None, &mut ui.watch())?);
+            ui.show_remarks(&memory.embed_passages(None, &mut ui.watch_stages())?);
         } else {
             ui.warn(&format!(
                 "The vectors there are of the model `{}`, not of this workspace's; it will be found by its words alone",
-                printable(&there)
+                escape_hidden(&there)
             ));
         }
     }
@@ -272,15 +274,15 @@ fn push(
     let wire::FromServer { shown, value: done } =
         index.call::<wire::IndexPushReport>(operation, Some(ui))?;
     if how.json {
-        ui.json(&json!({
+        ui.print_json(&json!({
             "version": 1, "workspace": name, "team": team, "generation": done.generation,
             "commit": done.commit, "added": done.added, "changed": done.changed,
             "removed": done.removed, "unchanged": done.unchanged, "passages": done.chunks,
             "secretsMasked": done.secrets, "kept": done.kept,
         }))?;
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
-    ui.line(&format!(
+    ui.print_line(&format!(
         "✓ Pushed `{name}` to {shown}: {} new, {} changed, {} removed, {} unchanged (generation {})",
         done.added, done.changed, done.removed, done.unchanged, done.generation
     ))?;
@@ -296,72 +298,72 @@ fn push(
             done.kept
         ));
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 /// Shows what a push would publish. It needs neither a server nor the worker.
-fn push_nothing(
+fn preview_push(
     workspace: &Workspace,
-    how: &HowToPush,
+    how: &PushOptions,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
-    name(workspace)?;
-    let mut memory = crate::library::open(workspace.clone(), settings);
-    let (fresh, remarks) = memory.refreshed(settings.now, false, &mut ui.watch())?;
-    ui.remarks(&remarks);
+) -> Result<CommandExit, CommandError> {
+    workspace_name(workspace)?;
+    let mut memory = crate::library::open_library(workspace.clone(), settings);
+    let (fresh, remarks) = memory.refresh_index(settings.now, false, &mut ui.watch_stages())?;
+    ui.show_remarks(&remarks);
     let (items, kept) =
-        publish::list(workspace, &fresh.index, &fresh.catalogue, how.include, None)?;
-    dry_run(&items, kept, how.json, ui)
+        publish::list_publishable(workspace, &fresh.index, &fresh.catalogue, how.include, None)?;
+    show_dry_run(&items, kept, how.json, ui)
 }
 
-fn dry_run(
-    items: &[publish::Item],
+fn show_dry_run(
+    items: &[publish::PublishItem],
     kept: usize,
     json: bool,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
+) -> Result<CommandExit, CommandError> {
     /// Upper bound for the paths that are shown.
-    const MOST: usize = 200;
+    const MAX_SHOWN_PATHS: usize = 200;
     if json {
         let paths: Vec<&str> = items.iter().map(|it| it.path.as_str()).collect();
-        ui.json(&json!({ "version": 1, "dryRun": true, "documents": paths, "kept": kept }))?;
-        return Ok(Exit::Success);
+        ui.print_json(&json!({ "version": 1, "dryRun": true, "documents": paths, "kept": kept }))?;
+        return Ok(CommandExit::Success);
     }
-    for item in items.iter().take(MOST) {
-        ui.line(&printable(item.path.as_str()))?;
+    for item in items.iter().take(MAX_SHOWN_PATHS) {
+        ui.print_line(&escape_hidden(item.path.as_str()))?;
     }
-    if items.len() > MOST {
-        ui.line(&format!("… and {} more", items.len() - MOST))?;
+    if items.len() > MAX_SHOWN_PATHS {
+        ui.print_line(&format!("… and {} more", items.len() - MAX_SHOWN_PATHS))?;
     }
     ui.note(&format!(
         "{} document(s) would be published, {kept} stay here; nothing was sent (`--dry-run`)",
         items.len()
     ));
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
-struct HowToPull {
+struct PullOptions {
     tracked: bool,
     json: bool,
 }
 
-fn pull(
+fn pull_workspace(
     workspace: &Workspace,
-    mut index: SharedIndex,
+    mut index: SharedIndexClient,
     name: &str,
-    how: &HowToPull,
+    how: &PullOptions,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
+) -> Result<CommandExit, CommandError> {
     let operation = wire::IndexOperation::Pull {
         workspace: name.to_owned(),
     };
-    let reply = index.reply::<wire::PulledWorkspace>(operation, Some(ui))?;
+    let reply = index.call_with_documents::<wire::PulledWorkspace>(operation, Some(ui))?;
     let pulled = reply.value.value;
     let commit = pulled.commit.as_deref();
     let name = &name.replace('/', "-");
-    let landed = publish::land(
+    let landed = publish::land_documents(
         workspace,
         name,
         commit,
@@ -378,23 +380,23 @@ fn pull(
     for path in &landed.refused {
         ui.warn(&format!(
             "`{}` is no path for a document and was left out",
-            printable(path)
+            escape_hidden(path)
         ));
     }
     if how.json {
-        ui.json(&json!({
+        ui.print_json(&json!({
             "version": 1, "workspace": name, "generation": pulled.generation, "commit": commit,
             "folder": format!("{}/{name}", publish::PULLED), "written": paths(&landed.written),
             "removed": paths(&landed.removed), "unchanged": landed.unchanged,
             "kept": paths(&landed.kept), "refused": landed.refused, "change": landed.change,
         }))?;
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
-    ui.line(&format!(
+    ui.print_line(&format!(
         "✓ Pulled `{}` to {}/{}: {} written, {} removed, {} unchanged",
-        printable(name),
+        escape_hidden(name),
         publish::PULLED,
-        printable(name),
+        escape_hidden(name),
         landed.written.len(),
         landed.removed.len(),
         landed.unchanged
@@ -402,74 +404,74 @@ fn pull(
     if let Some(id) = &landed.change {
         ui.note(&format!("`memory-forge doctor --undo {id}` takes it back"));
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 /// Upper bound for the workspaces that are listed to people.
-const MOST_LISTED: usize = 100;
+const MAX_LISTED_WORKSPACES: usize = 100;
 
-fn status(
-    mut index: SharedIndex,
+fn show_status(
+    mut index: SharedIndexClient,
     tenant: &str,
     json: bool,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
+) -> Result<CommandExit, CommandError> {
     let wire::FromServer {
         shown,
         value: status,
-    } = index.call::<wire::IndexStatus>(wire::IndexOperation::Status, Some(ui))?;
+    } = index.call::<wire::SharedIndexStatus>(wire::IndexOperation::Status, Some(ui))?;
     if json {
-        ui.json(&status_json(&shown, tenant, &status))?;
-        return Ok(Exit::Success);
+        ui.print_json(&status_json(&shown, tenant, &status))?;
+        return Ok(CommandExit::Success);
     }
     let replica = if status.replica { ", a replica" } else { "" };
-    ui.line(&format!(
+    ui.print_line(&format!(
         "Server      {shown} (PostgreSQL {}{replica})",
         status.server
     ))?;
-    ui.line(&format!(
+    ui.print_line(&format!(
         "Login       {}, tenant {tenant}",
-        printable(&status.login)
+        escape_hidden(&status.login)
     ))?;
-    ui.line(&format!(
+    ui.print_line(&format!(
         "Teams       {}",
-        printable(&status.teams.join(", "))
+        escape_hidden(&status.teams.join(", "))
     ))?;
-    ui.line(&format!(
+    ui.print_line(&format!(
         "Format      {}, model {}",
         status.schema,
-        printable(&status.model)
+        escape_hidden(&status.model)
     ))?;
     if status.teams.is_empty() {
         ui.note("You are no member of this tenant, so nothing is shown");
     }
-    for one in status.workspaces.iter().take(MOST_LISTED) {
+    for one in status.workspaces.iter().take(MAX_LISTED_WORKSPACES) {
         let commit = one
             .commit
             .as_deref()
             .map_or("no commit", |it| &it[..it.len().min(12)]);
-        ui.line(&format!(
+        ui.print_line(&format!(
             "\n{}  (team {})\n    {} documents, {} passages, {} with a vector\n    generation {}, {commit}, {} by {}",
-            printable(&one.name),
-            printable(&one.team),
+            escape_hidden(&one.name),
+            escape_hidden(&one.team),
             one.documents,
             one.chunks,
             one.embedded,
             one.generation,
             one.pushed_at,
-            printable(&one.pushed_by)
+            escape_hidden(&one.pushed_by)
         ))?;
     }
-    if status.workspaces.len() > MOST_LISTED {
-        let more = status.workspaces.len() - MOST_LISTED;
-        ui.line(&format!(
+    if status.workspaces.len() > MAX_LISTED_WORKSPACES {
+        let more = status.workspaces.len() - MAX_LISTED_WORKSPACES;
+        ui.print_line(&format!(
             "\n… and {more} more workspaces; `--json` lists all"
         ))?;
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
-fn status_json(shown: &str, tenant: &str, status: &wire::IndexStatus) -> serde_json::Value {
+fn status_json(shown: &str, tenant: &str, status: &wire::SharedIndexStatus) -> serde_json::Value {
     let workspaces: Vec<_> = status
         .workspaces
         .iter()
@@ -488,36 +490,40 @@ fn status_json(shown: &str, tenant: &str, status: &wire::IndexStatus) -> serde_j
     })
 }
 
-fn drop_it(
+fn drop_workspace(
     workspace: &Workspace,
-    mut index: SharedIndex,
+    mut index: SharedIndexClient,
     everything: bool,
     yes: bool,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
+) -> Result<CommandExit, CommandError> {
     if everything {
         return drop_everything(index, yes, ui);
     }
-    let name = name(workspace)?;
+    let name = workspace_name(workspace)?;
     // An unreachable server is reported before the question.
     let there: wire::FromServer<()> = index.call(wire::IndexOperation::Connect, Some(ui))?;
     let question = format!("Take `{name}` out of {}?", there.shown);
     if !ui.confirm(&question, yes)? {
         ui.note("Nothing was changed");
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
     let operation = wire::IndexOperation::DropWorkspace { name: name.clone() };
     if index.call::<bool>(operation, Some(ui))?.value {
-        ui.line(&format!("✓ Took `{name}` out"))?;
+        ui.print_line(&format!("✓ Took `{name}` out"))?;
         ui.note("`memory-forge engine push` puts it back");
     } else {
-        ui.line(&format!("`{name}` is not there"))?;
+        ui.print_line(&format!("`{name}` is not there"))?;
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 /// Names every organisation that would be lost before it asks.
-fn drop_everything(mut index: SharedIndex, yes: bool, ui: &mut Ui) -> Result<Exit, CommandError> {
+fn drop_everything(
+    mut index: SharedIndexClient,
+    yes: bool,
+    ui: &mut Ui,
+) -> Result<CommandExit, CommandError> {
     let wire::FromServer {
         shown,
         value: tenants,
@@ -525,14 +531,14 @@ fn drop_everything(mut index: SharedIndex, yes: bool, ui: &mut Ui) -> Result<Exi
     let whose = if tenants.is_empty() {
         "no organisation's".to_owned()
     } else {
-        printable(&tenants.join(", ")).into_owned()
+        escape_hidden(&tenants.join(", ")).into_owned()
     };
     let question = format!("Drop everything at {shown} ({whose})?");
     if !ui.confirm(&question, yes)? {
         ui.note("Nothing was changed");
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
     index.call::<()>(wire::IndexOperation::DropEverything, Some(ui))?;
-    ui.line(&format!("✓ Dropped everything at {shown} ({whose})"))?;
-    Ok(Exit::Success)
+    ui.print_line(&format!("✓ Dropped everything at {shown} ({whose})"))?;
+    Ok(CommandExit::Success)
 }

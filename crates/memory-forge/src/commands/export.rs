@@ -4,16 +4,16 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use forge_app::document::{self, Document, Value as Yaml};
+use forge_app::document::{self, Document, YamlValue as Yaml};
 use forge_app::export;
 use forge_app::import::native;
-use forge_app::workspace::{RelPath, Role, Workspace};
+use forge_app::workspace::{FileRole, RelPath, Workspace};
 use serde_json::{Map, Value, json};
 
 use crate::paths;
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
-use crate::ui::{Ui, printable};
+use crate::ui::{Ui, escape_hidden};
 
 /// Hand memory on: as JSON, or to Claude Code's own memory
 ///
@@ -33,17 +33,17 @@ Examples:
 )]
 pub(crate) struct ExportArgs {
     #[command(subcommand)]
-    format: FormatArgs,
+    format: ExportCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum FormatArgs {
+enum ExportCommand {
     /// All documents as one JSON value
-    Json(DocumentsArgs),
+    Json(ExportDocumentsArgs),
     /// All documents, one JSON object a line
-    Jsonl(DocumentsArgs),
+    Jsonl(ExportDocumentsArgs),
     /// Documents as topic files of Claude Code's own memory
-    Native(NativeArgs),
+    Native(ExportNativeArgs),
 }
 
 #[derive(Debug, Args)]
@@ -54,10 +54,10 @@ Examples:
 
 Texts are exported as they are; where one seems to hold a secret, a warning
 names the file.")]
-struct DocumentsArgs {
+struct ExportDocumentsArgs {
     /// Only documents of these roles; give it once for each
     #[arg(long, value_name = "ROLE")]
-    role: Vec<ExportRole>,
+    role: Vec<ExportRoleChoice>,
 
     /// Write into this file of the workspace instead of standard output
     #[arg(long, short, value_name = "FILE")]
@@ -65,7 +65,7 @@ struct DocumentsArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum ExportRole {
+enum ExportRoleChoice {
     Knowledge,
     Agent,
     State,
@@ -82,7 +82,7 @@ Examples:
 Each document becomes a topic file with name, description and type, marked
 `exported_by: memory-forge`, and a line in MEMORY.md points to it. Documents
 that seem to hold a secret, and those that came from there, are left out.")]
-struct NativeArgs {
+struct ExportNativeArgs {
     /// The documents
     files: Vec<PathBuf>,
 
@@ -99,26 +99,26 @@ struct NativeArgs {
     yes: bool,
 }
 
-pub(crate) fn run(
+pub(crate) fn run_export(
     args: ExportArgs,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
-    let workspace = paths::workspace(settings, ui)?;
+) -> Result<CommandExit, CommandError> {
+    let workspace = paths::open_workspace(settings, ui)?;
     match args.format {
-        FormatArgs::Json(args) => documents(&workspace, &args, false, settings, ui),
-        FormatArgs::Jsonl(args) => documents(&workspace, &args, true, settings, ui),
-        FormatArgs::Native(args) => to_claude(&workspace, &args, settings, ui),
+        ExportCommand::Json(args) => print_documents(&workspace, &args, false, settings, ui),
+        ExportCommand::Jsonl(args) => print_documents(&workspace, &args, true, settings, ui),
+        ExportCommand::Native(args) => export_to_claude(&workspace, &args, settings, ui),
     }
 }
 
-fn documents(
+fn print_documents(
     workspace: &Workspace,
-    args: &DocumentsArgs,
+    args: &ExportDocumentsArgs,
     lines: bool,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
+) -> Result<CommandExit, CommandError> {
     let mut written = String::new();
     let mut first = true;
     let mut put = |text: &str, ui: &mut Ui| match args.output {
@@ -132,7 +132,7 @@ fn documents(
         put("{\n  \"version\": 1,\n  \"documents\": [", ui)?;
     }
     let wanted = |role| {
-        let role = role_of(role);
+        let role = export_role(role);
         role.is_some_and(|role| args.role.is_empty() || args.role.contains(&role))
     };
     export::export_documents(workspace, &wanted, &mut |found| {
@@ -149,11 +149,11 @@ fn documents(
                 found.path
             ));
         }
-        let value = serde_json::to_string(&described(&found))
+        let value = serde_json::to_string(&document_json(&found))
             .map_err(|error| CommandError::failure(format!("Cannot write JSON: {error}")))?;
         // The JSON means the same, and no longer drives a terminal that it is
         // printed to.
-        let value = forge_app::quote::hidden::escaped_json(&value);
+        let value = forge_app::quote::hidden::escape_hidden_json(&value);
         match (lines, std::mem::replace(&mut first, false)) {
             (true, _) => put(&format!("{value}\n"), ui),
             (false, true) => put(&format!("\n    {value}"), ui),
@@ -164,93 +164,93 @@ fn documents(
         put("\n  ]\n}\n", ui)?;
     }
     if let Some(output) = &args.output {
-        let path = paths::path_in(workspace, settings, output)?;
+        let path = paths::resolve_path(workspace, settings, output)?;
         export::write_export(workspace, &path, written, settings.now)?;
         ui.note(&format!("Written to {path}"));
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
-fn role_of(role: Role) -> Option<ExportRole> {
+fn export_role(role: FileRole) -> Option<ExportRoleChoice> {
     match role {
-        Role::Knowledge => Some(ExportRole::Knowledge),
-        Role::Agent => Some(ExportRole::Agent),
-        Role::State => Some(ExportRole::State),
-        Role::Archive => Some(ExportRole::Archive),
-        Role::Routing => Some(ExportRole::Routing),
-        Role::Derived | Role::Autoload | Role::Untracked => None,
+        FileRole::Knowledge => Some(ExportRoleChoice::Knowledge),
+        FileRole::Agent => Some(ExportRoleChoice::Agent),
+        FileRole::State => Some(ExportRoleChoice::State),
+        FileRole::Archive => Some(ExportRoleChoice::Archive),
+        FileRole::Routing => Some(ExportRoleChoice::Routing),
+        FileRole::Derived | FileRole::Autoload | FileRole::Untracked => None,
     }
 }
 
-fn described(found: &export::ExportedDocument) -> Value {
+fn document_json(found: &export::ExportedDocument) -> Value {
     let document = &found.document;
-    let role = role_of(found.role).and_then(|it| it.to_possible_value());
+    let role = export_role(found.role).and_then(|it| it.to_possible_value());
     json!({
         "path": found.path.as_str(),
         "role": role.map(|it| it.get_name().to_owned()),
         "title": document.title(),
-        "date": document::own_date(document, found.path.stem()).map(|date| date.to_string()),
+        "date": document::document_date(document, found.path.stem()).map(|date| date.to_string()),
         "sha256": found.hash,
-        "frontMatter": front_matter(document),
+        "frontMatter": front_matter_json(document),
         "text": document.text,
     })
 }
 
-fn front_matter(document: &Document) -> Value {
+fn front_matter_json(document: &Document) -> Value {
     let Some(front) = &document.front_matter else {
         return json!({});
     };
-    map(&front.entries)
+    map_json(&front.entries)
 }
 
-fn map(entries: &[(String, Yaml)]) -> Value {
+fn map_json(entries: &[(String, Yaml)]) -> Value {
     let fields: Map<String, Value> = entries
         .iter()
-        .map(|(key, value)| (key.clone(), yaml(value)))
+        .map(|(key, value)| (key.clone(), yaml_json(value)))
         .collect();
     Value::Object(fields)
 }
 
-fn yaml(value: &Yaml) -> Value {
+fn yaml_json(value: &Yaml) -> Value {
     match value {
         Yaml::Null => Value::Null,
         Yaml::Bool(value) => json!(value),
         Yaml::Int(value) => json!(value),
         Yaml::Float(value) => json!(value),
         Yaml::Text(value) => json!(value),
-        Yaml::List(values) => values.iter().map(yaml).collect(),
-        Yaml::Map(entries) => map(entries),
+        Yaml::List(values) => values.iter().map(yaml_json).collect(),
+        Yaml::Map(entries) => map_json(entries),
     }
 }
 
-fn to_claude(
+fn export_to_claude(
     workspace: &Workspace,
-    args: &NativeArgs,
+    args: &ExportNativeArgs,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
-    let documents = chosen(workspace, args, settings)?;
+) -> Result<CommandExit, CommandError> {
+    let documents = select_documents(workspace, args, settings)?;
     let claude = super::import::claude_home(settings)?;
-    let folder = native::memory_folder(workspace, &claude);
+    let folder = native::claude_memory_folder(workspace, &claude);
     let base = match (&settings.claude_config_dir, &settings.home) {
         (Some(named), _) => named.clone(),
         (None, Some(home)) => home.clone(),
         (None, None) => claude.clone(),
     };
-    let plan = export::native(workspace, &documents, &base, &folder)?;
+    let plan = export::plan_claude_export(workspace, &documents, &base, &folder)?;
     for (what, why) in &plan.skipped {
         ui.warn(&format!(
             "`{}` was left out: {}",
-            printable(what),
-            printable(why)
+            escape_hidden(what),
+            escape_hidden(why)
         ));
     }
     if plan.changes.is_empty() {
-        ui.line(&format!(
+        ui.print_line(&format!(
             "✓ Nothing to write: {} files are as they should be",
             plan.unchanged
         ))?;
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
     let text = |bytes: &Option<Vec<u8>>| {
         let bytes = bytes.as_deref().unwrap_or_default();
@@ -258,11 +258,11 @@ fn to_claude(
     };
     for change in &plan.changes {
         let shown = change.file.path.display().to_string();
-        ui.diff(&shown, &text(&change.before), &text(&change.after))?;
+        ui.print_diff(&shown, &text(&change.before), &text(&change.after))?;
     }
     if args.dry_run {
         ui.note("Nothing was written (`--dry-run`)");
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
     let question = format!(
         "Write {} files into `{}`?",
@@ -271,17 +271,17 @@ fn to_claude(
     );
     if !ui.confirm(&question, args.yes)? {
         ui.note("Nothing was written");
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
     plan.apply()?;
-    ui.line(&format!("✓ Wrote {} files", plan.changes.len()))?;
-    Ok(Exit::Success)
+    ui.print_line(&format!("✓ Wrote {} files", plan.changes.len()))?;
+    Ok(CommandExit::Success)
 }
 
 /// Returns the documents that were named, and those that are important enough.
-fn chosen(
+fn select_documents(
     workspace: &Workspace,
-    args: &NativeArgs,
+    args: &ExportNativeArgs,
     settings: &Settings,
 ) -> Result<Vec<RelPath>, CommandError> {
     if args.files.is_empty() && args.importance.is_none() {
@@ -290,13 +290,13 @@ fn chosen(
     }
     let mut chosen = Vec::new();
     for file in &args.files {
-        let path = paths::document_in(workspace, settings, &file.to_string_lossy())?;
+        let path = paths::resolve_document(workspace, settings, &file.to_string_lossy())?;
         // Names the file in the error if it is missing.
         workspace.read_text(&path)?;
         chosen.push(path);
     }
     if let Some(least) = args.importance {
-        chosen.extend(export::important_documents(workspace, least));
+        chosen.extend(export::find_important_documents(workspace, least));
     }
     chosen.sort();
     chosen.dedup();

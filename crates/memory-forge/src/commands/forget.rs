@@ -7,9 +7,9 @@ use forge_app::forget;
 
 use crate::library;
 use crate::paths;
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
-use crate::ui::{Ui, printable};
+use crate::ui::{Ui, escape_hidden};
 
 /// Take documents out of searches, or correct a fact
 ///
@@ -65,13 +65,13 @@ pub(crate) struct ForgetArgs {
     pub(crate) json: bool,
 }
 
-pub(crate) fn run(
+pub(crate) fn run_forget(
     args: ForgetArgs,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
+) -> Result<CommandExit, CommandError> {
     if let Some(fact) = &args.fact {
-        return correct(fact, &args, settings, ui);
+        return correct_fact(fact, &args, settings, ui);
     }
     if args.paths.is_empty() && args.max_files.is_none() && args.max_age.is_none() {
         return Err(CommandError::usage(
@@ -79,14 +79,14 @@ pub(crate) fn run(
         )
         .hint("Run `memory-forge forget --help` to see what it takes"));
     }
-    let workspace = paths::workspace(settings, ui)?;
-    let memory = library::in_step(&workspace, settings, ui)?;
+    let workspace = paths::open_workspace(settings, ui)?;
+    let memory = library::open_refreshed(&workspace, settings, ui)?;
     let index = memory.index().expect("it was just brought up to date");
-    let wanted = forget::Wanted {
+    let wanted = forget::ForgetRequest {
         paths: args
             .paths
             .iter()
-            .map(|path| paths::document_in(&workspace, settings, path))
+            .map(|path| paths::resolve_document(&workspace, settings, path))
             .collect::<Result<_, _>>()?,
         reason: args.reason.clone(),
         max_files: args.max_files,
@@ -94,9 +94,9 @@ pub(crate) fn run(
     };
     let plan = forget::plan_forgetting(&workspace, index, &wanted, settings.now);
     let plan = plan.map_err(|error| match &error {
-        forget::Error::Missing { path } => {
+        forget::ForgetError::Missing { path } => {
             let missing = path.to_string();
-            paths::did_you_mean(error.into(), &workspace, &missing)
+            paths::suggest_document(error.into(), &workspace, &missing)
         }
         _ => error.into(),
     })?;
@@ -104,91 +104,94 @@ pub(crate) fn run(
     drop(memory);
     let chosen = &plan.chosen;
     if plan.is_empty() {
-        return nothing(&args, ui);
+        return report_nothing(&args, ui);
     }
     if !args.json {
         for one in chosen {
-            ui.line(&described(one))?;
+            ui.print_line(&describe_choice(one))?;
         }
     }
     let mut change = None;
     if args.dry_run {
         ui.note("Nothing was changed (`--dry-run`)");
     } else {
-        let question = format!("Forget {}?", documents(chosen.len()));
+        let question = format!("Forget {}?", document_count(chosen.len()));
         if !ui.confirm(&question, args.yes)? {
             ui.note("Nothing was changed");
-            return Ok(Exit::Success);
+            return Ok(CommandExit::Success);
         }
         change = plan.apply(&workspace, settings.now)?.id;
     }
     if args.json {
-        ui.json(&json(chosen, change.as_deref()))?;
+        ui.print_json(&forgotten_json(chosen, change.as_deref()))?;
     } else if change.is_some() {
-        let count = documents(chosen.len());
-        ui.line(&format!("✓ Forgot {count}; listed in {}", forget::LIST))?;
+        let count = document_count(chosen.len());
+        ui.print_line(&format!(
+            "✓ Forgot {count}; listed in {}",
+            forget::RETRACTION_LIST
+        ))?;
         ui.note("The files are untouched; `memory-forge restore` brings them back");
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 /// Adds a fact to the list of those that are wrong.
-fn correct(
+fn correct_fact(
     fact: &str,
     args: &ForgetArgs,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
-    let workspace = paths::workspace(settings, ui)?;
+) -> Result<CommandExit, CommandError> {
+    let workspace = paths::open_workspace(settings, ui)?;
     let new = forget::NewCorrection {
         fact,
         instead: args.instead.as_deref(),
         reason: args.reason.as_deref(),
     };
     if args.dry_run {
-        let known = forget::known_corrections(&workspace, fact)?;
+        let known = forget::find_known_corrections(&workspace, fact)?;
         if args.json {
             let known: Vec<_> = known.iter().map(forget::Correction::to_json).collect();
-            ui.json(&serde_json::json!({ "version": 1, "changed": false, "known": known }))?;
+            ui.print_json(&serde_json::json!({ "version": 1, "changed": false, "known": known }))?;
         }
         for one in &known {
-            ui.note(&printable(&one.told()));
+            ui.note(&escape_hidden(&one.describe()));
         }
         ui.note("Nothing was changed (`--dry-run`)");
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
-    let done = forget::correct(&workspace, &new, settings.now)?;
+    let done = forget::correct_fact(&workspace, &new, settings.now)?;
     if args.json {
-        ui.json(&serde_json::json!({
+        ui.print_json(&serde_json::json!({
             "version": 1, "changed": done.receipt.id.is_some(), "change": done.receipt.id,
             "correction": done.correction.to_json(),
             "before": done.before.as_ref().map(forget::Correction::to_json),
         }))?;
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
-    let told = done.correction.told();
-    let told = printable(&told);
+    let told = done.correction.describe();
+    let told = escape_hidden(&told);
     match done.receipt.id {
-        Some(_) => ui.line(&format!("✓ {told}; listed in {}", forget::LIST))?,
-        None => ui.line(&format!("It is corrected already. {told}"))?,
+        Some(_) => ui.print_line(&format!("✓ {told}; listed in {}", forget::RETRACTION_LIST))?,
+        None => ui.print_line(&format!("It is corrected already. {told}"))?,
     }
     ui.note("Files that say it are untouched; `memory-forge restore --fact` lifts the correction");
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 /// Reports that nothing was chosen.
-fn nothing(args: &ForgetArgs, ui: &mut Ui) -> Result<Exit, CommandError> {
+fn report_nothing(args: &ForgetArgs, ui: &mut Ui) -> Result<CommandExit, CommandError> {
     if args.json {
-        ui.json(&json(&[], None))?;
+        ui.print_json(&forgotten_json(&[], None))?;
     } else if args.paths.is_empty() {
-        ui.line("No stale documents found to forget.")?;
+        ui.print_line("No stale documents found to forget.")?;
     } else {
-        ui.line("They are forgotten already.")?;
+        ui.print_line("They are forgotten already.")?;
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
-fn described(one: &forget::Chosen) -> String {
+fn describe_choice(one: &forget::ForgetChoice) -> String {
     let last = match &one.last {
         Some(last) => {
             let day = last.get(..10).unwrap_or(last);
@@ -199,17 +202,17 @@ fn described(one: &forget::Chosen) -> String {
     };
     format!(
         "{} (importance {}, {last}): {}",
-        printable(&one.path),
+        escape_hidden(&one.path),
         one.importance,
-        printable(&one.reason)
+        escape_hidden(&one.reason)
     )
 }
 
-fn documents(count: usize) -> String {
+fn document_count(count: usize) -> String {
     format!("{count} document{}", if count == 1 { "" } else { "s" })
 }
 
-fn json(chosen: &[forget::Chosen], change: Option<&str>) -> serde_json::Value {
+fn forgotten_json(chosen: &[forget::ForgetChoice], change: Option<&str>) -> serde_json::Value {
     let forgotten: Vec<_> = chosen
         .iter()
         .map(|one| {

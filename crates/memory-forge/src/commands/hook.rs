@@ -4,7 +4,7 @@
 
 use clap::Args;
 
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 
 /// Answer an event of an agent client (`setup` installs the calls)
 ///
@@ -28,11 +28,11 @@ pub(crate) struct HookArgs {
     pub(crate) plugin: bool,
 }
 
-pub(crate) fn run(args: HookArgs) -> Result<Exit, CommandError> {
+pub(crate) fn run_hook_command(args: HookArgs) -> Result<CommandExit, CommandError> {
     let client = args.client.map(|name| format!("--client={name}"));
     let plugin = args.plugin.then(|| "--plugin".to_owned());
     let words = args.event.into_iter().chain(client).chain(plugin);
     let arguments: Vec<String> = words.collect();
-    crate::hooks::run(&arguments);
-    Ok(Exit::Success)
+    crate::hooks::run_hook(&arguments);
+    Ok(CommandExit::Success)
 }

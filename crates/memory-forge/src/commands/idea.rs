@@ -1,7 +1,7 @@
 //! `idea`: a thought for later, kept in the inbox before it is lost.
 
 use clap::{Args, Subcommand};
-use forge_app::mind::{Idea, Mind, NewIdea};
+use forge_app::mind::{Idea, MindStore, NewIdea};
 use forge_app::record;
 use forge_app::routing::layout;
 use forge_app::routing::manifest::Manifest;
@@ -9,9 +9,9 @@ use serde_json::json;
 
 use crate::paths;
 use crate::recorded::recorded_line;
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
-use crate::ui::{Ui, printable};
+use crate::ui::{Ui, escape_hidden};
 
 /// Keep an idea in the inbox, or list what is there
 ///
@@ -54,11 +54,11 @@ enum IdeaCommand {
     #[command(after_help = "\
 Examples:
   memory-forge mind idea list")]
-    List(ListArgs),
+    List(IdeaListArgs),
 }
 
 #[derive(Debug, Args)]
-struct ListArgs {
+struct IdeaListArgs {
     /// How many at most
     #[arg(long, short = 'n', default_value_t = 20)]
     limit: usize,
@@ -68,36 +68,40 @@ struct ListArgs {
     json: bool,
 }
 
-pub(crate) fn run(args: IdeaArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = paths::workspace(settings, ui)?;
+pub(crate) fn run_idea(
+    args: IdeaArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<CommandExit, CommandError> {
+    let workspace = paths::open_workspace(settings, ui)?;
     if let Some(IdeaCommand::List(args)) = args.command {
-        list(&Mind::open(&workspace), &args, ui)?;
-        return Ok(Exit::Success);
+        list_ideas(&MindStore::open(&workspace), &args, ui)?;
+        return Ok(CommandExit::Success);
     }
     let new = NewIdea {
         title: args.title,
         text: args.text.join(" "),
         route: args.route,
     };
-    let done = record::record(&workspace, record::NewEntry::Idea(new), settings.now)?;
+    let done = record::record_entry(&workspace, record::NewStateEntry::Idea(new), settings.now)?;
     let manifest = Manifest::read(&workspace);
-    for rivalry in layout::rivalries(&workspace, manifest.as_ref()) {
+    for rivalry in layout::find_rivalries(&workspace, manifest.as_ref()) {
         if rivalry.used == done.file {
             let advice = rivalry.advice();
-            ui.warn(&printable(&format!("{}; {advice}", rivalry.message())));
+            ui.warn(&escape_hidden(&format!("{}; {advice}", rivalry.message())));
         }
     }
     if matches!(&done.entry, record::RecordedEntry::Idea(kept) if kept.created) {
         ui.note(&format!("Made the inbox `{}`", done.file));
     }
-    ui.line(&printable(&recorded_line(&done, str::to_owned)))?;
-    Ok(Exit::Success)
+    ui.print_line(&escape_hidden(&recorded_line(&done, str::to_owned)))?;
+    Ok(CommandExit::Success)
 }
 
-fn list(mind: &Mind<'_>, args: &ListArgs, ui: &mut Ui) -> Result<(), CommandError> {
-    let ideas = mind.ideas()?;
+fn list_ideas(mind: &MindStore<'_>, args: &IdeaListArgs, ui: &mut Ui) -> Result<(), CommandError> {
+    let ideas = mind.read_ideas()?;
     let newest: Vec<&Idea> = ideas.iter().rev().take(args.limit).collect();
-    let path = mind.ideas_file();
+    let path = mind.ideas_path();
     if args.json {
         let shown: Vec<_> = newest
             .iter()
@@ -112,16 +116,16 @@ fn list(mind: &Mind<'_>, args: &ListArgs, ui: &mut Ui) -> Result<(), CommandErro
             })
             .collect();
         let file = path.as_str();
-        return ui.json(&json!({ "file": file, "total": ideas.len(), "ideas": shown }));
+        return ui.print_json(&json!({ "file": file, "total": ideas.len(), "ideas": shown }));
     }
     if ideas.is_empty() {
-        return ui.line("The inbox is empty.");
+        return ui.print_line("The inbox is empty.");
     }
     for it in &newest {
         let date = it.date.map_or_else(String::new, |date| date.to_string());
         let route = it.route.as_deref().unwrap_or("unrouted");
         let line = format!("{date}  {} ({route})", it.title);
-        ui.line(&printable(&line))?;
+        ui.print_line(&escape_hidden(&line))?;
     }
     if ideas.len() > newest.len() {
         ui.note(&format!(

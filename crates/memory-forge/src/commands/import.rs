@@ -4,12 +4,12 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use forge_app::import::{self, Options, Report, claude_mem, transcripts};
+use forge_app::import::{self, ImportOptions, ImportReport, claude_mem, transcripts};
 use forge_app::workspace::Workspace;
 use jiff::civil::Date;
 
 use crate::paths;
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
 use crate::ui::Ui;
 
@@ -38,17 +38,17 @@ Examples:
 )]
 pub(crate) struct ImportArgs {
     #[command(subcommand)]
-    source: SourceArgs,
+    source: ImportCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum SourceArgs {
+enum ImportCommand {
     /// Claude Code's own memory of this project, and that of its agents
     ///
     /// Topic files become `knowledge/claude/<topic>.md`, those of agents
     /// `.agents/memory/claude/<agent>/<topic>.md`. An index that only points
     /// to them is left out.
-    Native(NativeArgs),
+    Native(ImportNativeArgs),
     /// Sessions of Claude Code and Codex, a page each
     ///
     /// Pages are `knowledge/sessions/<date>-<first prompt>-<id>.md`: prompts,
@@ -56,7 +56,7 @@ enum SourceArgs {
     /// Thoughts, reminders and what hooks put in are left out; sub-agents are
     /// folded, compactions and abandoned branches marked. A page has at most
     /// 512 KiB and says what it left out.
-    Transcripts(TranscriptsArgs),
+    Transcripts(ImportTranscriptsArgs),
     /// A memory bank: projectbrief.md, activeContext.md, progress.md and others
     ///
     /// They become `knowledge/memory-bank/<name>.md`. Where there is `.mind/`,
@@ -65,7 +65,7 @@ enum SourceArgs {
 Examples:
   memory-forge import memory-bank memory-bank/ --dry-run
   memory-forge import memory-bank memory-bank/")]
-    MemoryBank(FolderArgs),
+    MemoryBank(ImportFolderArgs),
     /// The database of claude-mem, a page for each session
     ///
     /// Pages are `knowledge/imported/claude-mem/<date>-<title>-<id>.md`. The
@@ -79,11 +79,11 @@ Examples:
 Examples:
   memory-forge import basic-memory ~/basic-memory --dry-run
   memory-forge import basic-memory ~/basic-memory")]
-    BasicMemory(FolderArgs),
+    BasicMemory(ImportFolderArgs),
 }
 
 #[derive(Debug, Args)]
-struct CommonArgs {
+struct ImportCommonArgs {
     /// Show what would be written and write nothing
     #[arg(long)]
     dry_run: bool,
@@ -110,9 +110,9 @@ struct CommonArgs {
 Examples:
   memory-forge import native --dry-run
   memory-forge import native")]
-struct NativeArgs {
+struct ImportNativeArgs {
     #[command(flatten)]
-    common: CommonArgs,
+    common: ImportCommonArgs,
 }
 
 #[derive(Debug, Args)]
@@ -121,21 +121,21 @@ Examples:
   memory-forge import transcripts                         Those of this project
   memory-forge import transcripts ~/.codex/sessions/2026  All below a folder
   memory-forge import transcripts old/session.jsonl --json")]
-struct TranscriptsArgs {
+struct ImportTranscriptsArgs {
     /// Files and folders [default: what Claude Code and Codex keep of this project]
     paths: Vec<PathBuf>,
 
     #[command(flatten)]
-    common: CommonArgs,
+    common: ImportCommonArgs,
 }
 
 #[derive(Debug, Args)]
-struct FolderArgs {
+struct ImportFolderArgs {
     /// The folder
     folder: PathBuf,
 
     #[command(flatten)]
-    common: CommonArgs,
+    common: ImportCommonArgs,
 }
 
 #[derive(Debug, Args)]
@@ -158,81 +158,85 @@ struct ClaudeMemArgs {
     all_projects: bool,
 
     #[command(flatten)]
-    common: CommonArgs,
+    common: ImportCommonArgs,
 }
 
-pub(crate) fn run(
+pub(crate) fn run_import(
     args: ImportArgs,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
-    let workspace = paths::workspace(settings, ui)?;
-    let importing = ui.busy("Importing");
+) -> Result<CommandExit, CommandError> {
+    let workspace = paths::open_workspace(settings, ui)?;
+    let importing = ui.show_busy("Importing");
     let (common, report) = match args.source {
-        SourceArgs::Native(args) => {
+        ImportCommand::Native(args) => {
             let claude = claude_home(settings)?;
-            let report = import::native::run(&workspace, &claude, &args.common.options(settings))?;
+            let report = import::native::import_claude_memory(
+                &workspace,
+                &claude,
+                &args.common.to_options(settings),
+            )?;
             (args.common, report)
         }
-        SourceArgs::Transcripts(args) => {
+        ImportCommand::Transcripts(args) => {
             let paths: Vec<PathBuf> = args
                 .paths
                 .iter()
-                .map(|path| absolute(settings, path))
+                .map(|path| absolute_path(settings, path))
                 .collect::<Result<_, _>>()?;
-            let homes = transcripts::Homes {
+            let homes = transcripts::ClientHomes {
                 claude: claude_home(settings).ok(),
                 codex: codex_home(settings),
             };
-            let options = args.common.options(settings);
-            let report = transcripts::run(&workspace, &paths, &homes, &options)?;
+            let options = args.common.to_options(settings);
+            let report = transcripts::import_transcripts(&workspace, &paths, &homes, &options)?;
             (args.common, report)
         }
-        SourceArgs::MemoryBank(args) => {
-            let folder = absolute(settings, &args.folder)?;
-            let options = args.common.options(settings);
-            let report = import::memory_bank::run(&workspace, &folder, &options)?;
+        ImportCommand::MemoryBank(args) => {
+            let folder = absolute_path(settings, &args.folder)?;
+            let options = args.common.to_options(settings);
+            let report = import::memory_bank::import_memory_bank(&workspace, &folder, &options)?;
             (args.common, report)
         }
-        SourceArgs::ClaudeMem(args) => {
+        ImportCommand::ClaudeMem(args) => {
             let database = match &args.database {
-                Some(path) => absolute(settings, path)?,
-                None => home(settings)?.join(".claude-mem/claude-mem.db"),
+                Some(path) => absolute_path(settings, path)?,
+                None => home_folder(settings)?.join(".claude-mem/claude-mem.db"),
             };
-            let projects = projects(&args, &workspace);
-            let options = args.common.options(settings);
-            let report = claude_mem::run(&workspace, &database, &projects, &options)?;
+            let projects = selected_projects(&args, &workspace);
+            let options = args.common.to_options(settings);
+            let report = claude_mem::import_claude_mem(&workspace, &database, &projects, &options)?;
             (args.common, report)
         }
-        SourceArgs::BasicMemory(args) => {
-            let folder = absolute(settings, &args.folder)?;
-            let options = args.common.options(settings);
-            let report = import::basic_memory::run(&workspace, &folder, &options)?;
+        ImportCommand::BasicMemory(args) => {
+            let folder = absolute_path(settings, &args.folder)?;
+            let options = args.common.to_options(settings);
+            let report = import::basic_memory::import_basic_memory(&workspace, &folder, &options)?;
             (args.common, report)
         }
     };
     drop(importing);
     if common.json {
-        ui.json(&show::json(&report, common.dry_run))?
+        ui.print_json(&show::report_json(&report, common.dry_run))?
     } else {
-        show::text(&report, common.dry_run, ui)?
+        show::show_report(&report, common.dry_run, ui)?
     }
-    Ok(exit(&report))
+    Ok(exit_status(&report))
 }
 
 /// Returns the exit code. A named source that could not be imported is a
 /// failure; other files of a folder are not.
-fn exit(report: &Report) -> Exit {
+fn exit_status(report: &ImportReport) -> CommandExit {
     if report.skipped.iter().any(|skipped| skipped.failed) {
-        Exit::Failure
+        CommandExit::Failure
     } else {
-        Exit::Success
+        CommandExit::Success
     }
 }
 
-impl CommonArgs {
-    fn options(&self, settings: &Settings) -> Options {
-        Options {
+impl ImportCommonArgs {
+    fn to_options(&self, settings: &Settings) -> ImportOptions {
+        ImportOptions {
             now: settings.now,
             dry_run: self.dry_run,
             force: self.force,
@@ -242,16 +246,16 @@ impl CommonArgs {
     }
 }
 
-fn projects(args: &ClaudeMemArgs, workspace: &Workspace) -> claude_mem::Projects {
+fn selected_projects(args: &ClaudeMemArgs, workspace: &Workspace) -> claude_mem::ProjectSelection {
     if args.all_projects {
-        return claude_mem::Projects::All;
+        return claude_mem::ProjectSelection::All;
     }
     let mut names = args.project.clone();
     if names.is_empty() {
         let folder = workspace.root().file_name().unwrap_or_default();
         names.push(folder.to_string_lossy().into_owned());
     }
-    claude_mem::Projects::Named(names)
+    claude_mem::ProjectSelection::Named(names)
 }
 
 fn date(text: &str) -> Result<Date, String> {
@@ -259,7 +263,7 @@ fn date(text: &str) -> Result<Date, String> {
         .map_err(|_| format!("`{text}` is not a date like 2026-03-01"))
 }
 
-fn absolute(settings: &Settings, path: &Path) -> Result<PathBuf, CommandError> {
+fn absolute_path(settings: &Settings, path: &Path) -> Result<PathBuf, CommandError> {
     if path.is_absolute() {
         Ok(path.to_owned())
     } else {
@@ -267,7 +271,7 @@ fn absolute(settings: &Settings, path: &Path) -> Result<PathBuf, CommandError> {
     }
 }
 
-fn home(settings: &Settings) -> Result<&Path, CommandError> {
+fn home_folder(settings: &Settings) -> Result<&Path, CommandError> {
     settings.home.as_deref().ok_or_else(|| {
         CommandError::failure("There is no home directory to look into")
             .hint("Set `HOME`, or name what to import")
@@ -278,7 +282,7 @@ fn home(settings: &Settings) -> Result<&Path, CommandError> {
 pub(super) fn claude_home(settings: &Settings) -> Result<PathBuf, CommandError> {
     match &settings.claude_config_dir {
         Some(folder) => Ok(folder.clone()),
-        None => Ok(home(settings)?.join(".claude")),
+        None => Ok(home_folder(settings)?.join(".claude")),
     }
 }
 

@@ -2,14 +2,14 @@
 //! in `knowledge/README.md` where it has one. It changes no other Markdown.
 
 use clap::Args;
-use forge_app::index::Counts;
-use forge_app::indexing::{self, Outcome};
+use forge_app::index::IndexCounts;
+use forge_app::indexing::{self, FileOutcome};
 
 use crate::library;
 use crate::paths;
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
-use crate::ui::{Ui, printable, style};
+use crate::ui::{Ui, escape_hidden, style};
 
 /// Bring the index of `knowledge/` up to date
 ///
@@ -49,8 +49,12 @@ pub(crate) struct IndexArgs {
     pub(crate) json: bool,
 }
 
-pub(crate) fn run(args: IndexArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let mut library = library::open(paths::workspace(settings, ui)?, settings);
+pub(crate) fn run_index(
+    args: IndexArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<CommandExit, CommandError> {
+    let mut library = library::open_library(paths::open_workspace(settings, ui)?, settings);
     let request = indexing::IndexRequest {
         force: args.force,
         keep_list: !args.no_readme,
@@ -62,8 +66,8 @@ pub(crate) fn run(args: IndexArgs, settings: &Settings, ui: &mut Ui) -> Result<E
         must_be_kept: true,
         now: settings.now,
     };
-    let done = indexing::bring_in_step(&mut library, &request, &mut ui.watch())?;
-    ui.remarks(&done.remarks);
+    let done = indexing::update_index(&mut library, &request, &mut ui.watch_stages())?;
+    ui.show_remarks(&done.remarks);
     if let Some(why) = done.not_kept {
         return Err(
             CommandError::failure(format!("The index could not be kept: {why}"))
@@ -72,12 +76,12 @@ pub(crate) fn run(args: IndexArgs, settings: &Settings, ui: &mut Ui) -> Result<E
     }
     let (mut files, listed, counts) = (done.files, done.is_list_written, done.counts);
     if listed && let Some(list) = files.iter_mut().find(|(path, _)| path == indexing::LIST) {
-        list.1 = Outcome::Reindexed;
+        list.1 = FileOutcome::Reindexed;
     }
     if args.json {
-        ui.json(&json(&files, counts, listed))?;
+        ui.print_json(&outcomes_json(&files, counts, listed))?;
     } else {
-        show(&files, args.all, ui)?;
+        show_outcomes(&files, args.all, ui)?;
     }
     if listed {
         ui.note(&format!(
@@ -86,12 +90,12 @@ pub(crate) fn run(args: IndexArgs, settings: &Settings, ui: &mut Ui) -> Result<E
         ));
     }
     for (path, outcome) in &files {
-        if let Outcome::Skipped(why) = outcome {
+        if let FileOutcome::Skipped(why) = outcome {
             ui.warn(&format!("`{path}` is not in the index: {why}"));
         }
     }
     if files.is_empty() {
-        ui.note(forge_app::library::NO_KNOWLEDGE);
+        ui.note(forge_app::library::NO_KNOWLEDGE_MESSAGE);
     }
     if !args.no_vectors && counts.embedded < counts.chunks {
         ui.note(&format!(
@@ -99,36 +103,40 @@ pub(crate) fn run(args: IndexArgs, settings: &Settings, ui: &mut Ui) -> Result<E
             counts.embedded, counts.chunks
         ));
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 /// Upper bound for unchanged files that are listed; more are counted.
-const MOST_UNCHANGED: usize = 200;
+const MAX_LISTED_UNCHANGED: usize = 200;
 
-fn show(files: &[(String, Outcome)], all: bool, ui: &mut Ui) -> Result<(), CommandError> {
-    let count = indexing::OutcomeCounts::of(files);
+fn show_outcomes(
+    files: &[(String, FileOutcome)],
+    all: bool,
+    ui: &mut Ui,
+) -> Result<(), CommandError> {
+    let count = indexing::OutcomeCounts::from_files(files);
     let unchanged = count.unchanged;
-    let fold = !all && unchanged > MOST_UNCHANGED;
+    let fold = !all && unchanged > MAX_LISTED_UNCHANGED;
     for (path, outcome) in files {
         let (style, sign, word) = match outcome {
-            Outcome::Unchanged if fold => continue,
-            Outcome::Unchanged => (style::FAINT, '✓', "unchanged"),
-            Outcome::Indexed => (style::GOOD, '+', "indexed"),
-            Outcome::Reindexed => (style::WARNING, '↻', "reindexed"),
-            Outcome::Removed => (style::REMOVED, '✗', "removed from index"),
-            Outcome::Skipped(_) => (style::CRITICAL, '!', "skipped"),
+            FileOutcome::Unchanged if fold => continue,
+            FileOutcome::Unchanged => (style::FAINT, '✓', "unchanged"),
+            FileOutcome::Indexed => (style::GOOD, '+', "indexed"),
+            FileOutcome::Reindexed => (style::WARNING, '↻', "reindexed"),
+            FileOutcome::Removed => (style::REMOVED, '✗', "removed from index"),
+            FileOutcome::Skipped(_) => (style::CRITICAL, '!', "skipped"),
         };
-        ui.line(&format!(
+        ui.print_line(&format!(
             "{style}{sign}{style:#} {} ({word})",
-            printable(path)
+            escape_hidden(path)
         ))?;
     }
     if fold {
-        ui.line(&format!(
+        ui.print_line(&format!(
             "✓ {unchanged} more files (unchanged; `--all` lists them)"
         ))?;
     }
-    ui.line(&format!(
+    ui.print_line(&format!(
         "\nSummary: {} indexed, {} updated, {} removed",
         count.added + unchanged,
         count.updated,
@@ -136,16 +144,20 @@ fn show(files: &[(String, Outcome)], all: bool, ui: &mut Ui) -> Result<(), Comma
     ))
 }
 
-fn json(files: &[(String, Outcome)], counts: Counts, listed: bool) -> serde_json::Value {
+fn outcomes_json(
+    files: &[(String, FileOutcome)],
+    counts: IndexCounts,
+    listed: bool,
+) -> serde_json::Value {
     let changed: Vec<_> = files
         .iter()
         .filter_map(|(path, outcome)| {
             let (what, why) = match outcome {
-                Outcome::Unchanged => return None,
-                Outcome::Indexed => ("indexed", None),
-                Outcome::Reindexed => ("reindexed", None),
-                Outcome::Removed => ("removed", None),
-                Outcome::Skipped(why) => ("skipped", Some(why)),
+                FileOutcome::Unchanged => return None,
+                FileOutcome::Indexed => ("indexed", None),
+                FileOutcome::Reindexed => ("reindexed", None),
+                FileOutcome::Removed => ("removed", None),
+                FileOutcome::Skipped(why) => ("skipped", Some(why)),
             };
             let mut file = serde_json::json!({ "path": path, "outcome": what });
             if let Some(why) = why {
@@ -154,7 +166,7 @@ fn json(files: &[(String, Outcome)], counts: Counts, listed: bool) -> serde_json
             Some(file)
         })
         .collect();
-    let count = indexing::OutcomeCounts::of(files);
+    let count = indexing::OutcomeCounts::from_files(files);
     let mut value = serde_json::json!({
         "version": 1,
         "files": changed,

@@ -4,22 +4,22 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use forge_app::check::{CheckView, Severity, Survey};
+use forge_app::check::{CheckSeverity, CheckView, WorkspaceSurvey};
 use forge_app::knowledge::start;
-use forge_app::knowledge::templates::Template;
-use forge_app::routing::manifest::{Age, Manifest, Mode, VERSION};
-use forge_app::session::Untracked;
-use forge_app::upkeep::organise::{self, Plan};
+use forge_app::knowledge::templates::WorkspaceTemplate;
+use forge_app::routing::manifest::{MANIFEST_FORMAT_VERSION, Manifest, ManifestMode, VersionAge};
+use forge_app::session::UntrackedContent;
+use forge_app::upkeep::organise::{self, OrganisePlan};
 use forge_app::upkeep::scaffold;
-use forge_app::workspace::{Proposal, RelPath, Workspace};
+use forge_app::workspace::{ChangeProposal, RelPath, Workspace};
 use forge_clients::setup;
 use serde_json::json;
 
 use super::doctor::show_diff;
 use crate::paths;
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
-use crate::ui::{Ui, printable};
+use crate::ui::{Ui, escape_hidden};
 
 /// Prepare this directory: `knowledge/` and an ignore rule
 ///
@@ -85,31 +85,37 @@ pub(super) enum TemplateChoice {
     Library,
 }
 
-impl From<TemplateChoice> for Template {
-    fn from(choice: TemplateChoice) -> Template {
+impl From<TemplateChoice> for WorkspaceTemplate {
+    fn from(choice: TemplateChoice) -> WorkspaceTemplate {
         match choice {
-            TemplateChoice::WebApp => Template::WebApp,
-            TemplateChoice::Cli => Template::Cli,
-            TemplateChoice::Library => Template::Library,
+            TemplateChoice::WebApp => WorkspaceTemplate::WebApp,
+            TemplateChoice::Cli => WorkspaceTemplate::Cli,
+            TemplateChoice::Library => WorkspaceTemplate::Library,
         }
     }
 }
 
-pub(crate) fn run(args: InitArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = paths::workspace(settings, ui)?;
+pub(crate) fn run_init(
+    args: InitArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<CommandExit, CommandError> {
+    let workspace = paths::open_workspace(settings, ui)?;
     if args.organise {
-        return plan(&workspace, &args, settings, ui);
+        return write_plan(&workspace, &args, settings, ui);
     }
     if let Some(file) = &args.apply {
-        return apply(&workspace, file, &args, settings, ui);
+        return apply_plan(&workspace, file, &args, settings, ui);
     }
     if let Some(about) = &args.workspace {
         return start_workspace(&workspace, about.as_deref(), &args, settings, ui);
     }
-    let proposal = start::propose(&workspace, args.template.map(Template::from))?;
-    let exit = settle(&workspace, &proposal, NEXT, false, &args, settings, ui)?;
-    mention_what_is_there(&workspace, ui);
-    mention_notes(&workspace, ui);
+    let proposal = start::propose_start(&workspace, args.template.map(WorkspaceTemplate::from))?;
+    let exit = confirm_and_apply(
+        &workspace, &proposal, NEXT_STEPS, false, &args, settings, ui,
+    )?;
+    note_existing_setup(&workspace, ui);
+    note_unsorted_notes(&workspace, ui);
     Ok(exit)
 }
 
@@ -124,48 +130,54 @@ fn start_workspace(
     args: &InitArgs,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
+) -> Result<CommandExit, CommandError> {
     let manifest = Manifest::load(workspace)?;
-    let mode = manifest.as_ref().map_or(Mode::Absent, Manifest::mode);
+    let mode = manifest
+        .as_ref()
+        .map_or(ManifestMode::Absent, Manifest::mode);
     match (mode, manifest.as_ref().and_then(Manifest::age)) {
-        (Mode::Full, Some(Age::Current)) => return health(workspace, settings, ui),
-        (Mode::Full, Some(age)) => {
+        (ManifestMode::Full, Some(VersionAge::Current)) => {
+            return show_health(workspace, settings, ui);
+        }
+        (ManifestMode::Full, Some(age)) => {
             let version = manifest.as_ref().and_then(Manifest::version);
-            let version = printable(version.unwrap_or_default()).into_owned();
+            let version = escape_hidden(version.unwrap_or_default()).into_owned();
             return Err(match age {
-                Age::Newer => CommandError::failure(format!(
-                    "`_MANIFEST.md` is of version {version}, newer than {VERSION}"
+                VersionAge::Newer => CommandError::failure(format!(
+                    "`_MANIFEST.md` is of version {version}, newer than {MANIFEST_FORMAT_VERSION}"
                 ))
                 .hint("Update memory-forge"),
                 _ => CommandError::failure(format!(
-                    "`_MANIFEST.md` is of version {version}, older than {VERSION}"
+                    "`_MANIFEST.md` is of version {version}, older than {MANIFEST_FORMAT_VERSION}"
                 ))
                 .hint("Run `memory-forge upgrade`; it keeps every note as it is"),
             });
         }
         _ => {}
     }
-    let adopts = mode == Mode::Compatible;
+    let adopts = mode == ManifestMode::Compatible;
     let (about, asked) = match about {
         Some(about) => (about.to_owned(), false),
-        None if adopts || args.yes || args.dry_run || !ui.can_ask() => (name_of(workspace), false),
-        None => match ui.ask("What are you working on?")? {
-            Some(answer) if answer.is_empty() => (name_of(workspace), true),
+        None if adopts || args.yes || args.dry_run || !ui.can_ask() => {
+            (folder_name(workspace), false)
+        }
+        None => match ui.ask_line("What are you working on?")? {
+            Some(answer) if answer.is_empty() => (folder_name(workspace), true),
             Some(answer) => (answer, true),
             None => {
                 ui.note("Nothing was changed");
-                return Ok(Exit::Success);
+                return Ok(CommandExit::Success);
             }
         },
     };
     let mut proposal = if adopts {
-        scaffold::plan(workspace, &about, settings.now)?
+        scaffold::plan_scaffold(workspace, &about, settings.now)?
     } else {
-        let reading = ui.busy("Reading notes");
-        let applied = organise::begin(workspace, &about, settings.now)?;
+        let reading = ui.show_busy("Reading notes");
+        let applied = organise::begin_workspace(workspace, &about, settings.now)?;
         drop(reading);
         for remark in &applied.remarks {
-            ui.warn(&printable(remark));
+            ui.warn(&escape_hidden(remark));
         }
         applied.proposal
     };
@@ -179,23 +191,23 @@ fn start_workspace(
     };
     // The one question is enough if no file of the user would change.
     let agreed = asked && proposal.files.iter().all(|it| it.before.is_none());
-    let exit = settle(workspace, &proposal, next, agreed, args, settings, ui)?;
+    let exit = confirm_and_apply(workspace, &proposal, next, agreed, args, settings, ui)?;
     if !adopts {
-        mention_catch_alls(workspace, settings, ui);
+        note_catch_alls(workspace, settings, ui);
     }
     Ok(exit)
 }
 
 /// Notes folders and notes that were left where they are.
-fn mention_catch_alls(workspace: &Workspace, settings: &Settings, ui: &mut Ui) {
-    let plan = organise::look(workspace, settings.now);
+fn note_catch_alls(workspace: &Workspace, settings: &Settings, ui: &mut Ui) {
+    let plan = organise::propose_order(workspace, settings.now);
     let folders: Vec<String> = plan
         .catch_alls
         .iter()
         .map(|it| format!("`{it}/`"))
         .collect();
     if !folders.is_empty() {
-        ui.note(&printable(&format!(
+        ui.note(&escape_hidden(&format!(
             "{} hold whatever fits nowhere else, and nothing is found there again; \
              `memory-forge init --organise` proposes where their notes belong",
             folders.join(", ")
@@ -209,19 +221,23 @@ fn mention_catch_alls(workspace: &Workspace, settings: &Settings, ui: &mut Ui) {
 }
 
 /// Checks a workspace that is current.
-fn health(workspace: &Workspace, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let reading = ui.busy("Checking");
-    let survey = Survey::of(workspace, settings.now);
+fn show_health(
+    workspace: &Workspace,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<CommandExit, CommandError> {
+    let reading = ui.show_busy("Checking");
+    let survey = WorkspaceSurvey::from_workspace(workspace, settings.now);
     let report = CheckView::Lint.run(&survey);
-    let broken = survey.links().missing().count();
+    let broken = survey.link_report().missing_targets().count();
     let untracked = match survey.manifest() {
-        Some(manifest) => Untracked::of(workspace, survey.tree(), manifest),
-        None => Untracked::default(),
+        Some(manifest) => UntrackedContent::find_in_tree(workspace, survey.tree(), manifest),
+        None => UntrackedContent::default(),
     };
     drop(reading);
     let (warnings, infos) = (
-        report.count(Severity::Warning),
-        report.count(Severity::Info),
+        report.count_severity(CheckSeverity::Warning),
+        report.count_severity(CheckSeverity::Info),
     );
     let untracked = untracked.folders.len() + untracked.loose.len();
     let line = |label: &str, good: bool, said: String, next: &str| {
@@ -231,7 +247,7 @@ fn health(workspace: &Workspace, settings: &Settings, ui: &mut Ui) -> Result<Exi
             format!("{label}: {said} -- see `{next}`")
         }
     };
-    ui.line(&line(
+    ui.print_line(&line(
         "Lint",
         warnings + infos == 0,
         match warnings + infos {
@@ -240,7 +256,7 @@ fn health(workspace: &Workspace, settings: &Settings, ui: &mut Ui) -> Result<Exi
         },
         "memory-forge lint",
     ))?;
-    ui.line(&line(
+    ui.print_line(&line(
         "Wikilinks",
         broken == 0,
         match broken {
@@ -249,7 +265,7 @@ fn health(workspace: &Workspace, settings: &Settings, ui: &mut Ui) -> Result<Exi
         },
         "memory-forge links check",
     ))?;
-    ui.line(&line(
+    ui.print_line(&line(
         "Untracked",
         untracked == 0,
         match untracked {
@@ -259,26 +275,26 @@ fn health(workspace: &Workspace, settings: &Settings, ui: &mut Ui) -> Result<Exi
         "memory-forge init --organise",
     ))?;
     let healthy = warnings + broken == 0;
-    ui.line(if healthy {
+    ui.print_line(if healthy {
         "Overall: healthy"
     } else {
         "Overall: needs attention"
     })?;
     Ok(if healthy {
-        Exit::Success
+        CommandExit::Success
     } else {
-        Exit::Failure
+        CommandExit::Failure
     })
 }
 
-const NEXT: &str = "
+const NEXT_STEPS: &str = "
 Next:
   memory-forge save context <name>   Write something down, or use an editor
   memory-forge search \"<question>\"   Find it again
   memory-forge setup                 Connect your agents, so that they do both";
 
 /// Notes what a new user may not expect of this directory.
-fn mention_what_is_there(workspace: &Workspace, ui: &mut Ui) {
+fn note_existing_setup(workspace: &Workspace, ui: &mut Ui) {
     let there = |name: &&&str| workspace.root().join(name).exists();
     if let Some(name) = ["CLAUDE.md", "AGENTS.md", "GEMINI.md"].iter().find(there) {
         ui.note(&format!(
@@ -295,12 +311,12 @@ fn mention_what_is_there(workspace: &Workspace, ui: &mut Ui) {
 }
 
 /// Lower bound of notes without an order for which a hint is shown.
-const WORTH_A_WORD: usize = 3;
+const MIN_NOTES_FOR_HINT: usize = 3;
 
-fn mention_notes(workspace: &Workspace, ui: &mut Ui) {
-    let managed = Manifest::read(workspace).is_some_and(|it| it.mode() != Mode::Absent);
-    let notes = organise::loose_notes(workspace);
-    if !managed && notes >= WORTH_A_WORD {
+fn note_unsorted_notes(workspace: &Workspace, ui: &mut Ui) {
+    let managed = Manifest::read(workspace).is_some_and(|it| it.mode() != ManifestMode::Absent);
+    let notes = organise::count_loose_notes(workspace);
+    if !managed && notes >= MIN_NOTES_FOR_HINT {
         ui.note(&format!(
             "{notes} Markdown files lie outside of `knowledge/`; `memory-forge init --organise` proposes an order for them"
         ));
@@ -308,37 +324,43 @@ fn mention_notes(workspace: &Workspace, ui: &mut Ui) {
 }
 
 /// Shows what would change, asks, and does it.
-fn settle(
+fn confirm_and_apply(
     workspace: &Workspace,
-    proposal: &Proposal,
+    proposal: &ChangeProposal,
     next: &str,
     agreed: bool,
     args: &InitArgs,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
+) -> Result<CommandExit, CommandError> {
     if proposal.is_empty() {
-        ui.line("✓ Everything is in place")?;
-        return Ok(Exit::Success);
+        ui.print_line("✓ Everything is in place")?;
+        return Ok(CommandExit::Success);
     }
     for it in &proposal.moves {
-        let (from, to) = (printable(it.from.as_str()), printable(it.to.as_str()));
-        ui.line(&format!("Move {from} to {to}"))?;
+        let (from, to) = (
+            escape_hidden(it.from.as_str()),
+            escape_hidden(it.to.as_str()),
+        );
+        ui.print_line(&format!("Move {from} to {to}"))?;
     }
     show_diff(proposal, ui)?;
     if args.dry_run {
         ui.note("Nothing was changed (`--dry-run`)");
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
     let place = workspace.root().display();
     if !ui.confirm(&format!("Prepare `{place}` like this?"), args.yes || agreed)? {
         ui.note("Nothing was changed");
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
     proposal.apply(workspace, "Prepare the workspace", settings.now)?;
     for it in &proposal.moves {
-        let (from, to) = (printable(it.from.as_str()), printable(it.to.as_str()));
-        ui.line(&format!("✓ Moved {from} to {to}"))?;
+        let (from, to) = (
+            escape_hidden(it.from.as_str()),
+            escape_hidden(it.to.as_str()),
+        );
+        ui.print_line(&format!("✓ Moved {from} to {to}"))?;
     }
     for file in &proposal.files {
         let done = if file.before.is_some() {
@@ -346,39 +368,44 @@ fn settle(
         } else {
             "Created"
         };
-        ui.line(&format!("✓ {done} {}", printable(file.path.as_str())))?;
+        ui.print_line(&format!("✓ {done} {}", escape_hidden(file.path.as_str())))?;
     }
     ui.note(next);
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
-fn plan(
+fn write_plan(
     workspace: &Workspace,
     args: &InitArgs,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
-    let reading = ui.busy("Reading notes");
-    let plan = organise::look(workspace, settings.now);
+) -> Result<CommandExit, CommandError> {
+    let reading = ui.show_busy("Reading notes");
+    let plan = organise::propose_order(workspace, settings.now);
     drop(reading);
-    let file = args.plan.as_deref().unwrap_or(Path::new(organise::FILE));
+    let file = args
+        .plan
+        .as_deref()
+        .unwrap_or(Path::new(organise::PLAN_FILE));
     if args.json {
-        ui.json(&as_json(&plan))?;
+        ui.print_json(&plan_json(&plan))?;
     }
     if args.json && args.plan.is_none() || args.dry_run {
         if !args.json {
-            ui.print(&plan.render(organise::FILE))?;
+            ui.print(&plan.render(organise::PLAN_FILE))?;
             ui.note("Nothing was written (`--dry-run`)");
         }
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
     if plan.is_empty() && plan.conflicts.is_empty() {
         ui.note("There is nothing to put in order");
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
     let path = match args.plan {
-        Some(_) => paths::path_in(workspace, settings, file)?,
-        None => RelPath::new(organise::FILE).map_err(|e| CommandError::usage(e.to_string()))?,
+        Some(_) => paths::resolve_path(workspace, settings, file)?,
+        None => {
+            RelPath::new(organise::PLAN_FILE).map_err(|e| CommandError::usage(e.to_string()))?
+        }
     };
     let text = plan.render(path.as_str());
     workspace
@@ -390,9 +417,9 @@ fn plan(
                 .hint("Apply that plan, delete it, or name another file with `--plan`")
         })?;
     if !args.json {
-        ui.line(&format!(
+        ui.print_line(&format!(
             "✓ Wrote {}: {} domains, {} moves, {} stale files, {} links, {} conflicts",
-            printable(path.as_str()),
+            escape_hidden(path.as_str()),
             plan.domains.len(),
             plan.moves.len(),
             plan.archive.len(),
@@ -402,7 +429,7 @@ fn plan(
         let folders: Vec<String> = plan.catch_alls.iter().map(|it| format!("{it}/")).collect();
         if !folders.is_empty() {
             let folders = folders.join(", ");
-            ui.line(&printable(&format!(
+            ui.print_line(&escape_hidden(&format!(
                 "Catch-all folders to dissolve: {folders}"
             )))?;
         }
@@ -410,28 +437,28 @@ fn plan(
     ui.note(&format!(
         "Look at it, change it as you like, then run `memory-forge init --apply {path}`"
     ));
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
-fn apply(
+fn apply_plan(
     workspace: &Workspace,
     file: &Path,
     args: &InitArgs,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
-    let path = paths::path_in(workspace, settings, file)?;
-    let plan = Plan::parse(&workspace.read_text(&path)?, path.as_str())?;
+) -> Result<CommandExit, CommandError> {
+    let path = paths::resolve_path(workspace, settings, file)?;
+    let plan = OrganisePlan::parse(&workspace.read_text(&path)?, path.as_str())?;
     let is_new = Manifest::read(workspace).is_none();
-    let mut applied = organise::apply(workspace, &plan, settings.now)?;
+    let mut applied = organise::apply_plan(workspace, &plan, settings.now)?;
     for remark in &applied.remarks {
-        ui.warn(&printable(remark));
+        ui.warn(&escape_hidden(remark));
     }
     if is_new && !applied.proposal.is_empty() && !args.no_claude_md {
         setup::propose_lines(workspace, &mut applied.proposal)?;
     }
     let next = "`memory-forge doctor --undo` takes all of it back";
-    settle(
+    confirm_and_apply(
         workspace,
         &applied.proposal,
         next,
@@ -442,7 +469,7 @@ fn apply(
     )
 }
 
-fn as_json(plan: &Plan) -> serde_json::Value {
+fn plan_json(plan: &OrganisePlan) -> serde_json::Value {
     json!({
         "version": plan.version,
         "about": plan.about,
@@ -457,7 +484,7 @@ fn as_json(plan: &Plan) -> serde_json::Value {
     })
 }
 
-fn name_of(workspace: &Workspace) -> String {
+fn folder_name(workspace: &Workspace) -> String {
     let name = workspace.root().file_name();
     name.map_or_else(String::new, |it| it.to_string_lossy().into_owned())
 }

@@ -5,16 +5,16 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use forge_app::check::{CheckView, Survey};
-use forge_app::links::{self, Broken, Mention, Report, Trouble, Vault};
+use forge_app::check::{CheckView, WorkspaceSurvey};
+use forge_app::links::{self, BrokenLink, LinkReport, LinkTrouble, NoteMention, NoteVault};
 use forge_app::workspace::{RelPath, Workspace};
 use serde_json::{Value, json};
 
 use super::doctor::show_diff;
 use crate::paths;
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
-use crate::ui::{Ui, printable, style};
+use crate::ui::{Ui, escape_hidden, style};
 
 /// Check, find and repair the links between files
 ///
@@ -44,20 +44,20 @@ enum LinksCommand {
 Examples:
   memory-forge links check
   memory-forge links check --json")]
-    Check(CheckArgs),
+    Check(LinksCheckArgs),
     /// List plain-text mentions of notes
     #[command(after_help = "\
 Examples:
   memory-forge links suggest")]
-    Suggest(SuggestArgs),
+    Suggest(LinksSuggestArgs),
     /// Turn mentions of exact file names into links
-    Apply(ApplyArgs),
+    Apply(LinksApplyArgs),
     /// Move a file and rewrite every link to it
-    Rename(RenameArgs),
+    Rename(LinksRenameArgs),
 }
 
 #[derive(Debug, Args)]
-struct CheckArgs {
+struct LinksCheckArgs {
     /// Report on these files only
     #[arg(long, value_name = "FILE", num_args = 1..)]
     files: Vec<PathBuf>,
@@ -76,7 +76,7 @@ struct CheckArgs {
 }
 
 #[derive(Debug, Args)]
-struct SuggestArgs {
+struct LinksSuggestArgs {
     /// Look in these files only
     #[arg(long, value_name = "FILE", num_args = 1..)]
     files: Vec<PathBuf>,
@@ -95,7 +95,7 @@ struct SuggestArgs {
 Examples:
   memory-forge links apply                 File names that stand there word for word
   memory-forge links apply --all --dry-run  Titles, aliases and other spellings too")]
-struct ApplyArgs {
+struct LinksApplyArgs {
     /// Change these files only
     #[arg(long, value_name = "FILE", num_args = 1..)]
     files: Vec<PathBuf>,
@@ -123,7 +123,7 @@ Examples:
   memory-forge links rename plan roadmap                The note stays in its folder
   memory-forge links rename docs/plan.md archive/       It keeps its name
   memory-forge links rename docs/a.png media/b.png --dry-run")]
-struct RenameArgs {
+struct LinksRenameArgs {
     /// The file, by its path or by the name that links use
     old: String,
 
@@ -143,56 +143,60 @@ struct RenameArgs {
     json: bool,
 }
 
-pub(crate) fn run(args: LinksArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = paths::workspace(settings, ui)?;
+pub(crate) fn run_links(
+    args: LinksArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<CommandExit, CommandError> {
+    let workspace = paths::open_workspace(settings, ui)?;
     // `check` reads the vault through its survey, so that it is read once.
     let args = match args.command {
-        LinksCommand::Check(args) => return check(&workspace, args, settings, ui),
+        LinksCommand::Check(args) => return check_all_links(&workspace, args, settings, ui),
         other => LinksArgs { command: other },
     };
-    let vault = vault(&workspace, ui);
+    let vault = read_vault(&workspace, ui);
     match args.command {
         LinksCommand::Check(_) => unreachable!("answered above"),
-        LinksCommand::Suggest(args) => suggest(&workspace, &vault, args, settings, ui),
-        LinksCommand::Apply(args) => apply(&workspace, &vault, args, settings, ui),
-        LinksCommand::Rename(args) => rename(&workspace, &vault, args, settings, ui),
+        LinksCommand::Suggest(args) => suggest_links(&workspace, &vault, args, settings, ui),
+        LinksCommand::Apply(args) => apply_links(&workspace, &vault, args, settings, ui),
+        LinksCommand::Rename(args) => rename_file(&workspace, &vault, args, settings, ui),
     }
 }
 
 /// Reads the vault, and warns of files that could not be read.
-pub(super) fn vault(workspace: &Workspace, ui: &mut Ui) -> Vault {
-    let reading = ui.busy("Reading notes");
-    let vault = Vault::read(workspace);
+pub(super) fn read_vault(workspace: &Workspace, ui: &mut Ui) -> NoteVault {
+    let reading = ui.show_busy("Reading notes");
+    let vault = NoteVault::read(workspace);
     drop(reading);
     warn_of_problems(&vault, ui);
     vault
 }
 
 /// Reads the vault of a survey, with the same warnings.
-pub(super) fn survey_vault(survey: &Survey<'_>, ui: &mut Ui) {
-    let reading = ui.busy("Reading notes");
+pub(super) fn read_survey_vault(survey: &WorkspaceSurvey<'_>, ui: &mut Ui) {
+    let reading = ui.show_busy("Reading notes");
     let vault = survey.vault();
     drop(reading);
     warn_of_problems(vault, ui);
 }
 
-fn warn_of_problems(vault: &Vault, ui: &mut Ui) {
+fn warn_of_problems(vault: &NoteVault, ui: &mut Ui) {
     for line in vault.problem_lines() {
-        ui.warn(&printable(&line));
+        ui.warn(&escape_hidden(&line));
     }
 }
 
 /// Resolves the files of `--files`, each of which must exist.
-fn scope(
+fn resolve_scope(
     workspace: &Workspace,
-    vault: &Vault,
+    vault: &NoteVault,
     settings: &Settings,
     files: &[PathBuf],
 ) -> Result<Vec<RelPath>, CommandError> {
     let mut paths = Vec::new();
     for file in files {
-        let path = paths::path_in(workspace, settings, file)?;
-        if vault.position(&path).is_none() {
+        let path = paths::resolve_path(workspace, settings, file)?;
+        if vault.position_of(&path).is_none() {
             return Err(CommandError::usage(format!("There is no file `{path}`")));
         }
         paths.push(path);
@@ -200,18 +204,18 @@ fn scope(
     Ok(paths)
 }
 
-fn check(
+fn check_all_links(
     workspace: &Workspace,
-    args: CheckArgs,
+    args: LinksCheckArgs,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
-    let mut survey = Survey::of(workspace, settings.now);
-    survey_vault(&survey, ui);
-    let only = scope(workspace, survey.vault(), settings, &args.files)?;
+) -> Result<CommandExit, CommandError> {
+    let mut survey = WorkspaceSurvey::from_workspace(workspace, settings.now);
+    read_survey_vault(&survey, ui);
+    let only = resolve_scope(workspace, survey.vault(), settings, &args.files)?;
     survey.check_links(|report| {
         if !only.is_empty() {
-            report.only(&only);
+            report.retain_files(&only);
         }
         for folder in &args.skip {
             let folder = folder.trim_end_matches('/');
@@ -221,38 +225,42 @@ fn check(
     });
     let result = CheckView::Links.run(&survey);
     if args.json {
-        ui.json(&check_json(survey.links()))?;
+        ui.print_json(&check_json(survey.link_report()))?;
     } else {
-        show_report(survey.links(), args.limit, ui)?;
+        show_report(survey.link_report(), args.limit, ui)?;
     }
-    Ok(if result.fails(CheckView::Links) {
-        Exit::Failure
+    Ok(if result.has_failure(CheckView::Links) {
+        CommandExit::Failure
     } else {
-        Exit::Success
+        CommandExit::Success
     })
 }
 
-fn show_report(report: &Report, limit: usize, ui: &mut Ui) -> Result<(), CommandError> {
-    let (wiki, plain): (Vec<&Broken>, Vec<&Broken>) = report.missing().partition(|it| is_wiki(it));
-    let places: Vec<&Broken> = report.no_such_place().collect();
-    let ambiguous: Vec<&Broken> = report.ambiguous().collect();
-    section("BROKEN WIKILINKS", &wiki, limit, ui)?;
-    section("BROKEN MARKDOWN LINKS", &plain, limit, ui)?;
-    section("MISSING HEADINGS AND BLOCKS", &places, limit, ui)?;
-    section("AMBIGUOUS LINKS", &ambiguous, limit, ui)?;
+fn show_report(report: &LinkReport, limit: usize, ui: &mut Ui) -> Result<(), CommandError> {
+    let (wiki, plain): (Vec<&BrokenLink>, Vec<&BrokenLink>) =
+        report.missing_targets().partition(|it| is_wikilink(it));
+    let places: Vec<&BrokenLink> = report.missing_places().collect();
+    let ambiguous: Vec<&BrokenLink> = report.ambiguous_links().collect();
+    show_section("BROKEN WIKILINKS", &wiki, limit, ui)?;
+    show_section("BROKEN MARKDOWN LINKS", &plain, limit, ui)?;
+    show_section("MISSING HEADINGS AND BLOCKS", &places, limit, ui)?;
+    show_section("AMBIGUOUS LINKS", &ambiguous, limit, ui)?;
     let closets = &report.closets;
     if !closets.is_empty() {
-        ui.line(&format!("CLOSETS ISSUES ({} found):", closets.len()))?;
+        ui.print_line(&format!("CLOSETS ISSUES ({} found):", closets.len()))?;
         for issue in closets.iter().take(limit) {
             let line = issue.line.map_or(String::new(), |line| format!(":{line}"));
-            let path = printable(issue.path.as_str());
-            ui.line(&format!("  {path}{line}: {}", printable(&issue.message)))?;
+            let path = escape_hidden(issue.path.as_str());
+            ui.print_line(&format!(
+                "  {path}{line}: {}",
+                escape_hidden(&issue.message)
+            ))?;
         }
-        and_more(closets.len(), limit, ui)?;
+        note_more_lines(closets.len(), limit, ui)?;
     }
     if wiki.is_empty() && plain.is_empty() {
         let warnings = !places.is_empty() || !ambiguous.is_empty();
-        ui.line(match (warnings, closets.is_empty()) {
+        ui.print_line(match (warnings, closets.is_empty()) {
             (false, true) => "CLEAN - zero broken wikilinks, closets valid",
             (false, false) => "CLEAN wikilinks (closets issues above are warnings)",
             (true, _) => "CLEAN wikilinks (what is above are warnings)",
@@ -263,68 +271,73 @@ fn show_report(report: &Report, limit: usize, ui: &mut Ui) -> Result<(), Command
     Ok(())
 }
 
-fn section(title: &str, found: &[&Broken], limit: usize, ui: &mut Ui) -> Result<(), CommandError> {
+fn show_section(
+    title: &str,
+    found: &[&BrokenLink],
+    limit: usize,
+    ui: &mut Ui,
+) -> Result<(), CommandError> {
     if found.is_empty() {
         return Ok(());
     }
-    ui.line(&format!("{title} ({} found):", found.len()))?;
+    ui.print_line(&format!("{title} ({} found):", found.len()))?;
     let path_style = style::PATH;
     for one in found.iter().take(limit) {
-        let path = printable(one.path.as_str());
-        let link = printable(&one.link);
-        let link = if is_wiki(one) {
+        let path = escape_hidden(one.path.as_str());
+        let link = escape_hidden(&one.link);
+        let link = if is_wikilink(one) {
             format!("[[{link}]]")
         } else {
             format!("({link})")
         };
         let more = match &one.trouble {
-            Trouble::Missing {
+            LinkTrouble::Missing {
                 nearest: Some(name),
-            } => format!(" -> did you mean [[{}]]?", printable(name)),
-            Trouble::Ambiguous(files) => {
+            } => format!(" -> did you mean [[{}]]?", escape_hidden(name)),
+            LinkTrouble::Ambiguous(files) => {
                 let files: Vec<_> = files
                     .iter()
                     .take(3)
-                    .map(|it| printable(it.as_str()))
+                    .map(|it| escape_hidden(it.as_str()))
                     .collect();
                 format!(" may be {}", files.join(" or "))
             }
-            Trouble::Missing { nearest: None } | Trouble::NoSuchPlace => String::new(),
+            LinkTrouble::Missing { nearest: None } | LinkTrouble::NoSuchPlace => String::new(),
         };
         let line = one.line;
-        ui.line(&format!(
+        ui.print_line(&format!(
             "  {path_style}{path}:{line}{path_style:#}: {link}{more}"
         ))?;
     }
-    and_more(found.len(), limit, ui)
+    note_more_lines(found.len(), limit, ui)
 }
 
-fn and_more(count: usize, limit: usize, ui: &mut Ui) -> Result<(), CommandError> {
+fn note_more_lines(count: usize, limit: usize, ui: &mut Ui) -> Result<(), CommandError> {
     if count > limit {
         let more = count - limit;
-        ui.line(&format!("  … and {more} more; `--json` lists all of them"))?;
+        ui.print_line(&format!("  … and {more} more; `--json` lists all of them"))?;
     }
     Ok(())
 }
 
-fn is_wiki(broken: &Broken) -> bool {
+fn is_wikilink(broken: &BrokenLink) -> bool {
     use forge_app::document::LinkKind;
     matches!(broken.kind, LinkKind::Wiki | LinkKind::Embed)
 }
 
-fn check_json(report: &Report) -> Value {
-    let one = |it: &Broken| {
+fn check_json(report: &LinkReport) -> Value {
+    let one = |it: &BrokenLink| {
         let (kind, nearest, files) = match &it.trouble {
-            Trouble::Missing { nearest } => ("missing", nearest.clone(), Vec::new()),
-            Trouble::NoSuchPlace => ("no-such-place", None, Vec::new()),
-            Trouble::Ambiguous(files) => {
+            LinkTrouble::Missing { nearest } => ("missing", nearest.clone(), Vec::new()),
+            LinkTrouble::NoSuchPlace => ("no-such-place", None, Vec::new()),
+            LinkTrouble::Ambiguous(files) => {
                 let files = files.iter().map(|it| it.as_str()).collect();
                 ("ambiguous", None, files)
             }
         };
         json!({
             "path": it.path.as_str(), "line": it.line, "link": it.link,
-            "form": if is_wiki(it) { "wikilink" } else { "markdown" },
+            "form": if is_wikilink(it) { "wikilink" } else { "markdown" },
             "trouble": kind, "nearest": nearest, "files": files,
         })
     };
@@ -334,69 +347,69 @@ fn check_json(report: &Report) -> Value {
         .map(|it| json!({ "path": it.path.as_str(), "line": it.line, "message": it.message }));
     json!({
         "version": 1,
-        "broken": report.missing().count(),
+        "broken": report.missing_targets().count(),
         "notes": report.notes, "links": report.links,
         "troubles": report.troubles.iter().map(one).collect::<Vec<_>>(),
         "closets": closets.collect::<Vec<_>>(),
     })
 }
 
-fn suggest(
+fn suggest_links(
     workspace: &Workspace,
-    vault: &Vault,
-    args: SuggestArgs,
+    vault: &NoteVault,
+    args: LinksSuggestArgs,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
-    let only = scope(workspace, vault, settings, &args.files)?;
-    let looking = ui.busy("Looking for mentions");
-    let found = links::suggest(workspace, vault, &only);
+) -> Result<CommandExit, CommandError> {
+    let only = resolve_scope(workspace, vault, settings, &args.files)?;
+    let looking = ui.show_busy("Looking for mentions");
+    let found = links::suggest_mentions(workspace, vault, &only);
     drop(looking);
     if args.json {
         let mentions: Vec<Value> = found.iter().map(mention_json).collect();
-        ui.json(&json!({ "version": 1, "mentions": mentions }))?;
+        ui.print_json(&json!({ "version": 1, "mentions": mentions }))?;
     } else if found.is_empty() {
-        ui.line("No plain text file references found - all references use wikilinks")?;
+        ui.print_line("No plain text file references found - all references use wikilinks")?;
     } else {
         show_mentions(&found, args.limit, ui)?;
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
-fn show_mentions(found: &[Mention], limit: usize, ui: &mut Ui) -> Result<(), CommandError> {
-    ui.line(&format!("PLAIN TEXT REFERENCES ({} found):", found.len()))?;
+fn show_mentions(found: &[NoteMention], limit: usize, ui: &mut Ui) -> Result<(), CommandError> {
+    ui.print_line(&format!("PLAIN TEXT REFERENCES ({} found):", found.len()))?;
     for one in found.iter().take(limit) {
-        let (path, text) = (printable(one.path.as_str()), printable(&one.text));
-        let name = printable(&one.name);
-        ui.line(&format!("  {path}:{}: \"{text}\" -> [[{name}]]", one.line))?;
+        let (path, text) = (escape_hidden(one.path.as_str()), escape_hidden(&one.text));
+        let name = escape_hidden(&one.name);
+        ui.print_line(&format!("  {path}:{}: \"{text}\" -> [[{name}]]", one.line))?;
     }
-    and_more(found.len(), limit, ui)
+    note_more_lines(found.len(), limit, ui)
 }
 
-fn mention_json(one: &Mention) -> Value {
+fn mention_json(one: &NoteMention) -> Value {
     json!({
         "path": one.path.as_str(), "line": one.line, "text": one.text,
-        "note": one.note.as_str(), "link": one.link(), "exact": one.exact,
+        "note": one.note.as_str(), "link": one.render_link(), "exact": one.exact,
     })
 }
 
-fn apply(
+fn apply_links(
     workspace: &Workspace,
-    vault: &Vault,
-    args: ApplyArgs,
+    vault: &NoteVault,
+    args: LinksApplyArgs,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
-    let only = scope(workspace, vault, settings, &args.files)?;
-    let looking = ui.busy("Looking for mentions");
-    let applied = links::apply(workspace, vault, &only, args.all);
+) -> Result<CommandExit, CommandError> {
+    let only = resolve_scope(workspace, vault, settings, &args.files)?;
+    let looking = ui.show_busy("Looking for mentions");
+    let applied = links::link_mentions(workspace, vault, &only, args.all);
     drop(looking);
     let mut change = None;
     if !applied.proposal.is_empty() {
         if !args.json {
             show_diff(&applied.proposal, ui)?;
         }
-        let question = format!("Add {}?", several(applied.linked, "link"));
+        let question = format!("Add {}?", count_with_noun(applied.linked, "link"));
         if args.dry_run {
             ui.note("Nothing was changed (`--dry-run`)");
         } else if ui.confirm(&question, args.yes)? {
@@ -404,28 +417,28 @@ fn apply(
             change = applied.proposal.apply(workspace, what, settings.now)?.id;
         } else {
             ui.note("Nothing was changed");
-            return Ok(Exit::Success);
+            return Ok(CommandExit::Success);
         }
     }
     if args.json {
         let left: Vec<Value> = applied.left.iter().map(mention_json).collect();
         let files = applied.proposal.files.iter().map(|it| it.path.as_str());
-        ui.json(&json!({
+        ui.print_json(&json!({
             "version": 1, "changed": change.is_some(), "change": change,
             "linked": applied.linked, "files": files.collect::<Vec<_>>(), "proposed": left,
         }))?;
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
-    let files = several(applied.proposal.files.len(), "file");
+    let files = count_with_noun(applied.proposal.files.len(), "file");
     match (&change, applied.proposal.is_empty()) {
         (Some(id), _) => {
-            ui.line(&format!(
+            ui.print_line(&format!(
                 "✓ Added {} in {files}",
-                several(applied.linked, "link")
+                count_with_noun(applied.linked, "link")
             ))?;
             undo_note(id, ui);
         }
-        (None, true) => ui.line("✓ Nothing to link")?,
+        (None, true) => ui.print_line("✓ Nothing to link")?,
         (None, false) => {}
     }
     if !applied.left.is_empty() {
@@ -434,24 +447,24 @@ fn apply(
             "{left} more are only proposed: `links suggest` lists them, `--all` links them"
         ));
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
-fn rename(
+fn rename_file(
     workspace: &Workspace,
-    vault: &Vault,
-    args: RenameArgs,
+    vault: &NoteVault,
+    args: LinksRenameArgs,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
-    let from = named(workspace, vault, settings, &args.old)?;
-    let to = links::destination(vault, &from, &args.new)?;
+) -> Result<CommandExit, CommandError> {
+    let from = resolve_file(workspace, vault, settings, &args.old)?;
+    let to = links::resolve_destination(vault, &from, &args.new)?;
     if from == to {
         return Err(CommandError::usage(format!(
             "`{from}` has that name already"
         )));
     }
-    let renaming = links::rename(workspace, vault, &from, &to)?;
+    let renaming = links::rename_file(workspace, vault, &from, &to)?;
     for (path, line) in &renaming.left_alone {
         ui.warn(&format!(
             "`{path}` line {line} is left alone: change that link by hand"
@@ -459,14 +472,17 @@ fn rename(
     }
     let mut change = None;
     if !args.json {
-        ui.line(&format!(
+        ui.print_line(&format!(
             "{} → {}",
-            printable(from.as_str()),
-            printable(to.as_str())
+            escape_hidden(from.as_str()),
+            escape_hidden(to.as_str())
         ))?;
         show_diff(&renaming.proposal, ui)?;
     }
-    let question = format!("Rename it and rewrite {}?", several(renaming.links, "link"));
+    let question = format!(
+        "Rename it and rewrite {}?",
+        count_with_noun(renaming.links, "link")
+    );
     if args.dry_run {
         ui.note("Nothing was changed (`--dry-run`)");
     } else if ui.confirm(&question, args.yes)? {
@@ -474,40 +490,40 @@ fn rename(
         change = renaming.proposal.apply(workspace, &what, settings.now)?.id;
     } else {
         ui.note("Nothing was changed");
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
     if args.json {
         let files = renaming.proposal.files.iter().map(|it| it.path.as_str());
-        ui.json(&json!({
+        ui.print_json(&json!({
             "version": 1, "changed": change.is_some(), "change": change,
             "from": from.as_str(), "to": to.as_str(), "links": renaming.links,
             "files": files.collect::<Vec<_>>(),
         }))?;
     } else if let Some(id) = &change {
-        let links = several(renaming.links, "link");
-        let files = several(renaming.proposal.files.len(), "file");
-        ui.line(&format!("✓ Renamed; rewrote {links} in {files}"))?;
+        let links = count_with_noun(renaming.links, "link");
+        let files = count_with_noun(renaming.proposal.files.len(), "file");
+        ui.print_line(&format!("✓ Renamed; rewrote {links} in {files}"))?;
         undo_note(id, ui);
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 /// Resolves a file by its path, else by the name that a link at the root would
 /// use.
-pub(super) fn named(
+pub(super) fn resolve_file(
     workspace: &Workspace,
-    vault: &Vault,
+    vault: &NoteVault,
     settings: &Settings,
     name: &str,
 ) -> Result<RelPath, CommandError> {
-    if let Ok(path) = paths::path_in(workspace, settings, name.as_ref())
-        && vault.position(&path).is_some()
+    if let Ok(path) = paths::resolve_path(workspace, settings, name.as_ref())
+        && vault.position_of(&path).is_some()
     {
         return Ok(path);
     }
-    match vault.names.resolve(links::name_in(name), "") {
-        links::Resolution::File(file) => Ok(vault.file(file).path.clone()),
-        links::Resolution::Ambiguous(files) => Err(links::Error::Ambiguous {
+    match vault.names.resolve(links::reference_target(name), "") {
+        links::LinkResolution::File(file) => Ok(vault.file(file).path.clone()),
+        links::LinkResolution::Ambiguous(files) => Err(links::RenameError::Ambiguous {
             name: name.to_owned(),
             files: files
                 .iter()
@@ -515,10 +531,10 @@ pub(super) fn named(
                 .collect(),
         }
         .into()),
-        links::Resolution::Missing => {
+        links::LinkResolution::Missing => {
             let name = name.to_owned();
-            let error = CommandError::from(links::Error::Missing { name: name.clone() });
-            Err(paths::did_you_mean(error, workspace, &name))
+            let error = CommandError::from(links::RenameError::Missing { name: name.clone() });
+            Err(paths::suggest_document(error, workspace, &name))
         }
     }
 }
@@ -529,6 +545,6 @@ fn undo_note(id: &str, ui: &mut Ui) {
     ));
 }
 
-fn several(count: usize, word: &str) -> String {
+fn count_with_noun(count: usize, word: &str) -> String {
     format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }

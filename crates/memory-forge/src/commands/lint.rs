@@ -1,13 +1,13 @@
 //! `lint`: nine checks of a workspace's health, and their repairs.
 
 use clap::Args;
-use forge_app::check::{self, CheckReport, CheckView, Severity, Survey};
+use forge_app::check::{self, CheckReport, CheckSeverity, CheckView, WorkspaceSurvey};
 use serde_json::{Value, json};
 
 use crate::paths;
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
-use crate::ui::{Ui, printable};
+use crate::ui::{Ui, escape_hidden};
 
 /// Check the health of a workspace; exits with 1 on warnings
 ///
@@ -38,46 +38,50 @@ pub(crate) struct LintArgs {
     json: bool,
 }
 
-pub(crate) fn run(args: LintArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = paths::workspace(settings, ui)?;
-    let reading = ui.busy("Reading notes");
-    let mut survey = Survey::of(&workspace, settings.now);
+pub(crate) fn run_lint(
+    args: LintArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<CommandExit, CommandError> {
+    let workspace = paths::open_workspace(settings, ui)?;
+    let reading = ui.show_busy("Reading notes");
+    let mut survey = WorkspaceSurvey::from_workspace(&workspace, settings.now);
     // The first check needs every note.
     survey.vault();
     drop(reading);
-    if survey.manifest().is_none() && !survey.mind.exists() {
+    if survey.manifest().is_none() && !survey.mind.has_state_files() {
         return Err(
             CommandError::failure("There is no _MANIFEST.md and no state here to check")
                 .hint("`memory-forge init --workspace` starts a workspace with a manifest, `memory-forge mind set` the state"),
         );
     }
     for problem in survey.vault().problems.iter().take(10) {
-        ui.warn(&printable(&problem.to_string()));
+        ui.warn(&escape_hidden(&problem.to_string()));
     }
     let mut changes = Vec::new();
     if args.fix {
-        changes = fix(&survey, &args, settings, ui)?;
+        changes = fix_findings(&survey, &args, settings, ui)?;
         // A new survey, since the repair has changed files.
-        survey = Survey::of(&workspace, settings.now);
+        survey = WorkspaceSurvey::from_workspace(&workspace, settings.now);
     }
-    let checking = ui.busy("Checking");
+    let checking = ui.show_busy("Checking");
     let report = CheckView::Lint.run(&survey);
     drop(checking);
     if args.json {
-        ui.json(&report_json(&report, &changes))?
+        ui.print_json(&report_json(&report, &changes))?
     } else {
-        ui.lines(&printable(&render(&report)))?
+        ui.print_lines(&escape_hidden(&render_report(&report)))?
     }
-    Ok(if report.fails(CheckView::Lint) {
-        Exit::Failure
+    Ok(if report.has_failure(CheckView::Lint) {
+        CommandExit::Failure
     } else {
-        Exit::Success
+        CommandExit::Success
     })
 }
 
 /// Repairs, and returns the ids under which that can be undone.
-fn fix(
-    survey: &Survey<'_>,
+fn fix_findings(
+    survey: &WorkspaceSurvey<'_>,
     args: &LintArgs,
     settings: &Settings,
     ui: &mut Ui,
@@ -85,26 +89,26 @@ fn fix(
     let mut fixes = check::plan_lint_fix(survey)?;
     let removals = std::mem::take(&mut fixes.removals);
     if !args.json {
-        for file in fixes.files() {
+        for file in fixes.proposed_files() {
             let before = file.before.as_deref().unwrap_or("");
-            ui.diff(file.path.as_str(), before, &file.after)?;
+            ui.print_diff(file.path.as_str(), before, &file.after)?;
         }
     }
     let mut changes = fixes.apply(survey.workspace, settings.now)?;
     let mut agreed = Vec::new();
     for removal in removals {
         // Without a terminal the answer is no.
-        match ui.confirm(&printable(&removal.question), args.yes) {
+        match ui.confirm(&escape_hidden(&removal.question), args.yes) {
             Ok(true) => agreed.push(removal),
             Ok(false) => {}
             Err(_) => ui.note(&format!(
                 "Not done without a yes (`--yes`): {}",
-                printable(&removal.question)
+                escape_hidden(&removal.question)
             )),
         }
     }
     if !agreed.is_empty() {
-        let receipt = check::remove(survey.workspace, &agreed, settings.now)?;
+        let receipt = check::remove_rows(survey.workspace, &agreed, settings.now)?;
         changes.extend(receipt.id);
     }
     for id in &changes {
@@ -114,22 +118,22 @@ fn fix(
 }
 
 /// Upper bound for the findings of one check that are shown.
-const MAX_SHOWN: usize = 20;
+const MAX_SHOWN_FINDINGS: usize = 20;
 
-fn level(severity: Severity) -> &'static str {
+fn level_name(severity: CheckSeverity) -> &'static str {
     match severity {
-        Severity::Info => "INFO",
-        Severity::Warning | Severity::Error => "WARN",
+        CheckSeverity::Info => "INFO",
+        CheckSeverity::Warning | CheckSeverity::Error => "WARN",
     }
 }
 
 /// Renders the report as text, in the form that other tools know.
-fn render(report: &CheckReport) -> String {
+fn render_report(report: &CheckReport) -> String {
     let mut out = String::from("Workspace Health Report\n\n");
     let mut actions = String::new();
     for result in &report.results {
         let (title, found) = (result.check.title, result.outcome.findings());
-        let advice = |it: &check::Finding| it.advice.clone().unwrap_or_default();
+        let advice = |it: &check::CheckFinding| it.advice.clone().unwrap_or_default();
         match found {
             [] => out.push_str(&format!("{title}: PASS\n")),
             [first, ..] => {
@@ -137,18 +141,18 @@ fn render(report: &CheckReport) -> String {
                 actions.push_str(&format!("- {title}: {}\n", advice(first)));
             }
         }
-        for it in found.iter().take(MAX_SHOWN) {
-            let (level, fix) = (level(it.severity), advice(it));
+        for it in found.iter().take(MAX_SHOWN_FINDINGS) {
+            let (level, fix) = (level_name(it.severity), advice(it));
             out.push_str(&format!("  [{level}] {} -- fix: {fix}\n", it.message));
         }
-        if found.len() > MAX_SHOWN {
-            let more = found.len() - MAX_SHOWN;
+        if found.len() > MAX_SHOWN_FINDINGS {
+            let more = found.len() - MAX_SHOWN_FINDINGS;
             out.push_str(&format!("  and {more} more; `--json` lists them all\n"));
         }
     }
     let (warnings, infos) = (
-        report.count(Severity::Warning),
-        report.count(Severity::Info),
+        report.count_severity(CheckSeverity::Warning),
+        report.count_severity(CheckSeverity::Info),
     );
     let checks = report.results.len();
     out.push_str(&format!(
@@ -167,7 +171,7 @@ fn report_json(report: &CheckReport, changes: &[String]) -> Value {
     let checks = results.map(|result| {
         let found = result.outcome.findings();
         let findings = found.iter().map(
-            |it| json!({ "level": level(it.severity), "message": it.message, "fix": it.advice }),
+            |it| json!({ "level": level_name(it.severity), "message": it.message, "fix": it.advice }),
         );
         json!({
             "name": result.check.title, "pass": found.is_empty(),
@@ -176,8 +180,8 @@ fn report_json(report: &CheckReport, changes: &[String]) -> Value {
     });
     json!({
         "version": 1,
-        "warnings": report.count(Severity::Warning),
-        "info": report.count(Severity::Info),
+        "warnings": report.count_severity(CheckSeverity::Warning),
+        "info": report.count_severity(CheckSeverity::Info),
         "checks": checks.collect::<Vec<_>>(),
         "changes": changes,
     })

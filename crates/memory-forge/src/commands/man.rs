@@ -5,7 +5,7 @@ use anyhow::Context;
 use clap::Args;
 use clap_mangen::Man;
 
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
 use crate::ui::Ui;
 
@@ -26,17 +26,21 @@ pub(crate) struct ManArgs {
     pub(crate) list: bool,
 }
 
-pub(crate) fn run(args: ManArgs, _: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let mut program = crate::cli::definition();
+pub(crate) fn run_man(
+    args: ManArgs,
+    _: &Settings,
+    ui: &mut Ui,
+) -> Result<CommandExit, CommandError> {
+    let mut program = crate::cli::command_definition();
     // Global options reach the commands only when the definition is built.
     program.build();
     if args.list {
         let mut pages = Vec::new();
-        list(&program, "", &mut pages);
+        list_pages(&program, "", &mut pages);
         for name in pages {
             ui.print(&format!("{name}\n"))?;
         }
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
     let name = args.command.join("-");
     let first = name.split('-').next().unwrap_or_default();
@@ -47,19 +51,19 @@ pub(crate) fn run(args: ManArgs, _: &Settings, ui: &mut Ui) -> Result<Exit, Comm
     let page = if name.is_empty() {
         program
     } else {
-        one_command(&program, &name)?
+        command_page(&program, &name)?
     };
     let mut text = Vec::new();
     Man::new(page)
         .render(&mut text)
         .context("Cannot render the manual page")?;
     ui.print(&String::from_utf8_lossy(&text))?;
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 /// Returns a command by the name of its page: `search`, or `mind-set`.
-fn one_command(program: &clap::Command, name: &str) -> Result<clap::Command, CommandError> {
-    let command = find(program, name).ok_or_else(|| {
+fn command_page(program: &clap::Command, name: &str) -> Result<clap::Command, CommandError> {
+    let command = find_command(program, name).ok_or_else(|| {
         let names: Vec<&str> = program
             .get_subcommands()
             .filter(|command| !command.is_hide_set())
@@ -76,22 +80,22 @@ fn one_command(program: &clap::Command, name: &str) -> Result<clap::Command, Com
         .display_name(title))
 }
 
-fn find<'a>(parent: &'a clap::Command, name: &str) -> Option<&'a clap::Command> {
+fn find_command<'a>(parent: &'a clap::Command, name: &str) -> Option<&'a clap::Command> {
     parent.get_subcommands().find_map(|command| {
         let rest = name.strip_prefix(command.get_name())?;
         match rest.strip_prefix('-') {
             None if rest.is_empty() => Some(command),
             None => None,
-            Some(rest) => find(command, rest),
+            Some(rest) => find_command(command, rest),
         }
     })
 }
 
-fn list(parent: &clap::Command, before: &str, pages: &mut Vec<String>) {
+fn list_pages(parent: &clap::Command, before: &str, pages: &mut Vec<String>) {
     let shown = |command: &&clap::Command| !command.is_hide_set();
     for command in parent.get_subcommands().filter(shown) {
         let name = format!("{before}{}", command.get_name());
         pages.push(name.clone());
-        list(command, &format!("{name}-"), pages);
+        list_pages(command, &format!("{name}-"), pages);
     }
 }

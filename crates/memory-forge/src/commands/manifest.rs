@@ -1,16 +1,18 @@
 //! `manifest`: shows the map of the workspace, and keeps its summaries right.
 
 use clap::{Args, Subcommand};
-use forge_app::bulk::{self, Skill};
-use forge_app::routing::manifest::{Age, Entry, Manifest, Mode, Part, VERSION};
+use forge_app::bulk::{self, BulkSkill};
+use forge_app::routing::manifest::{
+    MANIFEST_FORMAT_VERSION, Manifest, ManifestEntry, ManifestMode, ManifestPart, VersionAge,
+};
 use forge_app::upkeep::resummarize;
 use serde_json::json;
 
 use super::doctor::show_diff;
 use crate::paths;
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
-use crate::ui::{Ui, printable, style};
+use crate::ui::{Ui, escape_hidden, style};
 
 /// Show the map of the workspace, or renew its summaries
 ///
@@ -37,17 +39,17 @@ enum ManifestCommand {
     #[command(after_help = "\
 Examples:
   memory-forge workspace manifest show")]
-    Show(ShowArgs),
+    Show(ManifestShowArgs),
     /// Renew the summaries of rows whose files changed
     #[command(after_help = "\
 Examples:
   memory-forge workspace manifest refresh --dry-run
   memory-forge workspace manifest refresh")]
-    Refresh(RefreshArgs),
+    Refresh(ManifestRefreshArgs),
 }
 
 #[derive(Debug, Args)]
-struct ShowArgs {
+struct ManifestShowArgs {
     /// Show at most this many rows of each part
     #[arg(long, value_name = "N", default_value_t = 50)]
     limit: usize,
@@ -63,7 +65,7 @@ struct ShowArgs {
 /// stays; one that says no more than the name beside it is filled. At most 250
 /// characters each.
 #[derive(Debug, Args)]
-struct RefreshArgs {
+struct ManifestRefreshArgs {
     /// Renew people's rows too, and do not ask when it ran today
     #[arg(long, short)]
     force: bool,
@@ -77,68 +79,74 @@ struct RefreshArgs {
     json: bool,
 }
 
-pub(crate) fn run(
+pub(crate) fn run_manifest(
     args: ManifestArgs,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
+) -> Result<CommandExit, CommandError> {
     match args.command {
-        ManifestCommand::Show(args) => show(args, settings, ui),
-        ManifestCommand::Refresh(args) => refresh(args, settings, ui),
+        ManifestCommand::Show(args) => show_manifest(args, settings, ui),
+        ManifestCommand::Refresh(args) => refresh_summaries(args, settings, ui),
     }
 }
 
-const PARTS: [(Part, &str, &str); 5] = [
-    (Part::Tier1, "tier1", "Tier 1"),
-    (Part::Tier2, "tier2", "Tier 2"),
-    (Part::Tier3, "tier3", "Tier 3"),
-    (Part::HubMap, "hubMap", "Hub Map"),
-    (Part::Config, "config", "Config"),
+const MANIFEST_PARTS: [(ManifestPart, &str, &str); 5] = [
+    (ManifestPart::Tier1, "tier1", "Tier 1"),
+    (ManifestPart::Tier2, "tier2", "Tier 2"),
+    (ManifestPart::Tier3, "tier3", "Tier 3"),
+    (ManifestPart::HubMap, "hubMap", "Hub Map"),
+    (ManifestPart::Config, "config", "Config"),
 ];
 
-fn show(args: ShowArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = paths::workspace(settings, ui)?;
+fn show_manifest(
+    args: ManifestShowArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<CommandExit, CommandError> {
+    let workspace = paths::open_workspace(settings, ui)?;
     let manifest = Manifest::load(&workspace)?;
-    let mode = manifest.as_ref().map_or(Mode::Absent, Manifest::mode);
+    let mode = manifest
+        .as_ref()
+        .map_or(ManifestMode::Absent, Manifest::mode);
     let mode_name = match mode {
-        Mode::Full => "full",
-        Mode::Compatible => "compatible",
-        Mode::Absent => "absent",
+        ManifestMode::Full => "full",
+        ManifestMode::Compatible => "compatible",
+        ManifestMode::Absent => "absent",
     };
-    let Some(manifest) = manifest.filter(|_| mode != Mode::Absent) else {
+    let Some(manifest) = manifest.filter(|_| mode != ManifestMode::Absent) else {
         if args.json {
-            ui.json(&json!({ "version": 1, "mode": mode_name }))?;
+            ui.print_json(&json!({ "version": 1, "mode": mode_name }))?;
         } else {
-            ui.line("There is no manifest.")?;
+            ui.print_line("There is no manifest.")?;
             ui.note("`memory-forge init --workspace` makes one");
         }
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     };
     if args.json {
-        let row = |entry: &Entry| json!({ "name": entry.name, "target": entry.target, "text": entry.text, "note": entry.note });
+        let row = |entry: &ManifestEntry| json!({ "name": entry.name, "target": entry.target, "text": entry.text, "note": entry.note });
         let mut answer = json!({
             "version": 1, "mode": mode_name, "format": manifest.version(),
             "summaryFormat": manifest.summary_format(), "domains": manifest.domains(),
         });
-        for (part, key, _) in PARTS {
-            answer[key] = manifest.part(part).map(row).collect();
+        for (part, key, _) in MANIFEST_PARTS {
+            answer[key] = manifest.entries_of(part).map(row).collect();
         }
-        ui.json(&answer)?;
-        return Ok(Exit::Success);
+        ui.print_json(&answer)?;
+        return Ok(CommandExit::Success);
     }
     let version = match manifest.version() {
         Some("") => ", no version".to_owned(),
         Some(version) => format!(", version {version}"),
         None => String::new(),
     };
-    ui.line(&format!("Mode: {mode_name}{}", printable(&version)))?;
-    for (part, _, title) in PARTS {
-        let entries: Vec<&Entry> = manifest.part(part).collect();
+    ui.print_line(&format!("Mode: {mode_name}{}", escape_hidden(&version)))?;
+    for (part, _, title) in MANIFEST_PARTS {
+        let entries: Vec<&ManifestEntry> = manifest.entries_of(part).collect();
         if entries.is_empty() {
             continue;
         }
         let heading = style::HEADING;
-        ui.line(&format!(
+        ui.print_line(&format!(
             "\n{heading}{title}{heading:#} ({})",
             entries.len()
         ))?;
@@ -149,32 +157,36 @@ fn show(args: ShowArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, Comman
                 .filter(|it| !it.is_empty())
                 .map(String::as_str)
                 .collect();
-            ui.line(&format!("  {}", printable(&parts.join(" · "))))?;
+            ui.print_line(&format!("  {}", escape_hidden(&parts.join(" · "))))?;
         }
         if entries.len() > args.limit {
             let more = entries.len() - args.limit;
-            ui.line(&format!("  … and {more} more (`--limit`)"))?;
+            ui.print_line(&format!("  … and {more} more (`--limit`)"))?;
         }
     }
-    if manifest.age() == Some(Age::Older) {
+    if manifest.age() == Some(VersionAge::Older) {
         ui.note(&format!(
-            "The format is {VERSION} now; `memory-forge upgrade` brings it there, and `--dry-run` shows how"
+            "The format is {MANIFEST_FORMAT_VERSION} now; `memory-forge upgrade` brings it there, and `--dry-run` shows how"
         ));
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 /// Hint on how to agree to a second run of the day without a terminal.
-const AGAIN: &str = "Pass `--force` to run it again now, which also renews summaries that people \
+const RUN_AGAIN_HINT: &str = "Pass `--force` to run it again now, which also renews summaries that people \
                      wrote, or `--dry-run` to see what would happen";
 
-fn refresh(args: RefreshArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = paths::workspace(settings, ui)?;
-    let reading = ui.busy("Reading notes");
-    let plan = resummarize::plan(&workspace, args.force)?;
+fn refresh_summaries(
+    args: ManifestRefreshArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<CommandExit, CommandError> {
+    let workspace = paths::open_workspace(settings, ui)?;
+    let reading = ui.show_busy("Reading notes");
+    let plan = resummarize::plan_summaries(&workspace, args.force)?;
     drop(reading);
     for (file, target) in plan.lost.iter().take(20) {
-        let target = printable(target);
+        let target = escape_hidden(target);
         ui.warn(&format!(
             "`{file}` lists `{target}`, which leads to no file"
         ));
@@ -184,29 +196,31 @@ fn refresh(args: RefreshArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, 
     }
     let mut change = None;
     if !args.dry_run && !plan.proposal.is_empty() {
-        if let Some(question) = bulk::cooldown(&workspace, Skill::Resummarize, settings.now)
-            && !ui.confirm_or(&question, args.force, AGAIN)?
+        if let Some(question) =
+            bulk::cooldown_question(&workspace, BulkSkill::Resummarize, settings.now)
+            && !ui.confirm_or(&question, args.force, RUN_AGAIN_HINT)?
         {
             ui.note("Nothing was changed");
-            return Ok(Exit::Success);
+            return Ok(CommandExit::Success);
         }
-        let receipt = resummarize::run(&workspace, &plan, settings.now, &super::who())?;
+        let receipt =
+            resummarize::run_summaries(&workspace, &plan, settings.now, &super::lock_holder())?;
         change = receipt.and_then(|it| it.id);
     }
     if args.json {
-        ui.json(&json!({
+        ui.print_json(&json!({
             "version": 1, "dryRun": args.dry_run, "changed": change.is_some(), "change": change,
             "tier1": plan.tier1, "hubMap": plan.hub_map, "hubPages": plan.hub_pages, "kept": plan.kept,
             "lost": plan.lost.iter().map(|(file, target)| json!({ "file": file.as_str(), "target": target })).collect::<Vec<_>>(),
         }))?;
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
     if args.dry_run {
         ui.note("Nothing was changed (`--dry-run`)");
     } else if change.is_none() {
-        ui.line("✓ Every summary is up to date")?;
+        ui.print_line("✓ Every summary is up to date")?;
     } else {
-        ui.line(&format!(
+        ui.print_line(&format!(
             "✓ Summaries renewed: {} in the tiers, {} in the Hub Map, {} on hub pages",
             plan.tier1, plan.hub_map, plan.hub_pages
         ))?;
@@ -217,5 +231,5 @@ fn refresh(args: RefreshArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, 
             plan.kept
         ));
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }

@@ -8,9 +8,9 @@ use clap::Args;
 use forge_app::tokens::{Tokenizer, count_tokens};
 use forge_app::workspace::regular;
 
-use crate::mcp::{Server, tools};
+use crate::mcp::{McpServer, tools};
 use crate::paths;
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
 use crate::ui::Ui;
 
@@ -54,86 +54,98 @@ pub(crate) struct McpArgs {
     pub(crate) token_file: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: McpArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let listed = tools::chosen(&args.tools).map_err(unknown)?;
+pub(crate) fn run_mcp(
+    args: McpArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<CommandExit, CommandError> {
+    let listed = tools::select_tools(&args.tools).map_err(unknown_tool)?;
     if args.list {
-        return list(&listed, args.json, ui);
+        return list_tools(&listed, args.json, ui);
     }
-    let workspace = paths::workspace(settings, ui)?;
-    let server = Server::start(workspace, settings, &listed)?;
+    let workspace = paths::open_workspace(settings, ui)?;
+    let server = McpServer::start_server(workspace, settings, &listed)?;
     if args.http {
-        http(&args, server, settings, ui)?
+        listen_http(&args, server, settings, ui)?
     } else {
-        serve::stdio(server).map_err(failed)?
+        serve::serve_stdio(server).map_err(serve_error)?
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
-fn unknown(name: String) -> CommandError {
-    let names: Vec<&str> = tools::ALL.iter().map(|spec| spec.name).collect();
+fn unknown_tool(name: String) -> CommandError {
+    let names: Vec<&str> = tools::ALL_TOOLS.iter().map(|spec| spec.name).collect();
     CommandError::usage(format!("There is no tool `{name}`"))
         .hint(format!("The tools are {}", names.join(", ")))
 }
 
-fn failed(error: serve::Error) -> CommandError {
+fn serve_error(error: serve::ServeError) -> CommandError {
     CommandError::failure(error.to_string())
 }
 
-fn list(listed: &[&'static tools::Spec], json: bool, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let all: Vec<_> = listed.iter().map(|spec| spec.listed()).collect();
-    let total = cost(&all);
+fn list_tools(
+    listed: &[&'static tools::ToolSpec],
+    json: bool,
+    ui: &mut Ui,
+) -> Result<CommandExit, CommandError> {
+    let all: Vec<_> = listed.iter().map(|spec| spec.to_tool()).collect();
+    let total = token_cost(&all);
     if json {
         let tools: Vec<_> = all
             .iter()
-            .map(|tool| serde_json::json!({ "name": tool.name, "tokens": cost(tool) }))
+            .map(|tool| serde_json::json!({ "name": tool.name, "tokens": token_cost(tool) }))
             .collect();
-        ui.json(&serde_json::json!({
+        ui.print_json(&serde_json::json!({
             "version": 1, "tokenizer": "o200k", "tokens": total, "tools": tools, "listing": all,
         }))?;
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
-    ui.line("Tools that clients are told of, in tokens (o200k):")?;
+    ui.print_line("Tools that clients are told of, in tokens (o200k):")?;
     for tool in &all {
         let about = tool.description.as_deref().unwrap_or_default();
-        ui.line(&format!("  {:>5}  {:22} {about}", cost(tool), tool.name))?;
+        ui.print_line(&format!(
+            "  {:>5}  {:22} {about}",
+            token_cost(tool),
+            tool.name
+        ))?;
     }
-    ui.line(&format!("  {total:>5}  in all"))?;
-    let others = tools::ALL.len() - listed.len();
+    ui.print_line(&format!("  {total:>5}  in all"))?;
+    let others = tools::ALL_TOOLS.len() - listed.len();
     if others > 0 {
         ui.note(&format!(
             "{others} more can be called by name; `--tools all` lists them"
         ));
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 /// Returns the tokens of what is sent.
-fn cost(sent: &impl serde::Serialize) -> usize {
+fn token_cost(sent: &impl serde::Serialize) -> usize {
     let text = serde_json::to_string(sent).expect("tools are plain data");
     count_tokens(Tokenizer::O200k, &text)
 }
 
 /// Lower bound for a token; a shorter one could be guessed.
-const SHORTEST_TOKEN: usize = 16;
+const MIN_TOKEN_CHARS: usize = 16;
 
-fn http(
+fn listen_http(
     args: &McpArgs,
-    server: Server,
+    server: McpServer,
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<(), CommandError> {
-    let (token, from) = token(args, settings)?;
+    let (token, from) = resolve_token(args, settings)?;
     // Only a person is shown the token: a log keeps what is written to it.
     let shown = match (from, settings.stderr_terminal) {
-        (From::MadeUp, true) => format!("Authorization: Bearer {token}"),
-        (From::MadeUp, false) => {
+        (TokenOrigin::MadeUp, true) => format!("Authorization: Bearer {token}"),
+        (TokenOrigin::MadeUp, false) => {
             return Err(
                 CommandError::usage("There is no token, and nobody to show a new one to")
                     .hint("Name a file with `--token-file`, or set `MEMORY_FORGE_MCP_TOKEN`"),
             );
         }
-        (From::File, _) => "Authorization: Bearer <the token in the file>".to_owned(),
-        (From::Environment, _) => {
+        (TokenOrigin::File, _) => "Authorization: Bearer <the token in the file>".to_owned(),
+        (TokenOrigin::Environment, _) => {
             "Authorization: Bearer <the token in MEMORY_FORGE_MCP_TOKEN>".to_owned()
         }
     };
@@ -145,12 +157,12 @@ fn http(
         ui.note(&format!("Listening on http://{address}/mcp"));
         ui.note(&format!("Each request needs the header `{shown}`"));
     };
-    serve::http(move || server.clone(), options, ready).map_err(failed)
+    serve::serve_http(move || server.clone(), options, ready).map_err(serve_error)
 }
 
 /// Origin of the token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum From {
+enum TokenOrigin {
     File,
     Environment,
     MadeUp,
@@ -159,21 +171,24 @@ enum From {
 /// Upper bound for the file of a token; a longer one holds none.
 const MAX_TOKEN_BYTES: u64 = 64 << 10;
 
-fn token(args: &McpArgs, settings: &Settings) -> Result<(String, From), CommandError> {
+fn resolve_token(
+    args: &McpArgs,
+    settings: &Settings,
+) -> Result<(String, TokenOrigin), CommandError> {
     let (token, from) = match (&args.token_file, &settings.mcp_token) {
         (Some(file), _) => {
-            let text = regular::read_named(file, MAX_TOKEN_BYTES).map_err(|error| {
+            let text = regular::read_user_file(file, MAX_TOKEN_BYTES).map_err(|error| {
                 CommandError::failure(format!("Cannot read `{}`: {error}", file.display()))
             })?;
-            (text.trim().to_owned(), From::File)
+            (text.trim().to_owned(), TokenOrigin::File)
         }
-        (None, Some(token)) => (token.clone(), From::Environment),
-        (None, None) => (serve::new_token(), From::MadeUp),
+        (None, Some(token)) => (token.clone(), TokenOrigin::Environment),
+        (None, None) => (serve::new_token(), TokenOrigin::MadeUp),
     };
     let plain = token.bytes().all(|byte| byte.is_ascii_graphic());
-    if from != From::MadeUp && (token.len() < SHORTEST_TOKEN || !plain) {
+    if from != TokenOrigin::MadeUp && (token.len() < MIN_TOKEN_CHARS || !plain) {
         return Err(CommandError::usage(format!(
-            "A token has at least {SHORTEST_TOKEN} visible ASCII characters and no spaces"
+            "A token has at least {MIN_TOKEN_CHARS} visible ASCII characters and no spaces"
         )));
     }
     Ok((token, from))

@@ -5,12 +5,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
 use clap::Args;
-use forge_app::teams::{self, Kind};
-use forge_app::workspace::{Backup, OutsideChange, OutsideFile, change_outside, git};
+use forge_app::teams::{self, MergeKind};
+use forge_app::workspace::{BackupAction, OutsideChange, OutsideFile, change_outside, git};
 
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
-use crate::ui::{Ui, printable};
+use crate::ui::{Ui, escape_hidden};
 
 /// Merge two versions of a memory file entry by entry, for git
 ///
@@ -35,9 +35,13 @@ pub(crate) struct MergeArgs {
 }
 
 /// Upper bound for new numbers that are listed one by one.
-const MOST_TOLD: usize = 10;
+const MAX_LISTED_RENAMES: usize = 10;
 
-pub(crate) fn run(args: MergeArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
+pub(crate) fn run_merge(
+    args: MergeArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<CommandExit, CommandError> {
     let cwd = settings.cwd()?;
     let files = [&args.base, &args.ours, &args.theirs].map(|it| cwd.join(it));
     let name = args.path.as_deref().unwrap_or(&args.ours).to_string_lossy();
@@ -47,20 +51,23 @@ pub(crate) fn run(args: MergeArgs, settings: &Settings, ui: &mut Ui) -> Result<E
             return Err(CommandError::usage(missing));
         }
     }
-    let why = match by_entry(&files, &name) {
+    let why = match merge_by_entry(&files, &name) {
         Ok(merged) => {
-            for (old, new) in merged.renamed.iter().take(MOST_TOLD) {
-                ui.note(&format!("{}: their {old} is now {new}", printable(&name)));
+            for (old, new) in merged.renamed.iter().take(MAX_LISTED_RENAMES) {
+                ui.note(&format!(
+                    "{}: their {old} is now {new}",
+                    escape_hidden(&name)
+                ));
             }
-            if merged.renamed.len() > MOST_TOLD {
-                let more = merged.renamed.len() - MOST_TOLD;
+            if merged.renamed.len() > MAX_LISTED_RENAMES {
+                let more = merged.renamed.len() - MAX_LISTED_RENAMES;
                 ui.note(&format!(
                     "{}: {more} more have new numbers; each says what it was called",
-                    printable(&name)
+                    escape_hidden(&name)
                 ));
             }
             if merged.conflicts == 0 {
-                return Ok(Exit::Success);
+                return Ok(CommandExit::Success);
             }
             let entries = match merged.conflicts {
                 1 => "1 entry was".to_owned(),
@@ -68,20 +75,20 @@ pub(crate) fn run(args: MergeArgs, settings: &Settings, ui: &mut Ui) -> Result<E
             };
             ui.warn(&format!(
                 "{}: {entries} changed on both sides",
-                printable(&name)
+                escape_hidden(&name)
             ));
-            return Ok(Exit::Failure);
+            return Ok(CommandExit::Failure);
         }
         Err(why) => why,
     };
     ui.detail(&format!(
         "{}: merged by lines, since {why}",
-        printable(&name)
+        escape_hidden(&name)
     ));
     let [base, ours, theirs] = &files;
     match git::merge_by_lines(cwd, ours, base, theirs) {
-        Ok(true) => Ok(Exit::Success),
-        Ok(false) => Ok(Exit::Failure),
+        Ok(true) => Ok(CommandExit::Success),
+        Ok(false) => Ok(CommandExit::Failure),
         // Not 1, which means a merged file with a conflict in it: by this code,
         // the line in git's settings knows that it has to merge the file
         // itself.
@@ -90,8 +97,8 @@ pub(crate) fn run(args: MergeArgs, settings: &Settings, ui: &mut Ui) -> Result<E
 }
 
 /// Merges and writes, or returns the reason why git has to.
-fn by_entry(files: &[PathBuf; 3], name: &str) -> Result<teams::Merged, String> {
-    let kind = Kind::of(name).ok_or("it is no file of entries")?;
+fn merge_by_entry(files: &[PathBuf; 3], name: &str) -> Result<teams::MergeOutcome, String> {
+    let kind = MergeKind::from_path(name).ok_or("it is no file of entries")?;
     let [base, ours, theirs] = files.each_ref().map(|path| OutsideFile {
         base: path.parent().unwrap_or(path).to_owned(),
         path: path.clone(),
@@ -101,7 +108,7 @@ fn by_entry(files: &[PathBuf; 3], name: &str) -> Result<teams::Merged, String> {
         text.ok_or_else(|| "one side is gone".to_owned())
     };
     let (base, before, theirs) = (read(&base)?, read(&ours)?, read(&theirs)?);
-    let merge = || teams::merge(kind, &base, &before, &theirs);
+    let merge = || teams::merge_texts(kind, &base, &before, &theirs);
     // A panic in the merge leaves the file to git's own merge.
     let merged = catch_unwind(AssertUnwindSafe(merge))
         .map_err(|_| "of a defect; please report it")?
@@ -111,7 +118,7 @@ fn by_entry(files: &[PathBuf; 3], name: &str) -> Result<teams::Merged, String> {
             file: ours,
             before: Some(before.into_bytes()),
             after: Some(merged.text.clone().into_bytes()),
-            backup: Backup::Leave,
+            backup: BackupAction::Leave,
         };
         change_outside(&[change], &[]).map_err(|error| error.to_string())?;
     }

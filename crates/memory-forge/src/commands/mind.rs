@@ -2,7 +2,7 @@
 //! subcommand reads or changes one of the state files and reports what it did.
 
 use clap::{Args, Subcommand, ValueEnum};
-use forge_app::mind::{Mind, NewDecision, NewSession, StateChange};
+use forge_app::mind::{MindStore, NewDecision, NewSession, StateChange};
 use forge_app::record;
 use forge_app::workspace::Workspace;
 use jiff::Timestamp;
@@ -10,9 +10,9 @@ use jiff::Timestamp;
 use super::{idea, session};
 use crate::paths;
 use crate::recorded::recorded_line;
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
-use crate::ui::{Ui, printable};
+use crate::ui::{Ui, escape_hidden};
 
 mod show;
 
@@ -48,15 +48,15 @@ Examples:
   memory-forge mind show
   memory-forge mind show decisions
   memory-forge mind show briefing      What an agent is told at its start")]
-    Show(ShowArgs),
+    Show(MindShowArgs),
     /// Change parts of the state; the others stay
-    Set(SetArgs),
+    Set(MindSetArgs),
     /// Record a decision under the next id
     #[command(after_help = "\
 Examples:
   memory-forge mind decide \"Queue\" --decision \"Use the database as the queue\"
   memory-forge mind decide \"Queue\" -d \"Use the database\" -r \"One thing less to run\" --by Ada")]
-    Decide(DecideArgs),
+    Decide(MindDecideArgs),
     /// Add a task, or tick one
     #[command(after_help = "\
 Examples:
@@ -68,7 +68,7 @@ Examples:
 Examples:
   memory-forge mind log \"Login works end to end\" --next \"Sessions expire\"
   memory-forge mind log \"Login works\" --completed \"Login form\" --blocker \"No test account\"")]
-    Log(LogArgs),
+    Log(MindLogArgs),
     /// Keep a copy of state and open work
     #[command(after_help = "\
 Examples:
@@ -85,16 +85,16 @@ Examples:
 Examples:
   memory-forge mind health
   memory-forge mind health --json")]
-    Health(HealthArgs),
+    Health(MindHealthArgs),
     Session(session::SessionArgs),
     Idea(idea::IdeaArgs),
 }
 
 #[derive(Debug, Args)]
-struct ShowArgs {
+struct MindShowArgs {
     /// Which part
     #[arg(default_value = "all")]
-    what: What,
+    what: MindPart,
 
     /// Print the result as JSON
     #[arg(long)]
@@ -102,7 +102,7 @@ struct ShowArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum What {
+enum MindPart {
     /// State, open tasks, decisions and the last session
     All,
     State,
@@ -122,7 +122,7 @@ Examples:
   memory-forge mind set --next \"Ship it\"
   memory-forge mind set --active \"Login\" --active \"Search\"
   memory-forge mind set --blocked \"\"     Nothing is blocked any more")]
-struct SetArgs {
+struct MindSetArgs {
     /// The phase of the project
     #[arg(long)]
     phase: Option<String>,
@@ -145,7 +145,7 @@ struct SetArgs {
 }
 
 #[derive(Debug, Args)]
-struct DecideArgs {
+struct MindDecideArgs {
     /// What it is about, in a few words
     title: String,
 
@@ -190,7 +190,7 @@ enum TaskCommand {
 }
 
 #[derive(Debug, Args)]
-struct LogArgs {
+struct MindLogArgs {
     /// What happened
     summary: String,
 
@@ -230,28 +230,35 @@ struct CompressArgs {
 }
 
 #[derive(Debug, Args)]
-struct HealthArgs {
+struct MindHealthArgs {
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }
 
-pub(crate) fn run(args: MindArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
+pub(crate) fn run_mind(
+    args: MindArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<CommandExit, CommandError> {
     // These two open the workspace themselves, after reading their input.
     let command = match args.command {
-        MindCommand::Session(args) => return session::run(args, settings, ui),
-        MindCommand::Idea(args) => return idea::run(args, settings, ui),
+        MindCommand::Session(args) => return session::run_session(args, settings, ui),
+        MindCommand::Idea(args) => return idea::run_idea(args, settings, ui),
         command => command,
     };
-    let workspace = paths::workspace(settings, ui)?;
-    let mind = Mind::open(&workspace);
+    let workspace = paths::open_workspace(settings, ui)?;
+    let mind = MindStore::open(&workspace);
     let now = settings.now;
     match command {
         MindCommand::Session(_) | MindCommand::Idea(_) => unreachable!("answered above"),
-        MindCommand::Show(args) => show::show(&mind, &args, settings, ui)?,
-        MindCommand::Set(args) => {
-            written(record::NewEntry::State(args.change()?), &workspace, now, ui)?
-        }
+        MindCommand::Show(args) => show::show_mind(&mind, &args, settings, ui)?,
+        MindCommand::Set(args) => record_entry(
+            record::NewStateEntry::State(args.into_change()?),
+            &workspace,
+            now,
+            ui,
+        )?,
         MindCommand::Decide(args) => {
             let new = NewDecision {
                 title: args.title,
@@ -260,17 +267,17 @@ pub(crate) fn run(args: MindArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
                 decided_by: args.by,
                 status: args.status,
             };
-            written(record::NewEntry::Decision(new), &workspace, now, ui)?;
+            record_entry(record::NewStateEntry::Decision(new), &workspace, now, ui)?;
         }
         MindCommand::Task(TaskArgs { command }) => {
             let new = match command {
-                TaskCommand::Add { task, section } => record::NewEntry::Task {
+                TaskCommand::Add { task, section } => record::NewStateEntry::Task {
                     text: task,
                     section,
                 },
-                TaskCommand::Done { task } => record::NewEntry::DoneTask { text: task },
+                TaskCommand::Done { task } => record::NewStateEntry::DoneTask { text: task },
             };
-            written(new, &workspace, now, ui)?;
+            record_entry(new, &workspace, now, ui)?;
         }
         MindCommand::Log(args) => {
             let new = NewSession {
@@ -281,42 +288,42 @@ pub(crate) fn run(args: MindArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
                 next: args.next,
                 ..NewSession::default()
             };
-            written(record::NewEntry::Session(new), &workspace, now, ui)?;
+            record_entry(record::NewStateEntry::Session(new), &workspace, now, ui)?;
         }
         MindCommand::Checkpoint(args) => {
-            let kept = mind.checkpoint(&args.trigger, now)?;
-            ui.line(&format!("Checkpoint written: {}", kept.path))?;
+            let kept = mind.write_checkpoint(&args.trigger, now)?;
+            ui.print_line(&format!("Checkpoint written: {}", kept.path))?;
             if let Some(copy) = kept.copy {
                 ui.detail(&format!("Kept a copy: {copy}"));
             }
         }
         MindCommand::Compress(args) => {
-            let done = mind.compress(args.dry_run, now)?;
+            let done = mind.compress_state(args.dry_run, now)?;
             if args.json {
-                ui.json(&show::compression_json(&done))?
+                ui.print_json(&show::compression_json(&done))?
             } else {
-                show::compression(&done, ui)?
+                show::show_compression(&done, ui)?
             }
         }
-        MindCommand::Health(args) => return show::health(&mind, &args, settings, ui),
+        MindCommand::Health(args) => return show::show_health(&mind, &args, settings, ui),
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 /// Writes one entry and reports it.
-fn written(
-    new: record::NewEntry,
+fn record_entry(
+    new: record::NewStateEntry,
     workspace: &Workspace,
     now: Timestamp,
     ui: &mut Ui,
 ) -> Result<(), CommandError> {
-    let done = record::record(workspace, new, now)?;
+    let done = record::record_entry(workspace, new, now)?;
     let line = recorded_line(&done, str::to_owned);
-    ui.line(&printable(&line))
+    ui.print_line(&escape_hidden(&line))
 }
 
-impl SetArgs {
-    fn change(self) -> Result<StateChange, CommandError> {
+impl MindSetArgs {
+    fn into_change(self) -> Result<StateChange, CommandError> {
         // A flag that was not given leaves its part as it is.
         let list = |values: Vec<String>| (!values.is_empty()).then_some(values);
         let change = StateChange {

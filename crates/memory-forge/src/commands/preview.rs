@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 use forge_app::documents;
-use forge_app::routing::closets::Field;
+use forge_app::routing::closets::ClosetField;
 
 use crate::paths;
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
-use crate::ui::{Ui, printable, style};
+use crate::ui::{Ui, escape_hidden, style};
 
 /// Show how a file is cut into passages, and what is odd about it
 ///
@@ -28,22 +28,22 @@ pub(crate) struct PreviewArgs {
     pub(crate) json: bool,
 }
 
-pub(crate) fn run(
+pub(crate) fn run_preview(
     args: PreviewArgs,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
-    let workspace = paths::workspace(settings, ui)?;
-    let path = paths::document_in(&workspace, settings, &args.file.to_string_lossy())?;
-    if !workspace.absolute(&path).exists() {
+) -> Result<CommandExit, CommandError> {
+    let workspace = paths::open_workspace(settings, ui)?;
+    let path = paths::resolve_document(&workspace, settings, &args.file.to_string_lossy())?;
+    if !workspace.absolute_path(&path).exists() {
         let error = CommandError::failure(format!("There is no document `{path}`"));
-        return Err(paths::did_you_mean(error, &workspace, path.as_str()));
+        return Err(paths::suggest_document(error, &workspace, path.as_str()));
     }
     let preview = documents::preview_document(&workspace, &path)?;
     let (document, passages) = (&preview.document, &preview.passages);
     let (entry, role) = (&preview.entry, documents::role_name(preview.role));
     if args.json {
-        ui.json(&serde_json::json!({
+        ui.print_json(&serde_json::json!({
             "version": 1,
             "path": path.as_str(),
             "role": role,
@@ -51,37 +51,37 @@ pub(crate) fn run(
             "passages": passages.iter().map(|p| serde_json::json!({
                 "lines": [p.lines.0, p.lines.1], "headings": p.headings, "tokens": p.tokens, "text": p.text,
             })).collect::<Vec<_>>(),
-            "closet": Field::ALL.iter().map(|field| {
+            "closet": ClosetField::ALL.iter().map(|field| {
                 (field.name(), serde_json::json!(entry.values(*field)))
             }).collect::<std::collections::BTreeMap<_, _>>(),
             "problems": document.problems.iter().map(|p| serde_json::json!({
                 "line": p.line, "message": p.message,
             })).collect::<Vec<_>>(),
         }))?;
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
     if !preview.is_indexed() {
         ui.note(&format!("`{path}` is not indexed: its role is {role}"));
     }
     for (i, p) in passages.iter().enumerate() {
         let (heading, faint) = (style::HEADING, style::FAINT);
-        ui.line(&format!(
+        ui.print_line(&format!(
             "{heading}{}. {}{heading:#}  {faint}lines {}–{}, ~{} tokens{faint:#}",
             i + 1,
-            printable(&p.headings.join(" > ")),
+            escape_hidden(&p.headings.join(" > ")),
             p.lines.0,
             p.lines.1,
             p.tokens
         ))?;
         for line in p.text.lines() {
-            ui.line(&format!("    {}", printable(line)))?;
+            ui.print_line(&format!("    {}", escape_hidden(line)))?;
         }
-        ui.line("")?;
+        ui.print_line("")?;
     }
     let heading = style::HEADING;
-    ui.line(&format!("{heading}Closet entry{heading:#}"))?;
-    for line in entry.lines() {
-        ui.line(&format!("    {}", printable(&line)))?;
+    ui.print_line(&format!("{heading}Closet entry{heading:#}"))?;
+    for line in entry.render_lines() {
+        ui.print_line(&format!("    {}", escape_hidden(&line)))?;
     }
     for problem in &document.problems {
         ui.warn(&format!(
@@ -93,5 +93,5 @@ pub(crate) fn run(
         "{} passage(s); tokens are estimates",
         passages.len()
     ));
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }

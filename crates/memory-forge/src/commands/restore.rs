@@ -6,9 +6,9 @@ use forge_app::forget;
 use forge_app::workspace::Workspace;
 
 use crate::paths;
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
-use crate::ui::{Ui, printable};
+use crate::ui::{Ui, escape_hidden};
 
 /// Bring back what was forgotten, or lift a correction
 #[derive(Debug, Args)]
@@ -38,61 +38,61 @@ pub(crate) struct RestoreArgs {
     pub(crate) json: bool,
 }
 
-pub(crate) fn run(
+pub(crate) fn run_restore(
     args: RestoreArgs,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
-    let workspace = paths::workspace(settings, ui)?;
+) -> Result<CommandExit, CommandError> {
+    let workspace = paths::open_workspace(settings, ui)?;
     if !args.fact.is_empty() {
-        return lift(&workspace, &args, settings, ui);
+        return lift_corrections(&workspace, &args, settings, ui);
     }
     let paths = args
         .paths
         .iter()
-        .map(|path| paths::document_in(&workspace, settings, path))
+        .map(|path| paths::resolve_document(&workspace, settings, path))
         .collect::<Result<Vec<_>, _>>()?;
     let which = (!args.all).then_some(paths.as_slice());
-    let (restored, receipt) = forget::restore(&workspace, which, settings.now)?;
+    let (restored, receipt) = forget::restore_documents(&workspace, which, settings.now)?;
     if args.json {
-        ui.json(&serde_json::json!({
+        ui.print_json(&serde_json::json!({
             "version": 1, "changed": receipt.id.is_some(), "change": receipt.id, "restored": restored,
         }))?;
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
     for path in &restored {
-        ui.line(&format!("✓ Restored {}", printable(path)))?;
+        ui.print_line(&format!("✓ Restored {}", escape_hidden(path)))?;
     }
     if restored.is_empty() {
-        ui.line("Nothing is forgotten.")?;
+        ui.print_line("Nothing is forgotten.")?;
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
-fn lift(
+fn lift_corrections(
     workspace: &Workspace,
     args: &RestoreArgs,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
-    let lifted = forget::lift_corrections(workspace, &args.fact, settings.now)?;
+) -> Result<CommandExit, CommandError> {
+    let lifted = forget::remove_fact_corrections(workspace, &args.fact, settings.now)?;
     if args.json {
         let corrections: Vec<_> = lifted
             .corrections
             .iter()
             .map(forget::Correction::to_json)
             .collect();
-        ui.json(&serde_json::json!({
+        ui.print_json(&serde_json::json!({
             "version": 1, "changed": lifted.receipt.id.is_some(), "change": lifted.receipt.id,
             "lifted": corrections,
         }))?;
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
     for one in &lifted.corrections {
-        ui.line(&format!("✓ Lifted: \"{}\"", printable(&one.fact)))?;
+        ui.print_line(&format!("✓ Lifted: \"{}\"", escape_hidden(&one.fact)))?;
     }
     ui.note(
         "It may be saved again; `memory-forge closets build --force` brings it back into closets",
     );
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }

@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use clap::{Args, ValueEnum};
-use forge_app::client::Client;
+use forge_app::client::AgentClient;
 use forge_app::knowledge::readme;
 use forge_app::remember;
 use forge_app::workspace::Workspace;
@@ -11,7 +11,7 @@ use forge_app::workspace::Workspace;
 use crate::choice::client_parser;
 use crate::library;
 use crate::paths;
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
 use crate::ui::Ui;
 
@@ -30,7 +30,7 @@ Examples:
       --trigger \"timeout in webhook_spec\" --content \"Freeze the clock.\"")]
 pub(crate) struct SaveArgs {
     /// What it is
-    pub(crate) kind: SaveKind,
+    pub(crate) kind: SaveKindChoice,
 
     /// Its name; the file's name is made from it
     pub(crate) name: String,
@@ -62,8 +62,8 @@ pub(crate) struct SaveArgs {
     pub(crate) importance: u8,
 
     /// Write it for these clients too, separated by commas
-    #[arg(long, value_delimiter = ',', value_parser = client_parser(Client::with_skills()))]
-    pub(crate) client: Vec<Client>,
+    #[arg(long, value_delimiter = ',', value_parser = client_parser(AgentClient::with_skills()))]
+    pub(crate) client: Vec<AgentClient>,
 
     /// Context: add it to the `CLAUDE.md` or `AGENTS.md` of the module that
     /// you are in, or of the root, instead of `knowledge/`
@@ -76,37 +76,41 @@ pub(crate) struct SaveArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SaveKind {
+pub(crate) enum SaveKindChoice {
     /// How to solve a problem that comes back
     Skill,
     /// A fact, a decision, a convention
     Context,
 }
 
-pub(crate) fn run(args: SaveArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    if args.into_context && args.kind == SaveKind::Skill {
+pub(crate) fn run_save(
+    args: SaveArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<CommandExit, CommandError> {
+    if args.into_context && args.kind == SaveKindChoice::Skill {
         return Err(CommandError::usage(
             "`--into-context` is for `save context`; a skill has a file of its own",
         ));
     }
     let content = match &args.content {
         Some(content) => content.clone(),
-        None => from_standard_input(settings)?,
+        None => read_standard_input(settings)?,
     };
-    let workspace = paths::workspace(settings, ui)?;
-    let note = remember::Context {
+    let workspace = paths::open_workspace(settings, ui)?;
+    let note = remember::NewDocument {
         name: &args.name,
         content: &content,
         importance: args.importance,
     };
     let route = if args.into_context {
-        Some(route(&workspace, settings, &args.client)?)
+        Some(resolve_route(&workspace, settings, &args.client)?)
     } else {
         None
     };
     let (new, became) = match (args.kind, &route) {
-        (SaveKind::Skill, _) => {
-            let skill = remember::Skill {
+        (SaveKindChoice::Skill, _) => {
+            let skill = remember::NewSkill {
                 name: &args.name,
                 content: &content,
                 description: args.description.as_deref(),
@@ -120,51 +124,51 @@ pub(crate) fn run(args: SaveArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
                 "Agents load it by themselves, so it is audited and not indexed",
             )
         }
-        (SaveKind::Context, Some(route)) => {
+        (SaveKindChoice::Context, Some(route)) => {
             let files = &route.files;
             (
                 remember::NewKnowledge::Section { note, files },
                 "Agents load it at every start; `memory-forge audit` shows what that costs",
             )
         }
-        (SaveKind::Context, None) => (
+        (SaveKindChoice::Context, None) => (
             remember::NewKnowledge::Document(note),
             "Indexed: a search finds it from now on",
         ),
     };
-    let mut library = library::open(workspace.clone(), settings);
-    let done = remember::remember(&mut library, &new, settings.now, &mut ui.watch())?;
-    ui.remarks(&done.remarks);
+    let mut library = library::open_library(workspace.clone(), settings);
+    let done = remember::save_knowledge(&mut library, &new, settings.now, &mut ui.watch_stages())?;
+    ui.show_remarks(&done.remarks);
     let saved = done.saved;
     let files: Vec<&str> = saved.files.iter().map(|path| path.as_str()).collect();
     if args.json {
-        ui.json(&serde_json::json!({
+        ui.print_json(&serde_json::json!({
             "version": 1, "title": saved.title, "files": files, "change": saved.receipt.id,
             "indexed": done.is_indexed,
         }))?;
     } else {
         for file in files {
-            ui.line(&format!("✓ Saved {file}"))?;
+            ui.print_line(&format!("✓ Saved {file}"))?;
         }
-        if saved.receipt.files.contains(&readme::path()) {
-            ui.note(&format!("Listed in `{}`", readme::PATH));
+        if saved.receipt.files.contains(&readme::readme_path()) {
+            ui.note(&format!("Listed in `{}`", readme::README_PATH));
         }
         ui.note(became);
     }
     if done.is_indexed {
-        mention_module(&workspace, settings, &args.client, ui)?;
+        note_module(&workspace, settings, &args.client, ui)?;
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 /// Notes the file of the module, to which knowledge of one module only belongs.
-fn mention_module(
+fn note_module(
     workspace: &Workspace,
     settings: &Settings,
-    clients: &[Client],
+    clients: &[AgentClient],
     ui: &mut Ui,
 ) -> Result<(), CommandError> {
-    let route = route(workspace, settings, clients)?;
+    let route = resolve_route(workspace, settings, clients)?;
     if let Some(module) = route.module {
         let files: Vec<String> = route.files.iter().map(|path| format!("`{path}`")).collect();
         ui.note(&format!(
@@ -175,22 +179,22 @@ fn mention_module(
     Ok(())
 }
 
-fn route(
+fn resolve_route(
     workspace: &Workspace,
     settings: &Settings,
-    clients: &[Client],
-) -> Result<remember::Route, CommandError> {
+    clients: &[AgentClient],
+) -> Result<remember::NoteRoute, CommandError> {
     let folder = settings.cwd()?.canonicalize().ok();
     // Claude Code sets this variable for the programs that it runs.
     let running = settings
         .claude_project_dir
         .is_some()
-        .then_some(Client::Claude);
+        .then_some(AgentClient::Claude);
     let client = clients.first().copied().or(running);
-    Ok(remember::route(workspace, folder.as_deref(), client))
+    Ok(remember::route_note(workspace, folder.as_deref(), client))
 }
 
-fn from_standard_input(settings: &Settings) -> Result<String, CommandError> {
+fn read_standard_input(settings: &Settings) -> Result<String, CommandError> {
     if settings.stdin_terminal {
         return Err(CommandError::usage("There is no text to save").hint(
             "Give it with `--content`, or pipe it in: `memory-forge save context x < notes.md`",

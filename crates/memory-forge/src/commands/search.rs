@@ -3,21 +3,21 @@
 
 use clap::Args;
 use forge_app::corrections::Correction;
-use forge_app::index::Kind;
-use forge_app::recall::pack::{self, Packing};
-use forge_app::recall::{self, Answer, Ask, Hit, Mode, context, snippet};
-use forge_app::search::{Retractions, SearchRequest, SearchScope};
+use forge_app::index::DocumentKind;
+use forge_app::recall::pack::{self, ContextPacking};
+use forge_app::recall::{self, RecallAnswer, RecallHit, RecallMode, RecallQuery, context, snippet};
+use forge_app::search::{SearchRequest, SearchRetractions, SearchScope};
 use forge_app::tokens::{Tokenizer, count_tokens};
 use forge_app::workspace::Workspace;
 use jiff::civil::Date;
 
 use crate::choice;
-use crate::hits::{hit_json, mode_line, used, why};
+use crate::hits::{describe_mode, explain_rank, hit_json, used_files};
 use crate::paths;
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::servers::shared_index;
 use crate::settings::Settings;
-use crate::ui::{Ui, printable, style};
+use crate::ui::{Ui, escape_hidden, style};
 
 mod sources;
 
@@ -46,8 +46,8 @@ pub(crate) struct SearchArgs {
     pub(crate) scope: Option<SearchScope>,
 
     /// How to look; by default as `search.mode` of the configuration says
-    #[arg(long, short, value_parser = choice::parser::<Mode>())]
-    pub(crate) mode: Option<Mode>,
+    #[arg(long, short, value_parser = choice::parser::<RecallMode>())]
+    pub(crate) mode: Option<RecallMode>,
 
     /// Show at most this many passages [default: `search.limit`, 5]
     #[arg(long, short = 'n', value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -58,8 +58,8 @@ pub(crate) struct SearchArgs {
     pub(crate) budget: Option<u32>,
 
     /// Only documents of these kinds, separated by commas
-    #[arg(long = "type", value_name = "KIND", value_delimiter = ',', value_parser = choice::parser::<Kind>())]
-    pub(crate) kinds: Vec<Kind>,
+    #[arg(long = "type", value_name = "KIND", value_delimiter = ',', value_parser = choice::parser::<DocumentKind>())]
+    pub(crate) kinds: Vec<DocumentKind>,
 
     /// At most one passage of each file
     #[arg(long)]
@@ -93,18 +93,18 @@ impl SearchArgs {
     }
 }
 
-pub(crate) fn run(
+pub(crate) fn run_search(
     args: SearchArgs,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
+) -> Result<CommandExit, CommandError> {
     let question = args.question();
     if question.trim().is_empty() {
         return Err(CommandError::usage("The query is empty")
             .hint("Say what to look for: `memory-forge search retry policy`"));
     }
     let since = args.since.as_deref().map(parse_since).transpose()?;
-    let mut memory = crate::library::open(paths::workspace(settings, ui)?, settings);
+    let mut memory = crate::library::open_library(paths::open_workspace(settings, ui)?, settings);
     let workspace = memory.workspace.clone();
     let limit = args
         .limit
@@ -114,7 +114,7 @@ pub(crate) fn run(
         mode: args.mode,
         // A budget decides how many passages are shown, not the default limit.
         limit: if args.budget.is_some() && args.limit.is_none() {
-            BUDGET_LIMIT
+            MAX_BUDGET_PASSAGES
         } else {
             limit
         },
@@ -127,29 +127,31 @@ pub(crate) fn run(
     let scope = request.effective_scope();
     let is_here = args.as_of.is_none() && !matches!(scope, SearchScope::Sources | SearchScope::Org);
     let answer = if is_here {
-        let mut watch = ui.watch();
-        let mut shared =
-            |ask: &Ask| shared_index::answer_if_configured(&workspace, ask, settings, Some(ui));
+        let mut watch = ui.watch_stages();
+        let mut shared = |ask: &RecallQuery| {
+            shared_index::answer_if_configured(&workspace, ask, settings, Some(ui))
+        };
         let found =
-            forge_app::search::search(&mut memory, &request, Some(&mut shared), &mut watch)?;
-        ui.remarks(&found.remarks);
+            forge_app::search::run_search(&mut memory, &request, Some(&mut shared), &mut watch)?;
+        ui.show_remarks(&found.remarks);
         found.answer
     } else {
-        let retractions = Retractions::read(&workspace)?;
-        let ask = retractions.ask(&workspace, &request);
+        let retractions = SearchRetractions::read(&workspace)?;
+        let ask = retractions.prepare_query(&workspace, &request);
         match (&args.as_of, scope) {
             (_, SearchScope::Sources) => {
-                return sources::run(&args, &ask, &workspace, settings, ui);
+                return sources::run_sources_search(&args, &ask, &workspace, settings, ui);
             }
             (Some(_), SearchScope::Org) => {
                 return Err(CommandError::usage(
                     "`--as-of` asks the history of this workspace; it does not go with `--scope org`",
                 ));
             }
-            (Some(rev), _) => past(&workspace, rev, &ask, ui)?,
+            (Some(rev), _) => search_past(&workspace, rev, &ask, ui)?,
             (None, _) => {
-                let (answer, remarks) = shared_index::answer(&workspace, &ask, settings, Some(ui))?;
-                ui.remarks(&remarks);
+                let (answer, remarks) =
+                    shared_index::ask_shared_index(&workspace, &ask, settings, Some(ui))?;
+                ui.show_remarks(&remarks);
                 answer
             }
         }
@@ -166,21 +168,26 @@ pub(crate) fn run(
     let nonce = settings.nonce();
     let packing = args
         .budget
-        .map(|budget| fit(&args, &answer, budget as usize, &nonce));
+        .map(|budget| fit_budget(&args, &answer, budget as usize, &nonce));
     // Only shown files count as used; `forget` chooses by these counts.
     if let Some(index) = memory.index() {
-        index.touch(&used(&answer, packing.as_ref()), &settings.now.to_string());
+        index.record_uses(
+            &used_files(&answer, packing.as_ref()),
+            &settings.now.to_string(),
+        );
     }
     if args.json {
-        ui.json(&json(&question, &answer, packing.as_ref()))?;
+        ui.print_json(&answer_json(&question, &answer, packing.as_ref()))?;
     } else if args.context {
         let (pieces, left_out) = match &packing {
             Some(p) => (p.pieces.clone(), p.left_out.clone()),
-            None => (context::whole(&answer), Vec::new()),
+            None => (context::whole_pieces(&answer), Vec::new()),
         };
-        ui.print(&context::render(&answer, &pieces, &left_out, &nonce))?;
+        ui.print(&context::render_context(
+            &answer, &pieces, &left_out, &nonce,
+        ))?;
     } else {
-        show(
+        show_answer(
             &answer,
             packing.as_ref(),
             &args,
@@ -189,19 +196,24 @@ pub(crate) fn run(
         )?;
     }
     if let Some(p) = &packing {
-        say_budget(p, &answer, args.budget.unwrap_or(0), ui);
+        note_budget(p, &answer, args.budget.unwrap_or(0), ui);
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 /// Upper bound for the passages that are ranked for a budget.
-const BUDGET_LIMIT: usize = 40;
+const MAX_BUDGET_PASSAGES: usize = 40;
 
 /// Searches the files as they were at a revision, by full text: the vectors of
 /// the past are not kept.
-fn past(workspace: &Workspace, rev: &str, ask: &Ask, ui: &mut Ui) -> Result<Answer, CommandError> {
-    let bar = ui.progress("Reading", 0);
-    let past = forge_app::knowledge::past::at(workspace, rev, &mut |done, total| {
+fn search_past(
+    workspace: &Workspace,
+    rev: &str,
+    ask: &RecallQuery,
+    ui: &mut Ui,
+) -> Result<RecallAnswer, CommandError> {
+    let bar = ui.show_progress("Reading", 0);
+    let past = forge_app::knowledge::past::index_revision(workspace, rev, &mut |done, total| {
         bar.set(done as u64, total as u64)
     })?;
     drop(bar);
@@ -210,11 +222,16 @@ fn past(workspace: &Workspace, rev: &str, ask: &Ask, ui: &mut Ui) -> Result<Answ
         &past.commit[..past.commit.len().min(12)],
         past.date
     ));
-    let ask = Ask {
-        mode: Mode::Text,
+    let ask = RecallQuery {
+        mode: RecallMode::Text,
         ..ask.clone()
     };
-    Ok(recall::ask(&past.index, &past.catalogue, None, &ask)?)
+    Ok(recall::rank_passages(
+        &past.index,
+        &past.catalogue,
+        None,
+        &ask,
+    )?)
 }
 
 fn parse_since(text: &str) -> Result<Date, CommandError> {
@@ -226,11 +243,19 @@ fn parse_since(text: &str) -> Result<Date, CommandError> {
 
 /// Packs the evidence into a budget of o200k tokens. The count is of what is
 /// printed: the whole text for `--context`, the passages otherwise.
-fn fit(args: &SearchArgs, answer: &Answer, budget: usize, nonce: &str) -> Packing {
+fn fit_budget(
+    args: &SearchArgs,
+    answer: &RecallAnswer,
+    budget: usize,
+    nonce: &str,
+) -> ContextPacking {
     let tokenizer = Tokenizer::O200k;
-    pack::fit(&answer.hits, budget, &|pieces, left_out| {
+    pack::pack_hits(&answer.hits, budget, &|pieces, left_out| {
         if args.context {
-            return count_tokens(tokenizer, &context::render(answer, pieces, left_out, nonce));
+            return count_tokens(
+                tokenizer,
+                &context::render_context(answer, pieces, left_out, nonce),
+            );
         }
         pieces
             .iter()
@@ -239,14 +264,14 @@ fn fit(args: &SearchArgs, answer: &Answer, budget: usize, nonce: &str) -> Packin
     })
 }
 
-fn say_budget(packing: &Packing, answer: &Answer, budget: u32, ui: &mut Ui) {
+fn note_budget(packing: &ContextPacking, answer: &RecallAnswer, budget: u32, ui: &mut Ui) {
     let mut text = format!("{} of {budget} tokens (o200k) used", packing.used);
     if !packing.left_out.is_empty() {
         let names: Vec<String> = packing
             .left_out
             .iter()
             .take(5)
-            .map(|i| context::source(&answer.hits[*i]))
+            .map(|i| context::source_reference(&answer.hits[*i]))
             .collect();
         let more = packing.left_out.len() - names.len();
         text += &format!("; left out: {}", names.join(", "));
@@ -259,24 +284,24 @@ fn say_budget(packing: &Packing, answer: &Answer, budget: u32, ui: &mut Ui) {
 }
 
 /// Upper bound for the lines of a passage that are shown to people.
-const SNIPPET_LINES: usize = 4;
+const MAX_SNIPPET_LINES: usize = 4;
 
-fn show(
-    answer: &Answer,
-    packing: Option<&Packing>,
+fn show_answer(
+    answer: &RecallAnswer,
+    packing: Option<&ContextPacking>,
     args: &SearchArgs,
     width: usize,
     ui: &mut Ui,
 ) -> Result<(), CommandError> {
     if answer.hits.is_empty() {
-        return ui.line("No matching results found.");
+        return ui.print_line("No matching results found.");
     }
     let shown = packing.map_or(answer.hits.len(), |p| p.pieces.len());
-    ui.line(&format!(
+    ui.print_line(&format!(
         "Found {shown} relevant result(s), searched by {}:",
-        mode_line(answer)
+        describe_mode(answer)
     ))?;
-    let pieces: Vec<(&Hit, String, usize)> = match packing {
+    let pieces: Vec<(&RecallHit, String, usize)> = match packing {
         Some(p) => p
             .pieces
             .iter()
@@ -292,8 +317,11 @@ fn show(
             .hits
             .iter()
             .map(|hit| {
-                let window =
-                    snippet::window(&hit.passage.text, &hit.matches, width * SNIPPET_LINES);
+                let window = snippet::best_window(
+                    &hit.passage.text,
+                    &hit.matches,
+                    width * MAX_SNIPPET_LINES,
+                );
                 (
                     hit,
                     hit.passage.text[window.clone()].to_owned(),
@@ -305,7 +333,7 @@ fn show(
     for (hit, text, start) in pieces {
         show_hit(hit, &text, start, args.explain, ui)?;
     }
-    say_corrections(answer, ui);
+    note_corrections(answer, ui);
     if answer.more > 0 {
         let passages = if answer.more == 1 {
             "passage"
@@ -322,14 +350,14 @@ fn show(
 
 /// Notes corrected facts of passages that matched and rank below the best,
 /// because the facts are wrong.
-fn say_corrections(answer: &Answer, ui: &mut Ui) {
-    for note in context::corrections_beside(answer) {
-        ui.note(&printable(&note));
+fn note_corrections(answer: &RecallAnswer, ui: &mut Ui) {
+    for note in context::extra_correction_notes(answer) {
+        ui.note(&escape_hidden(&note));
     }
 }
 
 fn show_hit(
-    hit: &Hit,
+    hit: &RecallHit,
     text: &str,
     start: usize,
     explain: bool,
@@ -337,41 +365,41 @@ fn show_hit(
 ) -> Result<(), CommandError> {
     let p = &hit.passage;
     let (path, heading) = (style::PATH, style::HEADING);
-    ui.line(&format!(
+    ui.print_line(&format!(
         "\n{path}{}{path:#}  {heading}{}{heading:#}",
-        printable(&format!("{}:{}", p.path, first_line(hit, start))),
-        printable(&p.headings.join(" > "))
+        escape_hidden(&format!("{}:{}", p.path, first_shown_line(hit, start))),
+        escape_hidden(&p.headings.join(" > "))
     ))?;
-    if let Some(note) = context::standing(hit) {
+    if let Some(note) = context::standing_note(hit) {
         let warning = style::WARNING;
-        ui.line(&format!("    {warning}{}{warning:#}", printable(&note)))?;
+        ui.print_line(&format!("    {warning}{}{warning:#}", escape_hidden(&note)))?;
     }
-    let careful = context::order(hit).into_iter();
-    for note in context::corrections(hit).into_iter().chain(careful) {
+    let careful = context::order_note(hit).into_iter();
+    for note in context::correction_notes(hit).into_iter().chain(careful) {
         let warning = style::WARNING;
-        ui.line(&format!("    {warning}{}{warning:#}", printable(&note)))?;
+        ui.print_line(&format!("    {warning}{}{warning:#}", escape_hidden(&note)))?;
     }
-    for line in highlighted(text, start, &hit.matches).lines() {
+    for line in highlight_matches(text, start, &hit.matches).lines() {
         if !line.trim().is_empty() {
-            ui.line(&format!("    {line}"))?;
+            ui.print_line(&format!("    {line}"))?;
         }
     }
     if explain {
         let faint = style::FAINT;
-        ui.line(&format!("    {faint}why: {}{faint:#}", why(hit)))?;
+        ui.print_line(&format!("    {faint}why: {}{faint:#}", explain_rank(hit)))?;
     }
     Ok(())
 }
 
 /// Returns the line of the file on which the shown part of a passage begins.
-fn first_line(hit: &Hit, start: usize) -> usize {
+fn first_shown_line(hit: &RecallHit, start: usize) -> usize {
     let (first, last) = hit.passage.lines;
     let above = hit.passage.text[..start].matches('\n').count();
     (first + above).min(last)
 }
 
 /// Marks the matches in a text of a file, safe for a terminal.
-fn highlighted(text: &str, start: usize, matches: &[std::ops::Range<usize>]) -> String {
+fn highlight_matches(text: &str, start: usize, matches: &[std::ops::Range<usize>]) -> String {
     let mark = style::MATCH;
     let mut out = String::new();
     let mut at = 0;
@@ -382,15 +410,19 @@ fn highlighted(text: &str, start: usize, matches: &[std::ops::Range<usize>]) -> 
         if from < at || to > text.len() {
             continue;
         }
-        out += &printable(&text[at..from]);
-        out += &format!("{mark}{}{mark:#}", printable(&text[from..to]));
+        out += &escape_hidden(&text[at..from]);
+        out += &format!("{mark}{}{mark:#}", escape_hidden(&text[from..to]));
         at = to;
     }
-    out += &printable(&text[at..]);
+    out += &escape_hidden(&text[at..]);
     out
 }
 
-fn json(question: &str, answer: &Answer, packing: Option<&Packing>) -> serde_json::Value {
+fn answer_json(
+    question: &str,
+    answer: &RecallAnswer,
+    packing: Option<&ContextPacking>,
+) -> serde_json::Value {
     let results: Vec<_> = match packing {
         Some(p) => p
             .pieces
@@ -421,7 +453,7 @@ fn json(question: &str, answer: &Answer, packing: Option<&Packing>) -> serde_jso
         let left: Vec<String> = p
             .left_out
             .iter()
-            .map(|i| context::source(&answer.hits[*i]))
+            .map(|i| context::source_reference(&answer.hits[*i]))
             .collect();
         value["budget"] = serde_json::json!({ "used": p.used, "tokenizer": "o200k", "counts": "text of results", "leftOut": left });
     }

@@ -6,16 +6,20 @@ use std::io::Read;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use forge_app::brief::{Brief, BriefDetail, BriefRequest, Occasion, SESSION_BUDGET, brief};
-use forge_app::mind::{Mind, NewDecision, NewSession, Record, StateChange, Written};
-use forge_app::session::{SessionClosing, SessionEnding, SessionReport, close_session};
-use forge_app::workspace::regular::{self, Unreadable};
+use forge_app::brief::{
+    BriefDetail, BriefOccasion, BriefRequest, RenderedBrief, SESSION_BUDGET, build_brief,
+};
+use forge_app::mind::{
+    MindStore, NewDecision, NewSession, SessionRecord, StateChange, StateWriteOutcome,
+};
+use forge_app::session::{SessionCloseRequest, SessionEnding, SessionReport, close_session};
+use forge_app::workspace::regular::{self, FileReadError};
 use serde_json::{Value, json};
 
 use crate::paths;
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
-use crate::ui::{Ui, printable};
+use crate::ui::{Ui, escape_hidden};
 
 /// Start, update and end a session of work
 ///
@@ -46,18 +50,18 @@ enum SessionCommand {
 Examples:
   memory-forge mind session start
   memory-forge mind session start finish the letter to the printer")]
-    Start(StartArgs),
+    Start(SessionStartArgs),
     /// Write status and decisions; the log is left alone
     #[command(after_help = "\
 Examples:
   memory-forge mind session update --next \"Call the printer\" --decision \"Print on A5\"")]
-    Update(UpdateArgs),
+    Update(SessionUpdateArgs),
     /// Close the session; the same again changes nothing
-    End(EndArgs),
+    End(SessionEndArgs),
 }
 
 #[derive(Debug, Args)]
-struct StartArgs {
+struct SessionStartArgs {
     /// What the session is about; domains that it names are pointed to
     prompt: Vec<String>,
 
@@ -67,7 +71,7 @@ struct StartArgs {
 }
 
 #[derive(Debug, Args)]
-struct FieldArgs {
+struct SessionFieldArgs {
     /// The phase of the project
     #[arg(long)]
     phase: Option<String>,
@@ -94,9 +98,9 @@ struct FieldArgs {
 }
 
 #[derive(Debug, Args)]
-struct UpdateArgs {
+struct SessionUpdateArgs {
     #[command(flatten)]
-    fields: FieldArgs,
+    fields: SessionFieldArgs,
 
     /// Print the result as JSON
     #[arg(long)]
@@ -114,7 +118,7 @@ Decisions are those. Options win over what is read.
 Examples:
   memory-forge mind session end --title \"Login\" --did \"Built the form\" --did \"Tested it\"
   echo '{\"title\": \"Login\", \"did\": [\"Built the form\"]}' | memory-forge mind session end --from -")]
-struct EndArgs {
+struct SessionEndArgs {
     /// What the session was about, in a few words
     #[arg(long)]
     title: Option<String>,
@@ -124,7 +128,7 @@ struct EndArgs {
     did: Vec<String>,
 
     #[command(flatten)]
-    fields: FieldArgs,
+    fields: SessionFieldArgs,
 
     /// A file that was worked on; by their times unless given
     #[arg(long, value_name = "FILE")]
@@ -139,78 +143,90 @@ struct EndArgs {
     json: bool,
 }
 
-pub(crate) fn run(
+pub(crate) fn run_session(
     args: SessionArgs,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
+) -> Result<CommandExit, CommandError> {
     match args.command {
-        SessionCommand::Start(args) => start(&args, settings, ui),
-        SessionCommand::Update(args) => update(args, settings, ui),
-        SessionCommand::End(args) => end(args, settings, ui),
+        SessionCommand::Start(args) => start_session(&args, settings, ui),
+        SessionCommand::Update(args) => update_session(args, settings, ui),
+        SessionCommand::End(args) => end_session(args, settings, ui),
     }
 }
 
-fn start(args: &StartArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = paths::workspace(settings, ui)?;
+fn start_session(
+    args: &SessionStartArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<CommandExit, CommandError> {
+    let workspace = paths::open_workspace(settings, ui)?;
     let prompt = args.prompt.join(" ");
     let request = BriefRequest {
-        occasion: Occasion::Overview { prompt: &prompt },
+        occasion: BriefOccasion::Overview { prompt: &prompt },
         budget: SESSION_BUDGET,
         nonce: "",
         now: settings.now,
     };
-    match (brief(&Mind::open(&workspace), &request)?, args.json) {
-        (Some(made), true) => ui.json(&overview_json(&made))?,
-        (Some(made), false) => ui.lines(&printable(&made.text))?,
-        (None, true) => ui.json(&json!({ "version": 1, "found": false }))?,
-        (None, false) => ui.line(
+    match (build_brief(&MindStore::open(&workspace), &request)?, args.json) {
+        (Some(made), true) => ui.print_json(&overview_json(&made))?,
+        (Some(made), false) => ui.print_lines(&escape_hidden(&made.text))?,
+        (None, true) => ui.print_json(&json!({ "version": 1, "found": false }))?,
+        (None, false) => ui.print_line(
             "There is no _MANIFEST.md and no state here. Run `memory-forge init --workspace` to set up the workspace.",
         )?,
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
-fn update(args: UpdateArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = paths::workspace(settings, ui)?;
-    let mind = Mind::open(&workspace);
-    let said = Said::from(args.fields);
-    let record = Record {
+fn update_session(
+    args: SessionUpdateArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<CommandExit, CommandError> {
+    let workspace = paths::open_workspace(settings, ui)?;
+    let mind = MindStore::open(&workspace);
+    let said = SessionInput::from(args.fields);
+    let record = SessionRecord {
         refresh_date: true,
         annotate: true,
-        ..said.record(None)
+        ..said.to_record(None)
     };
-    let recorded = mind.record("Update the session", &record, settings.now)?;
-    let path = mind.file(forge_app::mind::File::State);
+    let recorded = mind.write_record("Update the session", &record, settings.now)?;
+    let path = mind.file_path(forge_app::mind::MindFile::State);
     if args.json {
         let value = json!({
-            "version": 1, "state": written(recorded.state), "decisions": recorded.decided,
+            "version": 1, "state": outcome_word(recorded.state), "decisions": recorded.decided,
             "known": recorded.known_decisions, "superseded": recorded.annotated,
         });
-        ui.json(&value)?;
-        return Ok(Exit::Success);
+        ui.print_json(&value)?;
+        return Ok(CommandExit::Success);
     }
-    ui.line(&format!("{path} {}.", written(recorded.state)))?;
+    ui.print_line(&format!("{path} {}.", outcome_word(recorded.state)))?;
     for (id, text) in recorded.decided.iter().zip(&said.decisions) {
-        ui.line(&printable(&format!("Decision {id} saved: {text}")))?;
+        ui.print_line(&escape_hidden(&format!("Decision {id} saved: {text}")))?;
     }
     if recorded.annotated > 0 {
         let count = recorded.annotated;
-        ui.line(&format!("{count} superseded decision(s) marked."))?;
+        ui.print_line(&format!("{count} superseded decision(s) marked."))?;
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
-fn end(args: EndArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = paths::workspace(settings, ui)?;
+fn end_session(
+    args: SessionEndArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<CommandExit, CommandError> {
+    let workspace = paths::open_workspace(settings, ui)?;
     let mut said = match &args.from {
-        Some(path) => Said::parse(&read(path, settings)?)?,
-        None => Said::default(),
+        Some(path) => SessionInput::parse_text(&read_summary(path, settings)?)?,
+        None => SessionInput::default(),
     };
-    said.over(Said {
+    said.override_with(SessionInput {
         title: args.title,
         did: args.did,
-        ..Said::from(args.fields)
+        ..SessionInput::from(args.fields)
     });
     let session = match (&said.title, said.did.is_empty()) {
         (Some(title), _) => Some(title.clone()),
@@ -225,44 +241,47 @@ fn end(args: EndArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandE
     });
     let mut touched = Vec::new();
     for file in &args.touched {
-        touched.push(paths::path_in(&workspace, settings, file)?);
+        touched.push(paths::resolve_path(&workspace, settings, file)?);
     }
-    let closing = SessionClosing {
+    let closing = SessionCloseRequest {
         ending: SessionEnding::Described {
-            record: Box::new(said.record(session)),
+            record: Box::new(said.to_record(session)),
             touched: (!touched.is_empty()).then_some(touched),
         },
         log_folder: settings.claude_plugin_data.as_deref(),
         now: settings.now,
     };
     // Without a manifest or state there is no session to close.
-    let busy = ui.busy("Closing the session");
-    let ended = close_session(&Mind::open(&workspace), &closing)?;
+    let busy = ui.show_busy("Closing the session");
+    let ended = close_session(&MindStore::open(&workspace), &closing)?;
     drop(busy);
     let Some(ended) = ended else {
         ui.detail("There is no _MANIFEST.md and no state here: nothing to close");
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     };
     if args.json {
-        ui.json(&ended_json(&ended))?
+        ui.print_json(&ended_json(&ended))?
     } else {
-        ui.lines(&printable(&ended.render()))?
+        ui.print_lines(&escape_hidden(&ended.render()))?
     }
     Ok(if ended.incomplete.is_empty() {
-        Exit::Success
+        CommandExit::Success
     } else {
-        Exit::Failure
+        CommandExit::Failure
     })
 }
 
-fn read(path: &std::path::Path, settings: &Settings) -> Result<String, CommandError> {
-    const MOST: u64 = 1 << 20;
+fn read_summary(path: &std::path::Path, settings: &Settings) -> Result<String, CommandError> {
+    const MAX_SUMMARY_BYTES: u64 = 1 << 20;
     let read = if path.as_os_str() == "-" {
         let mut text = String::new();
-        let read = std::io::stdin().lock().take(MOST).read_to_string(&mut text);
-        read.map(|_| text).map_err(Unreadable::from)
+        let read = std::io::stdin()
+            .lock()
+            .take(MAX_SUMMARY_BYTES)
+            .read_to_string(&mut text);
+        read.map(|_| text).map_err(FileReadError::from)
     } else {
-        regular::read_named(&settings.cwd()?.join(path), MOST)
+        regular::read_user_file(&settings.cwd()?.join(path), MAX_SUMMARY_BYTES)
     };
     read.map_err(|error| {
         CommandError::failure(format!("Cannot read `{}`: {error}", path.display()))
@@ -271,7 +290,7 @@ fn read(path: &std::path::Path, settings: &Settings) -> Result<String, CommandEr
 
 /// Input about a session, from arguments or from standard input.
 #[derive(Debug, Default)]
-struct Said {
+struct SessionInput {
     title: Option<String>,
     did: Vec<String>,
     phase: Option<String>,
@@ -282,38 +301,38 @@ struct Said {
     decisions: Vec<String>,
 }
 
-impl From<FieldArgs> for Said {
-    fn from(args: FieldArgs) -> Said {
-        Said {
+impl From<SessionFieldArgs> for SessionInput {
+    fn from(args: SessionFieldArgs) -> SessionInput {
+        SessionInput {
             phase: args.phase,
             focus: args.focus,
             in_progress: args.in_progress,
             blocked: args.blocked,
             next: args.next,
             decisions: args.decision,
-            ..Said::default()
+            ..SessionInput::default()
         }
     }
 }
 
-impl Said {
+impl SessionInput {
     /// Parses JSON, or else Markdown.
-    fn parse(text: &str) -> Result<Said, CommandError> {
+    fn parse_text(text: &str) -> Result<SessionInput, CommandError> {
         let text = text.trim_start_matches('\u{feff}').trim();
         if text.starts_with('{') {
-            Said::json(text)
+            SessionInput::from_json(text)
         } else {
-            Ok(Said::markdown(text))
+            Ok(SessionInput::from_markdown(text))
         }
     }
 
-    fn json(text: &str) -> Result<Said, CommandError> {
+    fn from_json(text: &str) -> Result<SessionInput, CommandError> {
         let wrong = |what: String| {
             CommandError::usage(what).hint("`memory-forge session end --help` lists the keys")
         };
         let value: Value = serde_json::from_str(text)
             .map_err(|error| wrong(format!("What happened is no JSON: {error}")))?;
-        let mut said = Said::default();
+        let mut said = SessionInput::default();
         for (key, value) in value.as_object().into_iter().flatten() {
             let texts: Option<Vec<String>> = match value {
                 Value::String(text) => Some(vec![text.clone()]),
@@ -342,11 +361,11 @@ impl Said {
         Ok(said)
     }
 
-    fn markdown(text: &str) -> Said {
-        let document = forge_app::document::parse(text.to_owned());
-        let mut said = Said::default();
+    fn from_markdown(text: &str) -> SessionInput {
+        let document = forge_app::document::parse_document(text.to_owned());
+        let mut said = SessionInput::default();
         for section in &document.sections {
-            let items = forge_app::mind::list_items(document.str(&section.own));
+            let items = forge_app::mind::list_items(document.span_text(&section.own));
             let title = section.title.to_lowercase();
             let list = match title.trim_start_matches("what's ").trim() {
                 "in progress" => &mut said.in_progress,
@@ -374,7 +393,7 @@ impl Said {
     }
 
     /// Overrides what the other input states.
-    fn over(&mut self, other: Said) {
+    fn override_with(&mut self, other: SessionInput) {
         let text = |own: &mut Option<String>, other: Option<String>| {
             if other.is_some() {
                 *own = other;
@@ -395,9 +414,9 @@ impl Said {
         list(&mut self.decisions, other.decisions);
     }
 
-    fn record(&self, session: Option<NewSession>) -> Record {
+    fn to_record(&self, session: Option<NewSession>) -> SessionRecord {
         let list = |it: &Vec<String>| (!it.is_empty()).then(|| it.clone());
-        Record {
+        SessionRecord {
             state: StateChange {
                 phase: self.phase.clone(),
                 status: self.focus.clone(),
@@ -409,7 +428,7 @@ impl Said {
             decisions: self
                 .decisions
                 .iter()
-                .map(|it| NewDecision::said(it))
+                .map(|it| NewDecision::from_statement(it))
                 .collect(),
             session,
             refresh_date: false,
@@ -418,15 +437,15 @@ impl Said {
     }
 }
 
-fn written(state: Written) -> &'static str {
+fn outcome_word(state: StateWriteOutcome) -> &'static str {
     match state {
-        Written::Created => "created",
-        Written::Updated => "updated",
-        Written::Unchanged => "unchanged",
+        StateWriteOutcome::Created => "created",
+        StateWriteOutcome::Updated => "updated",
+        StateWriteOutcome::Unchanged => "unchanged",
     }
 }
 
-fn overview_json(made: &Brief) -> Value {
+fn overview_json(made: &RenderedBrief) -> Value {
     let BriefDetail::Overview(briefing) = &made.detail else {
         return Value::Null;
     };
@@ -476,7 +495,7 @@ fn ended_json(ended: &SessionReport) -> Value {
     let recorded = &ended.recorded;
     json!({
         "version": 1,
-        "state": written(recorded.state),
+        "state": outcome_word(recorded.state),
         "session": recorded.session.as_ref().map(|it| json!({
             "title": it.title, "added": it.added, "archived": it.archived,
         })),

@@ -2,16 +2,17 @@
 //! change, asks, and changes all of it or nothing.
 
 use clap::Args;
-use forge_app::tokens::thousands;
+use forge_app::tokens::format_thousands;
 use forge_app::workspace::Workspace;
 use forge_clients::setup::{
-    self, Ask, Client, HookSet, Place, Plan, Scope, Surroundings, found, hooks,
+    self, AgentClient, ClientFile, HookSet, SetupPlan, SetupRequest, SetupScope, SetupSurroundings,
+    found, hooks,
 };
 use serde_json::json;
 
 use crate::choice::{client_parser, parser};
 use crate::paths;
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
 use crate::status;
 use crate::ui::{Ui, style};
@@ -32,12 +33,12 @@ Examples:
   memory-forge setup --git                 Have git merge memory entry by entry")]
 pub(crate) struct SetupArgs {
     /// The clients to set up
-    #[arg(value_name = "CLIENT", value_parser = client_parser(Client::ALL))]
-    pub(crate) clients: Vec<Client>,
+    #[arg(value_name = "CLIENT", value_parser = client_parser(AgentClient::ALL))]
+    pub(crate) clients: Vec<AgentClient>,
 
     /// Where to write
-    #[arg(long, value_name = "SCOPE", default_value = "project", value_parser = parser::<Scope>())]
-    pub(crate) scope: Scope,
+    #[arg(long, value_name = "SCOPE", default_value = "project", value_parser = parser::<SetupScope>())]
+    pub(crate) scope: SetupScope,
 
     /// Which hooks to install
     #[arg(long, value_name = "SET", default_value = "default", value_parser = parser::<HookSet>())]
@@ -90,17 +91,21 @@ pub(crate) struct SetupArgs {
     pub(crate) json: bool,
 }
 
-pub(crate) fn run(args: SetupArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = paths::workspace(settings, ui)?;
+pub(crate) fn run_setup(
+    args: SetupArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<CommandExit, CommandError> {
+    let workspace = paths::open_workspace(settings, ui)?;
     let around = settings.surroundings(&workspace);
     let clients = if args.git && args.clients.is_empty() {
         Vec::new()
     } else if args.clients.is_empty() {
-        proposed(&around, ui)?
+        propose_clients(&around, ui)?
     } else {
         args.clients.clone()
     };
-    let ask = Ask {
+    let ask = SetupRequest {
         clients,
         scope: args.scope,
         hooks: args.hooks,
@@ -112,38 +117,44 @@ pub(crate) fn run(args: SetupArgs, settings: &Settings, ui: &mut Ui) -> Result<E
         absolute: args.absolute,
         git: args.git,
     };
-    let plan = setup::install(&around, &ask)?;
-    let others = found::others(&around);
+    let plan = setup::plan_install(&around, &ask)?;
+    let others = found::find_other_memories(&around);
     for other in &others {
         ui.note(&format!(
             "Found {} (`{}`): {}",
             other.system, other.evidence, other.note
         ));
     }
-    let applied = carry_out(&around, &plan, args.dry_run, args.yes, args.json, ui)?;
+    let applied = confirm_and_apply(&around, &plan, args.dry_run, args.yes, args.json, ui)?;
     if args.json {
         let clients: Vec<&str> = ask.clients.iter().map(|client| client.name()).collect();
-        let mut value = report(&around, &plan, &applied);
+        let mut value = setup_json(&around, &plan, &applied);
         value["scope"] = args.scope.name().into();
         value["clients"] = json!(clients);
         value["others"] = status::others_json(&others);
-        ui.json(&value)?;
-    } else if matches!(applied, Applied::Done(_) | Applied::DryRun) {
+        ui.print_json(&value)?;
+    } else if matches!(applied, PlanOutcome::Done(_) | PlanOutcome::DryRun) {
         if !ask.clients.is_empty() {
-            costs(&ask, around.workspace, ui)?;
+            show_costs(&ask, around.workspace, ui)?;
         }
         for note in &plan.notes {
             ui.note(&format!("note: {note}"));
         }
     }
-    Ok(exit(&applied))
+    Ok(exit_status(&applied))
 }
 
 /// Proposes the clients that seem to be in use, with the reason for each.
-fn proposed(around: &Surroundings<'_>, ui: &mut Ui) -> Result<Vec<Client>, CommandError> {
-    let found = found::clients(around);
+fn propose_clients(
+    around: &SetupSurroundings<'_>,
+    ui: &mut Ui,
+) -> Result<Vec<AgentClient>, CommandError> {
+    let found = found::detect_clients(around);
     if found.is_empty() {
-        let names: Vec<&str> = Client::ALL.iter().map(|client| client.name()).collect();
+        let names: Vec<&str> = AgentClient::ALL
+            .iter()
+            .map(|client| client.name())
+            .collect();
         return Err(
             CommandError::usage("No agent client was found here").hint(format!(
                 "Name one: `memory-forge setup <{}>`",
@@ -158,49 +169,49 @@ fn proposed(around: &Surroundings<'_>, ui: &mut Ui) -> Result<Vec<Client>, Comma
 }
 
 /// Outcome of a plan.
-pub(super) enum Applied {
+pub(super) enum PlanOutcome {
     Nothing,
     DryRun,
     Refused,
     Done(Option<String>),
 }
 
-pub(super) fn exit(applied: &Applied) -> Exit {
+pub(super) fn exit_status(applied: &PlanOutcome) -> CommandExit {
     match applied {
-        Applied::Refused => Exit::Failure,
-        _ => Exit::Success,
+        PlanOutcome::Refused => CommandExit::Failure,
+        _ => CommandExit::Success,
     }
 }
 
 /// Shows a plan, asks and applies it.
-pub(super) fn carry_out(
-    around: &Surroundings<'_>,
-    plan: &Plan,
+pub(super) fn confirm_and_apply(
+    around: &SetupSurroundings<'_>,
+    plan: &SetupPlan,
     dry_run: bool,
     yes: bool,
     json: bool,
     ui: &mut Ui,
-) -> Result<Applied, CommandError> {
+) -> Result<PlanOutcome, CommandError> {
     for warning in &plan.warnings {
         ui.warn(warning);
     }
     if plan.files.is_empty() && plan.git.is_none() {
         if !json {
-            ui.line("Nothing to change: everything is as asked")?;
+            ui.print_line("Nothing to change: everything is as asked")?;
         }
-        return Ok(Applied::Nothing);
+        return Ok(PlanOutcome::Nothing);
     }
     let quietly = json || (yes && !dry_run);
     if !quietly {
         for file in &plan.files {
             let before = file.before.as_deref().unwrap_or_default();
             let after = file.after.as_deref().unwrap_or_default();
-            ui.diff(&around.shown(&file.place), before, after)?;
+            ui.print_diff(&around.display_path(&file.place), before, after)?;
         }
         if let Some(setting) = &plan.git {
             for (sign, value) in [("-", &setting.before), ("+", &setting.after)] {
                 if let Some(value) = value {
-                    ui.line(&format!(
+                    ui.print_line(&format!(
                         "{sign} git config merge.memory-forge.driver: {value}"
                     ))?;
                 }
@@ -208,7 +219,7 @@ pub(super) fn carry_out(
         }
     }
     if dry_run {
-        return Ok(Applied::DryRun);
+        return Ok(PlanOutcome::DryRun);
     }
     let count = plan.files.len();
     let files = format!("{count} {}", if count == 1 { "file" } else { "files" });
@@ -219,21 +230,21 @@ pub(super) fn carry_out(
     };
     if !ui.confirm(&question, yes)? {
         ui.note("Nothing was changed");
-        return Ok(Applied::Refused);
+        return Ok(PlanOutcome::Refused);
     }
     let id = plan.apply(around)?;
     if !json {
         for file in &plan.files {
             let (path, plain) = (style::PATH, style::PATH.render_reset());
-            let name = around.shown(&file.place);
-            ui.line(&format!(
+            let name = around.display_path(&file.place);
+            ui.print_line(&format!(
                 "{:<8} {path}{name}{plain}",
-                effect(file.before.is_some(), file.after.is_some())
+                effect_word(file.before.is_some(), file.after.is_some())
             ))?;
         }
         if let Some(setting) = &plan.git {
-            let effect = effect(setting.before.is_some(), setting.after.is_some());
-            ui.line(&format!("{effect:<8} git config merge.memory-forge.driver"))?;
+            let effect = effect_word(setting.before.is_some(), setting.after.is_some());
+            ui.print_line(&format!("{effect:<8} git config merge.memory-forge.driver"))?;
         }
         if let Some(id) = &id {
             ui.note(&format!(
@@ -242,35 +253,35 @@ pub(super) fn carry_out(
         } else if plan
             .files
             .iter()
-            .any(|file| matches!(file.place, Place::User(_)))
+            .any(|file| matches!(file.place, ClientFile::User(_)))
         {
             ui.detail("Files that were there have a copy beside them, `*.memory-forge-backup`");
         }
     }
-    Ok(Applied::Done(id))
+    Ok(PlanOutcome::Done(id))
 }
 
 /// Renders the JSON of `setup` and `uninstall`.
-pub(super) fn report(
-    around: &Surroundings<'_>,
-    plan: &Plan,
-    applied: &Applied,
+pub(super) fn setup_json(
+    around: &SetupSurroundings<'_>,
+    plan: &SetupPlan,
+    applied: &PlanOutcome,
 ) -> serde_json::Value {
     let files: Vec<_> = plan
         .files
         .iter()
         .map(|file| {
             json!({
-                "path": around.shown(&file.place),
-                "effect": effect(file.before.is_some(), file.after.is_some()),
+                "path": around.display_path(&file.place),
+                "effect": effect_word(file.before.is_some(), file.after.is_some()),
             })
         })
         .collect();
     let (applied, undo) = match applied {
-        Applied::Nothing => ("nothing", None),
-        Applied::DryRun => ("dry-run", None),
-        Applied::Refused => ("refused", None),
-        Applied::Done(id) => ("done", id.clone()),
+        PlanOutcome::Nothing => ("nothing", None),
+        PlanOutcome::DryRun => ("dry-run", None),
+        PlanOutcome::Refused => ("refused", None),
+        PlanOutcome::Done(id) => ("done", id.clone()),
     };
     json!({
         "version": 1,
@@ -283,7 +294,7 @@ pub(super) fn report(
     })
 }
 
-fn effect(before: bool, after: bool) -> &'static str {
+fn effect_word(before: bool, after: bool) -> &'static str {
     match (before, after) {
         (false, _) => "created",
         (true, true) => "changed",
@@ -292,10 +303,10 @@ fn effect(before: bool, after: bool) -> &'static str {
 }
 
 /// Shows what the installed parts cost the model.
-fn costs(ask: &Ask, workspace: &Workspace, ui: &mut Ui) -> Result<(), CommandError> {
-    let mut events: Vec<&hooks::Event> = Vec::new();
+fn show_costs(ask: &SetupRequest, workspace: &Workspace, ui: &mut Ui) -> Result<(), CommandError> {
+    let mut events: Vec<&hooks::HookEvent> = Vec::new();
     for &client in &ask.clients {
-        for event in hooks::events_of(client, ask.hooks) {
+        for event in hooks::events_in_set(client, ask.hooks) {
             if !events.contains(&event) {
                 events.push(event);
             }
@@ -304,22 +315,22 @@ fn costs(ask: &Ask, workspace: &Workspace, ui: &mut Ui) -> Result<(), CommandErr
     if events.is_empty() && !ask.stub && !ask.mcp {
         return Ok(());
     }
-    ui.line("\nCost to the model (tokens by estimate):")?;
+    ui.print_line("\nCost to the model (tokens by estimate):")?;
     for event in events {
-        ui.line(&format!("  {:<17} {}", event.name, event.cost))?;
+        ui.print_line(&format!("  {:<17} {}", event.name, event.cost))?;
     }
     if ask.stub {
-        ui.line(&format!(
+        ui.print_line(&format!(
             "  {:<17} ~{} tokens a session",
             "lines in the file",
-            setup::lines_of(workspace, ask.scope).tokens()
+            setup::stub_lines_for(workspace, ask.scope).tokens()
         ))?;
     }
     if ask.mcp {
-        ui.line(&format!(
+        ui.print_line(&format!(
             "  {:<17} ~{} tokens where a client loads all tools at its start",
             "MCP server",
-            thousands(crate::mcp::tools::estimate())
+            format_thousands(crate::mcp::tools::estimate_listing_tokens())
         ))?;
     }
     Ok(())

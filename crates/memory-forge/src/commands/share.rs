@@ -9,9 +9,9 @@ use serde_json::json;
 
 use super::doctor::show_diff;
 use crate::paths;
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
-use crate::ui::{Ui, printable};
+use crate::ui::{Ui, escape_hidden};
 
 /// Share a private note (`*.local.md`), or make one private
 ///
@@ -45,9 +45,13 @@ pub(crate) struct ShareArgs {
     pub(crate) json: bool,
 }
 
-pub(crate) fn run(args: ShareArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = paths::workspace(settings, ui)?;
-    let from = paths::path_in(&workspace, settings, &args.file)?;
+pub(crate) fn run_share(
+    args: ShareArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<CommandExit, CommandError> {
+    let workspace = paths::open_workspace(settings, ui)?;
+    let from = paths::resolve_path(&workspace, settings, &args.file)?;
     let direction = if args.private {
         share::ShareDirection::MakePrivate
     } else {
@@ -66,10 +70,10 @@ pub(crate) fn run(args: ShareArgs, settings: &Settings, ui: &mut Ui) -> Result<E
         ("Share it with everyone", "Shared")
     };
     if !args.json {
-        let (from, to) = (printable(from.as_str()), printable(to.as_str()));
-        ui.line(&format!("{from} → {to}"))?;
+        let (from, to) = (escape_hidden(from.as_str()), escape_hidden(to.as_str()));
+        ui.print_line(&format!("{from} → {to}"))?;
         if !args.private {
-            ui.diff(&to, "", &plan.text)?;
+            ui.print_diff(&to, "", &plan.text)?;
         }
         show_diff(&plan.proposal, ui)?;
     }
@@ -80,15 +84,15 @@ pub(crate) fn run(args: ShareArgs, settings: &Settings, ui: &mut Ui) -> Result<E
         change = plan.apply(&workspace, settings.now)?.id;
     } else {
         ui.note("Nothing was changed");
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
     if args.json {
-        ui.json(&json!({
+        ui.print_json(&json!({
             "version": 1, "changed": change.is_some(), "change": change,
             "from": from.as_str(), "to": to.as_str(), "links": plan.links,
         }))?;
     } else if let Some(id) = &change {
-        ui.line(&format!("✓ {done}: {}", printable(to.as_str())))?;
+        ui.print_line(&format!("✓ {done}: {}", escape_hidden(to.as_str())))?;
         ui.note(&format!("`memory-forge doctor --undo {id}` takes it back"));
         if args.private {
             ui.note("What was committed before stays in git's history");
@@ -98,5 +102,5 @@ pub(crate) fn run(args: ShareArgs, settings: &Settings, ui: &mut Ui) -> Result<E
             ));
         }
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }

@@ -4,13 +4,13 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Subcommand};
-use forge_app::federation::{Registry, Source};
-use forge_app::workspace::identity;
+use forge_app::federation::{SourceRegistry, SourceWorkspace};
+use forge_app::workspace::workspace_identity;
 
 use crate::paths;
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
-use crate::ui::{Ui, printable};
+use crate::ui::{Ui, escape_hidden};
 
 /// Register your other workspaces, to search them as well
 ///
@@ -40,27 +40,27 @@ enum SourcesCommand {
 Examples:
   memory-forge workspace sources add             The workspace that you are in
   memory-forge workspace sources add shop ~/work/shop")]
-    Add(AddArgs),
+    Add(SourcesAddArgs),
     /// Take a workspace off the list; its files stay as they are
     #[command(after_help = "\
 Examples:
   memory-forge workspace sources remove shop")]
-    Remove(RemoveArgs),
+    Remove(SourcesRemoveArgs),
     /// Show what is registered
     #[command(after_help = "\
 Examples:
   memory-forge workspace sources list")]
-    List(ListArgs),
+    List(SourcesListArgs),
     /// Change an entry
     #[command(after_help = "\
 Examples:
   memory-forge workspace sources set shop --searchable false
   memory-forge workspace sources set shop --moved-to ~/archive/shop")]
-    Set(SetArgs),
+    Set(SourcesSetArgs),
 }
 
 #[derive(Debug, Args)]
-struct AddArgs {
+struct SourcesAddArgs {
     /// Its name [default: the name of its folder]
     name: Option<String>,
 
@@ -69,12 +69,12 @@ struct AddArgs {
 }
 
 #[derive(Debug, Args)]
-struct RemoveArgs {
+struct SourcesRemoveArgs {
     name: String,
 }
 
 #[derive(Debug, Args)]
-struct ListArgs {
+struct SourcesListArgs {
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
@@ -82,7 +82,7 @@ struct ListArgs {
 
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("what").required(true).multiple(true))]
-struct SetArgs {
+struct SourcesSetArgs {
     name: String,
 
     /// Whether searches may look into it
@@ -94,33 +94,33 @@ struct SetArgs {
     path: Option<PathBuf>,
 }
 
-pub(crate) fn run(
+pub(crate) fn run_sources(
     args: SourcesArgs,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
-    let registry = Registry::of_home(settings.home.as_deref())?;
+) -> Result<CommandExit, CommandError> {
+    let registry = SourceRegistry::of_home(settings.home.as_deref())?;
     match args.command {
-        SourcesCommand::Add(args) => add(&registry, args, settings, ui),
+        SourcesCommand::Add(args) => add_source(&registry, args, settings, ui),
         SourcesCommand::Remove(args) => {
-            registry.remove(&args.name)?;
-            ui.line(&format!("Removed '{}'", printable(&args.name)))?;
-            Ok(Exit::Success)
+            registry.remove_source(&args.name)?;
+            ui.print_line(&format!("Removed '{}'", escape_hidden(&args.name)))?;
+            Ok(CommandExit::Success)
         }
-        SourcesCommand::List(args) => list(&registry, &args, settings, ui),
-        SourcesCommand::Set(args) => set(&registry, &args, settings, ui),
+        SourcesCommand::List(args) => list_sources(&registry, &args, settings, ui),
+        SourcesCommand::Set(args) => set_source(&registry, &args, settings, ui),
     }
 }
 
-fn add(
-    registry: &Registry,
-    args: AddArgs,
+fn add_source(
+    registry: &SourceRegistry,
+    args: SourcesAddArgs,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
+) -> Result<CommandExit, CommandError> {
     let path = match args.path {
         Some(path) => settings.cwd()?.join(path),
-        None => paths::workspace(settings, ui)?.root().to_owned(),
+        None => paths::open_workspace(settings, ui)?.root().to_owned(),
     };
     let name = match args.name {
         Some(name) => name,
@@ -129,35 +129,35 @@ fn add(
             .map(|name| name.to_string_lossy().into_owned())
             .ok_or_else(|| CommandError::usage("This folder has no name; give one"))?,
     };
-    let today = forge_app::document::day_of(settings.now);
-    let added = registry.add(&name, &path, today)?;
-    ui.line(&format!(
+    let today = forge_app::document::day_of_timestamp(settings.now);
+    let added = registry.add_source(&name, &path, today)?;
+    ui.print_line(&format!(
         "Registered '{}' → {}",
-        printable(name.trim()),
-        printable(&added.path.display().to_string())
+        escape_hidden(name.trim()),
+        escape_hidden(&added.path.display().to_string())
     ))?;
     if !added.has_memory {
         ui.warn("There is no `_MANIFEST.md` and no `knowledge/` yet, so nothing will be found");
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
-fn list(
-    registry: &Registry,
-    args: &ListArgs,
+fn list_sources(
+    registry: &SourceRegistry,
+    args: &SourcesListArgs,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
+) -> Result<CommandExit, CommandError> {
     let sources = registry.sources()?;
-    let lost = |source: &&Source| source.id.is_some() && !source.path.is_dir();
+    let lost = |source: &&SourceWorkspace| source.id.is_some() && !source.path.is_dir();
     if sources.iter().any(|source| lost(&source)) {
-        let here = paths::workspace(settings, ui)?;
-        let own = identity(&here).map(|it| it.id());
+        let here = paths::open_workspace(settings, ui)?;
+        let own = workspace_identity(&here).map(|it| it.id());
         for source in sources.iter().filter(lost).filter(|it| it.id == own) {
             ui.note(&format!(
                 "'{}' seems to have moved here: `memory-forge sources set {:?} --moved-to .`",
-                printable(&source.name),
-                printable(&source.name)
+                escape_hidden(&source.name),
+                escape_hidden(&source.name)
             ));
         }
     }
@@ -171,17 +171,17 @@ fn list(
                 })
             })
             .collect();
-        ui.json(&serde_json::json!({
+        ui.print_json(&serde_json::json!({
             "version": 1, "registry": registry.path(), "sources": rows,
         }))?;
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
     if sources.is_empty() {
-        ui.line(
+        ui.print_line(
             "No sources registered. Use `memory-forge sources add NAME PATH` to register one.",
         )?;
-        ui.line(&format!("Registry: {}", registry.path().display()))?;
-        return Ok(Exit::Success);
+        ui.print_line(&format!("Registry: {}", registry.path().display()))?;
+        return Ok(CommandExit::Success);
     }
     for source in &sources {
         let mark = if source.searchable { '✓' } else { '✗' };
@@ -195,26 +195,26 @@ fn list(
             "  path missing"
         };
         let line = format!("{:<24} {}{since}{gone}", source.name, source.path.display());
-        ui.line(&format!("  {mark} {}", printable(&line)))?;
+        ui.print_line(&format!("  {mark} {}", escape_hidden(&line)))?;
     }
     ui.note(&format!("Registry: {}", registry.path().display()));
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
-fn set(
-    registry: &Registry,
-    args: &SetArgs,
+fn set_source(
+    registry: &SourceRegistry,
+    args: &SourcesSetArgs,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
-    let name = printable(&args.name);
+) -> Result<CommandExit, CommandError> {
+    let name = escape_hidden(&args.name);
     if let Some(path) = &args.path {
         let path = registry.set_path(&args.name, &settings.cwd()?.join(path))?;
-        ui.line(&format!("Source '{name}' → {}", path.display()))?;
+        ui.print_line(&format!("Source '{name}' → {}", path.display()))?;
     }
     if let Some(searchable) = args.searchable {
         registry.set_searchable(&args.name, searchable)?;
-        ui.line(&format!("Source '{name}' searchable={searchable}"))?;
+        ui.print_line(&format!("Source '{name}' searchable={searchable}"))?;
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }

@@ -2,10 +2,10 @@
 
 use clap::Args;
 use forge_app::index::Index;
-use forge_app::stats::Stats;
+use forge_app::stats::IndexStats;
 
 use crate::paths;
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
 use crate::ui::Ui;
 
@@ -21,21 +21,25 @@ pub(crate) struct StatsArgs {
     pub(crate) json: bool,
 }
 
-pub(crate) fn run(args: StatsArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = paths::workspace(settings, ui)?;
-    let Some(index) = Index::open_existing(&workspace.derived())? else {
+pub(crate) fn run_stats(
+    args: StatsArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<CommandExit, CommandError> {
+    let workspace = paths::open_workspace(settings, ui)?;
+    let Some(index) = Index::open_existing(&workspace.derived_folder())? else {
         if args.json {
-            ui.json(&serde_json::json!({ "version": 1, "index": null }))?;
+            ui.print_json(&serde_json::json!({ "version": 1, "index": null }))?;
         } else {
-            ui.line("No index found. Run `memory-forge index` to create one.")?;
+            ui.print_line("No index found. Run `memory-forge index` to create one.")?;
         }
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     };
-    let stats = Stats::gather(&workspace, &index)?;
+    let stats = IndexStats::gather(&workspace, &index)?;
     if args.json {
-        ui.json(&stats.json())?;
-        return Ok(Exit::Success);
+        ui.print_json(&stats.to_json())?;
+        return Ok(CommandExit::Success);
     }
-    ui.print(&stats.text())?;
-    Ok(Exit::Success)
+    ui.print(&stats.render_text())?;
+    Ok(CommandExit::Success)
 }

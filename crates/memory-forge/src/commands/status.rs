@@ -5,9 +5,9 @@ use clap::Args;
 use forge_app::status;
 
 use crate::paths;
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
-use crate::status::{MAX_WIDTH, StatusView};
+use crate::status::{MAX_SCREEN_COLUMNS, StatusView};
 use crate::ui::Ui;
 
 /// Show where the work stands, what it costs, what is installed
@@ -22,22 +22,22 @@ pub(crate) struct StatusArgs {
     pub(crate) json: bool,
 }
 
-pub(crate) fn run(
+pub(crate) fn run_status(
     args: StatusArgs,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
-    let workspace = paths::workspace(settings, ui)?;
+) -> Result<CommandExit, CommandError> {
+    let workspace = paths::open_workspace(settings, ui)?;
     let around = settings.surroundings(&workspace);
-    let looking = ui.busy("Looking");
+    let looking = ui.show_busy("Looking");
     let status = status::WorkspaceStatus::gather(&around);
     drop(looking);
     let status = StatusView(&status);
     if args.json {
-        ui.json(&status.json())?;
+        ui.print_json(&status.to_json())?;
     } else {
-        let width = settings.width.min(MAX_WIDTH);
-        ui.print(&status.screen(width))?;
+        let width = settings.width.min(MAX_SCREEN_COLUMNS);
+        ui.print(&status.render_screen(width))?;
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }

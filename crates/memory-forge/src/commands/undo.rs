@@ -7,9 +7,9 @@ use forge_app::workspace::Workspace;
 
 use crate::library;
 use crate::paths;
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
-use crate::ui::{Ui, printable, style};
+use crate::ui::{Ui, escape_hidden, style};
 
 /// Revert a change: the latest one, or the one with this id
 ///
@@ -35,8 +35,12 @@ pub(crate) struct UndoArgs {
     pub(super) json: bool,
 }
 
-pub(crate) fn run(args: UndoArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = paths::workspace(settings, ui)?;
+pub(crate) fn run_undo(
+    args: UndoArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<CommandExit, CommandError> {
+    let workspace = paths::open_workspace(settings, ui)?;
     undo_or_preview(&workspace, &args, settings, ui)
 }
 
@@ -45,20 +49,20 @@ pub(super) fn undo_or_preview(
     args: &UndoArgs,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
+) -> Result<CommandExit, CommandError> {
     if args.dry_run {
-        return would_undo(workspace, args, ui);
+        return preview_undo(workspace, args, ui);
     }
     let id = args.id.as_deref();
-    let receipt = undo::undo(workspace, id, settings.now)?;
-    library::in_step(workspace, settings, ui)?;
+    let receipt = undo::undo_change(workspace, id, settings.now)?;
+    library::open_refreshed(workspace, settings, ui)?;
     if args.json {
         let files = receipt.files.iter().map(|it| it.path.as_str());
-        ui.json(&serde_json::json!({
+        ui.print_json(&serde_json::json!({
             "version": 1, "undid": receipt.undid, "what": receipt.what,
             "restored": files.collect::<Vec<_>>(), "change": receipt.id,
         }))?;
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
     let good = style::GOOD;
     for file in &receipt.files {
@@ -67,40 +71,44 @@ pub(super) fn undo_or_preview(
         } else {
             "Restored"
         };
-        ui.line(&format!(
+        ui.print_line(&format!(
             "{good}✓{good:#} {done} {}",
-            printable(file.path.as_str())
+            escape_hidden(file.path.as_str())
         ))?;
     }
     if receipt.files.is_empty() {
-        ui.line("✓ Nothing had to be restored")?;
+        ui.print_line("✓ Nothing had to be restored")?;
     }
-    ui.line(&format!("{good}✓{good:#} Index updated"))?;
-    let what = printable(&receipt.what).into_owned();
+    ui.print_line(&format!("{good}✓{good:#} Index updated"))?;
+    let what = escape_hidden(&receipt.what).into_owned();
     ui.note(&format!("Undid change {}: {what}", receipt.undid));
     if let Some(id) = &receipt.id {
         ui.note(&format!("`memory-forge doctor --undo {id}` does it again"));
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
-fn would_undo(workspace: &Workspace, args: &UndoArgs, ui: &mut Ui) -> Result<Exit, CommandError> {
+fn preview_undo(
+    workspace: &Workspace,
+    args: &UndoArgs,
+    ui: &mut Ui,
+) -> Result<CommandExit, CommandError> {
     let entry = undo::preview_undo(workspace, args.id.as_deref())?;
     let files: Vec<&str> = entry.files.iter().map(|file| file.path.as_str()).collect();
     if args.json {
-        ui.json(&serde_json::json!({
+        ui.print_json(&serde_json::json!({
             "version": 1, "would_undo": entry.id, "what": entry.what, "files": files,
         }))?;
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
-    ui.line(&format!(
+    ui.print_line(&format!(
         "Would undo change {} of {}: {}",
         entry.id,
         entry.time,
-        printable(&entry.what)
+        escape_hidden(&entry.what)
     ))?;
     for file in files {
-        ui.line(&format!("  {}", printable(file)))?;
+        ui.print_line(&format!("  {}", escape_hidden(file)))?;
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }

@@ -2,12 +2,12 @@
 //! and nothing else. State and knowledge stay.
 
 use clap::Args;
-use forge_clients::setup::{self, Client, Scope};
+use forge_clients::setup::{self, AgentClient, SetupScope};
 
-use super::setup::{carry_out, exit, report};
+use super::setup::{confirm_and_apply, exit_status, setup_json};
 use crate::choice::{client_parser, parser};
 use crate::paths;
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
 use crate::ui::Ui;
 
@@ -23,16 +23,16 @@ Examples:
   memory-forge uninstall --scope user --yes   Only what is in your home")]
 pub(crate) struct UninstallArgs {
     /// The clients to take it from; all of them unless named
-    #[arg(value_name = "CLIENT", value_parser = client_parser(Client::ALL))]
-    pub(crate) clients: Vec<Client>,
+    #[arg(value_name = "CLIENT", value_parser = client_parser(AgentClient::ALL))]
+    pub(crate) clients: Vec<AgentClient>,
 
     /// Take out the merge driver alone
     #[arg(long)]
     pub(crate) git: bool,
 
     /// Where to take it out; both unless named
-    #[arg(long, value_name = "SCOPE", value_parser = parser::<Scope>())]
-    pub(crate) scope: Option<Scope>,
+    #[arg(long, value_name = "SCOPE", value_parser = parser::<SetupScope>())]
+    pub(crate) scope: Option<SetupScope>,
 
     /// Show what would change and change nothing
     #[arg(long, short = 'n')]
@@ -47,26 +47,28 @@ pub(crate) struct UninstallArgs {
     pub(crate) json: bool,
 }
 
-pub(crate) fn run(
+pub(crate) fn run_uninstall(
     args: UninstallArgs,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
-    let workspace = paths::workspace(settings, ui)?;
+) -> Result<CommandExit, CommandError> {
+    let workspace = paths::open_workspace(settings, ui)?;
     let around = settings.surroundings(&workspace);
-    let from_git = args.git || args.clients.is_empty() && args.scope != Some(Scope::User);
+    let from_git = args.git || args.clients.is_empty() && args.scope != Some(SetupScope::User);
     let clients = if args.git {
         args.clients
     } else if args.clients.is_empty() {
-        Client::ALL.to_vec()
+        AgentClient::ALL.to_vec()
     } else {
         args.clients
     };
-    let scopes = args.scope.map_or(Scope::ALL.to_vec(), |scope| vec![scope]);
-    let plan = setup::uninstall(&around, &clients, &scopes, from_git)?;
-    let applied = carry_out(&around, &plan, args.dry_run, args.yes, args.json, ui)?;
+    let scopes = args
+        .scope
+        .map_or(SetupScope::ALL.to_vec(), |scope| vec![scope]);
+    let plan = setup::plan_uninstall(&around, &clients, &scopes, from_git)?;
+    let applied = confirm_and_apply(&around, &plan, args.dry_run, args.yes, args.json, ui)?;
     if args.json {
-        ui.json(&report(&around, &plan, &applied))?;
+        ui.print_json(&setup_json(&around, &plan, &applied))?;
     }
-    Ok(exit(&applied))
+    Ok(exit_status(&applied))
 }

@@ -8,10 +8,10 @@ use std::process::{Command, Stdio};
 use clap::Args;
 
 use crate::paths;
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
 use crate::ui::Ui;
-use crate::view::{self, Desk};
+use crate::view::{self, PageDesk};
 
 /// Look at the memory in a browser
 ///
@@ -39,17 +39,21 @@ pub(crate) struct ViewArgs {
     pub(crate) export: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: ViewArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = paths::workspace(settings, ui)?;
+pub(crate) fn run_view(
+    args: ViewArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<CommandExit, CommandError> {
+    let workspace = paths::open_workspace(settings, ui)?;
     if let Some(folder) = &args.export {
-        return export(
+        return export_view(
             &settings.cwd()?.join(folder),
             workspace.root(),
             settings,
             ui,
         );
     }
-    let desk = Desk::of(&workspace, settings);
+    let desk = PageDesk::for_workspace(&workspace, settings);
     let token = serve::new_token();
     let options = serve::PageOptions {
         port: args.port,
@@ -60,22 +64,22 @@ pub(crate) fn run(args: ViewArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
         // Behind `#` the token never leaves the browser: it is in no request,
         // no referrer and no log.
         let address = format!("http://{address}/#token={token}");
-        told = ui.line(&address).and_then(|()| ui.flush());
+        told = ui.print_line(&address).and_then(|()| ui.flush());
         ui.note("This page is served until you press Ctrl-C");
-        if !args.no_open && !open(&address) {
+        if !args.no_open && !open_browser(&address) {
             ui.note("No browser could be opened; follow the address above");
         }
     };
-    let answer = move |asked| desk.answer(asked);
-    serve::page(view::ASSETS, answer, options, ready)
+    let answer = move |asked| desk.answer_request(asked);
+    serve::serve_page(view::PAGE_ASSETS, answer, options, ready)
         .map_err(|error| CommandError::failure(error.to_string()))?;
     told?;
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 /// Opens the address in the browser of this system. Returns `true` if a program
 /// could be started for it.
-fn open(address: &str) -> bool {
+fn open_browser(address: &str) -> bool {
     let programs: &[(&str, &[&str])] = if cfg!(target_os = "macos") {
         &[("open", &[])]
     } else if cfg!(windows) {
@@ -97,20 +101,20 @@ fn open(address: &str) -> bool {
     })
 }
 
-fn export(
+fn export_view(
     folder: &Path,
     root: &Path,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
-    let done = view::export(folder, root, settings)?;
+) -> Result<CommandExit, CommandError> {
+    let done = view::export_pages(folder, root, settings)?;
     for note in &done.notes {
         ui.note(note);
     }
-    ui.line(&format!(
+    ui.print_line(&format!(
         "Wrote {} documents to {}",
         done.documents,
         folder.join("index.html").display()
     ))?;
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }

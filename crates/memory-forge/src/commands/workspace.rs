@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 
 use super::init::{self, InitArgs};
 use super::{archive, closets, domain, manifest, sources, upgrade};
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
 use crate::ui::Ui;
 
@@ -78,19 +78,19 @@ struct OrganiseArgs {
     json: bool,
 }
 
-pub(crate) fn run(
+pub(crate) fn run_workspace(
     args: WorkspaceArgs,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
+) -> Result<CommandExit, CommandError> {
     match args.command {
-        WorkspaceCommand::Manifest(args) => manifest::run(args, settings, ui),
-        WorkspaceCommand::Domain(args) => domain::run(args, settings, ui),
-        WorkspaceCommand::Closets(args) => closets::run(args, settings, ui),
-        WorkspaceCommand::Archive(args) => archive::run(args, settings, ui),
-        WorkspaceCommand::Organise(args) => init::run(args.into(), settings, ui),
-        WorkspaceCommand::Upgrade(args) => upgrade::run(args, settings, ui),
-        WorkspaceCommand::Sources(args) => sources::run(args, settings, ui),
+        WorkspaceCommand::Manifest(args) => manifest::run_manifest(args, settings, ui),
+        WorkspaceCommand::Domain(args) => domain::run_domain(args, settings, ui),
+        WorkspaceCommand::Closets(args) => closets::run_closets(args, settings, ui),
+        WorkspaceCommand::Archive(args) => archive::run_archive(args, settings, ui),
+        WorkspaceCommand::Organise(args) => init::run_init(args.into(), settings, ui),
+        WorkspaceCommand::Upgrade(args) => upgrade::run_upgrade(args, settings, ui),
+        WorkspaceCommand::Sources(args) => sources::run_sources(args, settings, ui),
     }
 }
 

@@ -6,46 +6,48 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use forge_app::brief::{BriefRequest, Occasion, SESSION_BUDGET, StartReason, WorkspaceLook, brief};
-use forge_app::client::Client;
-use forge_app::mind::Mind;
-use forge_app::session::{
-    SessionClosing, SessionEnding, SessionOpening, close_session, end_turn, open_session,
+use forge_app::brief::{
+    BriefOccasion, BriefRequest, SESSION_BUDGET, SessionStartReason, WorkspaceLook, build_brief,
 };
-use forge_app::workspace::{RootHints, Workspace, discover};
+use forge_app::client::AgentClient;
+use forge_app::mind::MindStore;
+use forge_app::session::{
+    SessionCloseRequest, SessionEnding, SessionOpenRequest, close_session, end_turn, open_session,
+};
+use forge_app::workspace::{RootHints, Workspace, discover_root};
 use jiff::Timestamp;
 
 use super::client::continues_after_stop_output;
-use super::event::Event;
-use super::payload::Payload;
-use crate::settings::Process;
-use crate::ui::printable;
+use super::event::SessionEvent;
+use super::payload::HookPayload;
+use crate::settings::ProcessEnvironment;
+use crate::ui::escape_hidden;
 
 /// Handles an event and returns the text for the agent, if any.
-pub(super) fn handle(
-    event: Event,
-    client: Option<Client>,
-    payload: &Payload,
-    process: &Process,
+pub(super) fn handle_event(
+    event: SessionEvent,
+    client: Option<AgentClient>,
+    payload: &HookPayload,
+    process: &ProcessEnvironment,
     root: Option<&str>,
 ) -> Option<String> {
     let now = process.now();
-    let workspace = open(payload, process, root)?;
-    let hook = Hook {
-        mind: Mind::open(&workspace),
+    let workspace = open_workspace(payload, process, root)?;
+    let hook = EventHandler {
+        mind: MindStore::open(&workspace),
         client,
         payload,
-        nonce: nonce(payload),
+        nonce: session_nonce(payload),
         plugin_folder: process.claude_plugin_data(),
         now,
     };
     if let Some(what) = payload.garbled {
-        hook.note(event, what);
+        hook.note_problem(event, what);
     }
-    match hook.run(event) {
+    match hook.run_event(event) {
         Ok(context) => context,
         Err(error) => {
-            hook.note(event, &error.to_string());
+            hook.note_problem(event, &error.to_string());
             None
         }
     }
@@ -53,44 +55,53 @@ pub(super) fn handle(
 
 /// Records input that does not name its event. Clients whose hooks all get an
 /// empty input would otherwise lose everything silently.
-pub(super) fn unnamed(what: &str, payload: &Payload, process: &Process, root: Option<&str>) {
-    if let Some(workspace) = open(payload, process, root) {
+pub(super) fn note_unnamed_event(
+    what: &str,
+    payload: &HookPayload,
+    process: &ProcessEnvironment,
+    root: Option<&str>,
+) {
+    if let Some(workspace) = open_workspace(payload, process, root) {
         let what = format!("An event that nobody named: {what}");
-        note_failure(&Mind::open(&workspace), &what, process.now());
+        note_failure(&MindStore::open(&workspace), &what, process.now());
     }
 }
 
 /// Root of the hook's workspace, once it is known, for the note after the
 /// deadline.
-static ROOT: OnceLock<PathBuf> = OnceLock::new();
+static HOOK_ROOT: OnceLock<PathBuf> = OnceLock::new();
 
 /// Records that the deadline came first.
-pub(super) fn took_too_long(event: Option<Event>, now: Timestamp) {
-    let workspace = ROOT.get().and_then(|root| Workspace::open(root).ok());
+pub(super) fn note_missed_deadline(event: Option<SessionEvent>, now: Timestamp) {
+    let workspace = HOOK_ROOT.get().and_then(|root| Workspace::open(root).ok());
     // No time is left to wait for a lock.
-    if let Some(workspace) = workspace.map(|it| it.waiting(Duration::ZERO)) {
-        let event = event.map_or("A hook", Event::name);
+    if let Some(workspace) = workspace.map(|it| it.with_lock_wait(Duration::ZERO)) {
+        let event = event.map_or("A hook", SessionEvent::name);
         let what = format!("{event}: it took too long and was given up");
-        note_failure(&Mind::open(&workspace), &what, now);
+        note_failure(&MindStore::open(&workspace), &what, now);
     }
 }
 
 /// Limits for waiting on one lock, so that a hook still answers if several
 /// locks are held by processes that hang.
 const LOCK_WAIT: Duration = Duration::from_millis(600);
-const LOCK_WAIT_AT_END: Duration = Duration::from_millis(200);
+const SESSION_END_LOCK_WAIT: Duration = Duration::from_millis(200);
 /// Limits for git to list what a session changed, at a start, and at an end,
 /// which has less time.
 const GIT_WAIT: Duration = Duration::from_millis(1_200);
-const GIT_WAIT_AT_END: Duration = Duration::from_millis(500);
+const SESSION_END_GIT_WAIT: Duration = Duration::from_millis(500);
 /// Limit for the look around a workspace at a start.
 const OVERVIEW_WAIT: Duration = Duration::from_millis(1_000);
 
-fn open(payload: &Payload, process: &Process, root: Option<&str>) -> Option<Workspace> {
+fn open_workspace(
+    payload: &HookPayload,
+    process: &ProcessEnvironment,
+    root: Option<&str>,
+) -> Option<Workspace> {
     let flag = root.map(Path::new);
-    let hook_cwd = payload.text(&["cwd"]).map(Path::new);
+    let hook_cwd = payload.text_field(&["cwd"]).map(Path::new);
     let cwd = process.cwd().or(hook_cwd)?;
-    let found = discover(&RootHints {
+    let found = discover_root(&RootHints {
         flag,
         env_root: process.project_root(),
         claude_project_dir: process.claude_project_dir(),
@@ -99,107 +110,107 @@ fn open(payload: &Payload, process: &Process, root: Option<&str>) -> Option<Work
         home: process.home(),
     })
     .ok()?;
-    let wait = match payload.event() {
-        Some(Event::SessionEnd) => LOCK_WAIT_AT_END,
+    let wait = match payload.named_event() {
+        Some(SessionEvent::SessionEnd) => SESSION_END_LOCK_WAIT,
         _ => LOCK_WAIT,
     };
-    let workspace = Workspace::open(&found.path).ok()?.waiting(wait);
-    let _ = ROOT.set(workspace.root().to_owned());
+    let workspace = Workspace::open(&found.path).ok()?.with_lock_wait(wait);
+    let _ = HOOK_ROOT.set(workspace.root().to_owned());
     Some(workspace)
 }
 
 /// Names that clients have for the id of a session.
-const SESSION: &[&str] = &["session_id", "sessionId", "conversation_id"];
+const SESSION_ID_KEYS: &[&str] = &["session_id", "sessionId", "conversation_id"];
 
 /// One event with everything that its handler needs.
-struct Hook<'a> {
-    mind: Mind<'a>,
-    client: Option<Client>,
-    payload: &'a Payload,
+struct EventHandler<'a> {
+    mind: MindStore<'a>,
+    client: Option<AgentClient>,
+    payload: &'a HookPayload,
     nonce: String,
     /// The folder that Claude Code gives its plugin.
     plugin_folder: Option<&'a Path>,
     now: Timestamp,
 }
 
-type Answer = Result<Option<String>, Box<dyn Error>>;
+type HookAnswer = Result<Option<String>, Box<dyn Error>>;
 
-impl Hook<'_> {
-    fn run(&self, event: Event) -> Answer {
+impl EventHandler<'_> {
+    fn run_event(&self, event: SessionEvent) -> HookAnswer {
         match event {
-            Event::SessionStart => self.session_start(),
-            Event::UserPromptSubmit => self.brief(Occasion::Prompt),
-            Event::Stop => self.stop(),
-            Event::PreCompact => self.pre_compact(),
-            Event::PostCompact => Ok(None),
-            Event::SessionEnd => self.session_end(),
-            Event::SubagentStart => self.subagent_start(),
-            Event::SubagentStop => self.subagent_stop(),
-            Event::TaskCompleted => self.task_completed(),
+            SessionEvent::SessionStart => self.session_start(),
+            SessionEvent::UserPromptSubmit => self.brief_for(BriefOccasion::Prompt),
+            SessionEvent::Stop => self.stop_turn(),
+            SessionEvent::PreCompact => self.pre_compact(),
+            SessionEvent::PostCompact => Ok(None),
+            SessionEvent::SessionEnd => self.session_end(),
+            SessionEvent::SubagentStart => self.subagent_start(),
+            SessionEvent::SubagentStop => self.subagent_stop(),
+            SessionEvent::TaskCompleted => self.task_completed(),
         }
     }
 
-    fn session_start(&self) -> Answer {
-        let reason = match self.payload.text(&["source"]) {
-            Some("resume") => StartReason::Resume,
-            Some("clear") => StartReason::Clear,
-            Some("compact") => StartReason::Compact,
-            Some("fork") => StartReason::Fork,
-            _ => StartReason::Startup,
+    fn session_start(&self) -> HookAnswer {
+        let reason = match self.payload.text_field(&["source"]) {
+            Some("resume") => SessionStartReason::Resume,
+            Some("clear") => SessionStartReason::Clear,
+            Some("compact") => SessionStartReason::Compact,
+            Some("fork") => SessionStartReason::Fork,
+            _ => SessionStartReason::Startup,
         };
         // A session that was left open is closed before this one gets anything,
         // and an error in that must not cost the briefing.
-        let opening = SessionOpening {
-            id: self.session(),
+        let opening = SessionOpenRequest {
+            id: self.session_id(),
             reason,
             git_wait: GIT_WAIT,
             now: self.now,
         };
         let news = open_session(&self.mind, &opening);
         for problem in &news.problems {
-            self.note(Event::SessionStart, &problem.to_string());
+            self.note_problem(SessionEvent::SessionStart, &problem.to_string());
         }
-        self.brief(Occasion::Start {
+        self.brief_for(BriefOccasion::Start {
             reason,
             events: &news.lines,
             look: WorkspaceLook::AtMost(OVERVIEW_WAIT),
         })
     }
 
-    fn stop(&self) -> Answer {
+    fn stop_turn(&self) -> HookAnswer {
         let turn = end_turn(&self.mind, self.now)?;
         if let Some(problem) = &turn.problem {
-            self.note(Event::Stop, &problem.to_string());
+            self.note_problem(SessionEvent::Stop, &problem.to_string());
         }
         // Text at a stop would make the client continue, or call this hook
         // again.
         let quiet =
-            self.payload.flag("stop_hook_active") || continues_after_stop_output(self.client);
+            self.payload.is_set("stop_hook_active") || continues_after_stop_output(self.client);
         Ok(turn.reminder.filter(|_| !quiet))
     }
 
-    fn pre_compact(&self) -> Answer {
-        if !self.mind.exists() {
+    fn pre_compact(&self) -> HookAnswer {
+        if !self.mind.has_state_files() {
             return Ok(None);
         }
-        let trigger = self.payload.text(&["trigger"]).unwrap_or("auto");
-        let checkpoint = self.mind.checkpoint(trigger, self.now)?;
-        self.brief(Occasion::Compaction(&checkpoint))
+        let trigger = self.payload.text_field(&["trigger"]).unwrap_or("auto");
+        let checkpoint = self.mind.write_checkpoint(trigger, self.now)?;
+        self.brief_for(BriefOccasion::Compaction(&checkpoint))
     }
 
-    fn session_end(&self) -> Answer {
-        let closing = SessionClosing {
+    fn session_end(&self) -> HookAnswer {
+        let closing = SessionCloseRequest {
             ending: SessionEnding::Reported {
-                reason: self.payload.text(&["reason"]).unwrap_or("unknown"),
-                git_wait: GIT_WAIT_AT_END,
+                reason: self.payload.text_field(&["reason"]).unwrap_or("unknown"),
+                git_wait: SESSION_END_GIT_WAIT,
             },
             log_folder: self.plugin_folder,
             now: self.now,
         };
         let report = close_session(&self.mind, &closing)?.unwrap_or_default();
         if let (Some(path), Some(age)) = (report.state, report.stale_for) {
-            let path = printable(path.as_str());
-            super::warn(&format!(
+            let path = escape_hidden(path.as_str());
+            super::warn_user(&format!(
                 "[Memory] WARNING: {path} was last updated {age} ago.\n\
                  [Memory] The next session starts from it; `memory-forge mind set --next …` updates it."
             ));
@@ -207,90 +218,96 @@ impl Hook<'_> {
         Ok(None)
     }
 
-    fn subagent_start(&self) -> Answer {
-        let (kind, id) = self.agent();
-        if self.mind.exists() && self.payload.garbled.is_none() {
-            self.mind.agent_started(kind, id, self.now)?;
+    fn subagent_start(&self) -> HookAnswer {
+        let (kind, id) = self.agent_identity();
+        if self.mind.has_state_files() && self.payload.garbled.is_none() {
+            self.mind.log_agent_start(kind, id, self.now)?;
         }
-        self.brief(Occasion::Subagent(kind))
+        self.brief_for(BriefOccasion::Subagent(kind))
     }
 
-    fn subagent_stop(&self) -> Answer {
-        if !self.mind.exists() {
+    fn subagent_stop(&self) -> HookAnswer {
+        if !self.mind.has_state_files() {
             return Ok(None);
         }
-        let (kind, id) = self.agent();
-        let said = self.payload.text(&["last_assistant_message"]);
+        let (kind, id) = self.agent_identity();
+        let said = self.payload.text_field(&["last_assistant_message"]);
         // The beginning states what was done; the log keeps no secrets of it.
         let said = said.map(|it| &it[..it.floor_char_boundary(2_000)]);
         let said = said.unwrap_or_default();
-        self.mind.agent_reported(kind, id, said, self.now)?;
-        let text = self.mind.agent_stop_line(kind, id);
+        self.mind.log_agent_report(kind, id, said, self.now)?;
+        let text = self.mind.render_agent_stop(kind, id);
         let quiet =
-            continues_after_stop_output(self.client) || self.payload.flag("stop_hook_active");
+            continues_after_stop_output(self.client) || self.payload.is_set("stop_hook_active");
         Ok((!quiet).then_some(text))
     }
 
-    fn task_completed(&self) -> Answer {
-        if self.mind.exists() && self.payload.garbled.is_none() {
-            let field = |names: &[&str]| self.payload.text(names).unwrap_or("unknown");
-            self.mind.task_completed(
+    fn task_completed(&self) -> HookAnswer {
+        if self.mind.has_state_files() && self.payload.garbled.is_none() {
+            let field = |names: &[&str]| self.payload.text_field(names).unwrap_or("unknown");
+            self.mind.log_task_completion(
                 field(&["task_id"]),
                 field(&["task_subject"]),
-                self.payload.text(&["teammate_name"]).unwrap_or("self"),
+                self.payload
+                    .text_field(&["teammate_name"])
+                    .unwrap_or("self"),
                 self.now,
             )?;
         }
         Ok(None)
     }
 
-    fn brief(&self, occasion: Occasion<'_>) -> Answer {
+    fn brief_for(&self, occasion: BriefOccasion<'_>) -> HookAnswer {
         let request = BriefRequest {
             occasion,
             budget: SESSION_BUDGET,
             nonce: &self.nonce,
             now: self.now,
         };
-        Ok(brief(&self.mind, &request)?.map(|it| it.text))
+        Ok(build_brief(&self.mind, &request)?.map(|it| it.text))
     }
 
-    fn agent(&self) -> (&str, &str) {
+    fn agent_identity(&self) -> (&str, &str) {
         (
-            self.payload.text(&["agent_type"]).unwrap_or("unknown"),
-            self.payload.text(&["agent_id"]).unwrap_or("unknown"),
+            self.payload
+                .text_field(&["agent_type"])
+                .unwrap_or("unknown"),
+            self.payload.text_field(&["agent_id"]).unwrap_or("unknown"),
         )
     }
 
-    fn session(&self) -> &str {
-        self.payload.text(SESSION).unwrap_or("unknown")
+    fn session_id(&self) -> &str {
+        self.payload
+            .text_field(SESSION_ID_KEYS)
+            .unwrap_or("unknown")
     }
 
     /// Records a line for `doctor`, which a hook may not print. The payload
     /// itself is never recorded: it holds what the user typed.
-    fn note(&self, event: Event, what: &str) {
+    fn note_problem(&self, event: SessionEvent, what: &str) {
         note_failure(&self.mind, &format!("{}: {what}", event.name()), self.now);
     }
 }
 
 /// Adds a line to what `doctor` shows. A failure to do so is the one error that
 /// cannot be reported.
-fn note_failure(mind: &Mind<'_>, what: &str, now: Timestamp) {
-    if mind.exists() {
-        let _ = mind.hook_failed(what, now);
+fn note_failure(mind: &MindStore<'_>, what: &str, now: Timestamp) {
+    if mind.has_state_files() {
+        let _ = mind.log_hook_failure(what, now);
     }
 }
 
 /// Returns a mark that no author of a file could have known. It stays the same
 /// within a session: clients drop context that they have already, word for
 /// word.
-fn nonce(payload: &Payload) -> String {
-    let mark = match payload.text(SESSION) {
+fn session_nonce(payload: &HookPayload) -> String {
+    let mark = match payload.text_field(SESSION_ID_KEYS) {
         Some(session) => {
             let mut hasher = DefaultHasher::new();
             hasher.write(session.as_bytes());
             hasher.finish()
         }
-        None => return crate::settings::nonce(),
+        None => return crate::settings::new_nonce(),
     };
     format!("{mark:016x}")
 }
@@ -301,13 +318,14 @@ mod tests {
 
     #[test]
     fn every_spelling_of_an_event_is_understood() {
-        let check = |name: &str, expect| assert_eq!(Event::named(name), expect, "{name}");
-        check("SessionStart", Some(Event::SessionStart));
-        check("session-start", Some(Event::SessionStart));
-        check("sessionStart", Some(Event::SessionStart));
-        check("BeforeAgent", Some(Event::UserPromptSubmit));
-        check("user-prompt-context", Some(Event::UserPromptSubmit));
-        check("PreCompress", Some(Event::PreCompact));
+        let check =
+            |name: &str, expect| assert_eq!(SessionEvent::from_name(name), expect, "{name}");
+        check("SessionStart", Some(SessionEvent::SessionStart));
+        check("session-start", Some(SessionEvent::SessionStart));
+        check("sessionStart", Some(SessionEvent::SessionStart));
+        check("BeforeAgent", Some(SessionEvent::UserPromptSubmit));
+        check("user-prompt-context", Some(SessionEvent::UserPromptSubmit));
+        check("PreCompress", Some(SessionEvent::PreCompact));
         check("PreToolUse", None);
         check("", None);
     }

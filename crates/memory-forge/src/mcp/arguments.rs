@@ -5,46 +5,49 @@
 use rmcp::model::JsonObject;
 use serde_json::Value;
 
-use super::tools::{ALIASES, Field, Kind, Spec, UNLISTED};
-use crate::paths::nearest;
+use super::tools::{FIELD_ALIASES, ToolField, ToolFieldKind, ToolSpec, UNLISTED_FIELDS};
+use crate::paths::nearest_name;
 
 /// Upper bound for a call's arguments as JSON.
-const MOST: usize = 51_200;
+const MAX_CALL_BYTES: usize = 51_200;
 /// Upper bound for a text, alone or in a list. A document may be as long as the
 /// call.
-const MOST_IN_A_FIELD: usize = 5_120;
+const MAX_FIELD_BYTES: usize = 5_120;
 /// Upper bound for a field's name in a message, since names come from the
 /// caller too.
-const NAME_SHOWN: usize = 60;
+const MAX_NAME_CHARS: usize = 60;
 
 /// Arguments that fit the tool they are for.
 #[derive(Debug)]
-pub(crate) struct Arguments {
+pub(crate) struct ToolArguments {
     given: JsonObject,
 }
 
-impl Arguments {
+impl ToolArguments {
     /// Checks sizes, names, required fields and kinds, in this order.
     ///
     /// A field that the tool does not know is refused: a misspelt name would
     /// otherwise be ignored, and the caller would believe that it had an
     /// effect.
-    pub(crate) fn check(spec: &Spec, mut given: JsonObject) -> Result<Arguments, String> {
+    pub(crate) fn check_call(
+        spec: &ToolSpec,
+        mut given: JsonObject,
+    ) -> Result<ToolArguments, String> {
         let size = serde_json::to_string(&given).map_or(usize::MAX, |text| text.len());
-        if size > MOST {
+        if size > MAX_CALL_BYTES {
             return Err(format!(
-                "Input too large ({size} bytes, max {MOST}). Reduce input size."
+                "Input too large ({size} bytes, max {MAX_CALL_BYTES}). Reduce input size."
             ));
         }
         rename_aliases(spec, &mut given)?;
         for (name, value) in &given {
-            let kind = known(spec, name).map(|field| field.kind);
-            if kind != Some(Kind::Document) {
+            let kind = find_field(spec, name).map(|field| field.kind);
+            if kind != Some(ToolFieldKind::Document) {
                 check_size(name, value)?;
             }
         }
-        if let Some(name) = given.keys().find(|name| known(spec, name).is_none()) {
-            return Err(unknown(spec, name));
+        if let Some(name) = given.keys().find(|name| find_field(spec, name).is_none()) {
+            return Err(unknown_field(spec, name));
         }
         given.retain(|_, value| !value.is_null());
         let missing: Vec<&str> = spec
@@ -57,18 +60,18 @@ impl Arguments {
             return Err(format!("Missing required field(s): {}", missing.join(", ")));
         }
         for (name, value) in &given {
-            if let Some(field) = known(spec, name) {
+            if let Some(field) = find_field(spec, name) {
                 check_kind(field, value)?;
             }
         }
-        Ok(Arguments { given })
+        Ok(ToolArguments { given })
     }
 
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.given.get(name)?.as_str()
     }
 
-    pub(crate) fn owned(&self, name: &str) -> Option<String> {
+    pub(crate) fn owned_text(&self, name: &str) -> Option<String> {
         self.text(name).map(str::to_owned)
     }
 
@@ -85,7 +88,7 @@ impl Arguments {
     }
 
     pub(crate) fn integer(&self, name: &str) -> Option<i64> {
-        integer(self.given.get(name)?)
+        parse_integer(self.given.get(name)?)
     }
 
     /// Returns a number that was checked not to be negative.
@@ -112,8 +115,8 @@ impl Arguments {
 }
 
 /// Renames fields of older servers to the names that they have here.
-fn rename_aliases(spec: &Spec, given: &mut JsonObject) -> Result<(), String> {
-    let of_tool = ALIASES.iter().filter(|(tool, ..)| *tool == spec.name);
+fn rename_aliases(spec: &ToolSpec, given: &mut JsonObject) -> Result<(), String> {
+    let of_tool = FIELD_ALIASES.iter().filter(|(tool, ..)| *tool == spec.name);
     for (_, alias, name) in of_tool {
         let Some(value) = given.remove(*alias) else {
             continue;
@@ -130,10 +133,10 @@ fn rename_aliases(spec: &Spec, given: &mut JsonObject) -> Result<(), String> {
 
 /// Returns the error for an unknown field, with the name that was most likely
 /// meant.
-fn unknown(spec: &Spec, name: &str) -> String {
+fn unknown_field(spec: &ToolSpec, name: &str) -> String {
     let fields = || spec.fields.iter().map(|field| field.name);
-    let refused = format!("Unknown field \"{}\" for {}", shown(name), spec.name);
-    match nearest(name, fields()) {
+    let refused = format!("Unknown field \"{}\" for {}", shorten_name(name), spec.name);
+    match nearest_name(name, fields()) {
         Some(meant) => format!("{refused}. Did you mean \"{meant}\"?"),
         None if spec.fields.is_empty() => format!("{refused}, which takes no fields"),
         None => {
@@ -143,10 +146,10 @@ fn unknown(spec: &Spec, name: &str) -> String {
     }
 }
 
-fn known(spec: &Spec, name: &str) -> Option<&'static Field> {
-    let spec = super::tools::find(spec.name)?;
+fn find_field(spec: &ToolSpec, name: &str) -> Option<&'static ToolField> {
+    let spec = super::tools::find_tool(spec.name)?;
     let unlisted = || {
-        UNLISTED
+        UNLISTED_FIELDS
             .iter()
             .find(|(tool, field)| *tool == spec.name && field.name == name)
             .map(|(_, field)| field)
@@ -158,17 +161,17 @@ fn known(spec: &Spec, name: &str) -> Option<&'static Field> {
 }
 
 fn check_size(name: &str, value: &Value) -> Result<(), String> {
-    let name = shown(name);
+    let name = shorten_name(name);
     match value {
-        Value::String(text) if text.len() > MOST_IN_A_FIELD => Err(format!(
-            "Field \"{name}\" too large ({} bytes, max {MOST_IN_A_FIELD} per field). Reduce input size.",
+        Value::String(text) if text.len() > MAX_FIELD_BYTES => Err(format!(
+            "Field \"{name}\" too large ({} bytes, max {MAX_FIELD_BYTES} per field). Reduce input size.",
             text.len()
         )),
         Value::Array(all) => {
-            let long = |it: &&str| it.len() > MOST_IN_A_FIELD;
+            let long = |it: &&str| it.len() > MAX_FIELD_BYTES;
             match all.iter().filter_map(Value::as_str).find(long) {
                 Some(text) => Err(format!(
-                    "Array item in \"{name}\" too large ({} bytes, max {MOST_IN_A_FIELD} per item). Reduce input size.",
+                    "Array item in \"{name}\" too large ({} bytes, max {MAX_FIELD_BYTES} per item). Reduce input size.",
                     text.len()
                 )),
                 None => Ok(()),
@@ -178,22 +181,22 @@ fn check_size(name: &str, value: &Value) -> Result<(), String> {
     }
 }
 
-fn check_kind(field: &Field, value: &Value) -> Result<(), String> {
+fn check_kind(field: &ToolField, value: &Value) -> Result<(), String> {
     let wrong = |what: &str| Err(format!("Field \"{}\" must be {what}", field.name));
     match field.kind {
-        Kind::Text | Kind::Document if !value.is_string() => wrong("a string"),
-        Kind::Texts => match value {
+        ToolFieldKind::Text | ToolFieldKind::Document if !value.is_string() => wrong("a string"),
+        ToolFieldKind::Texts => match value {
             Value::String(_) => Ok(()),
             Value::Array(all) if all.iter().all(Value::is_string) => Ok(()),
             _ => wrong("a list of strings"),
         },
-        Kind::Integer { least, most } => match integer(value) {
+        ToolFieldKind::Integer { least, most } => match parse_integer(value) {
             Some(number) if (least..=most).contains(&number) => Ok(()),
             Some(_) => wrong(&format!("from {least} to {most}")),
             None => wrong("a whole number"),
         },
-        Kind::Flag if !value.is_boolean() => wrong("true or false"),
-        Kind::Choice(words, besides) => {
+        ToolFieldKind::Flag if !value.is_boolean() => wrong("true or false"),
+        ToolFieldKind::Choice(words, besides) => {
             let word = value.as_str().unwrap_or_default();
             if words.contains(&word) || besides.contains(&word) {
                 Ok(())
@@ -201,20 +204,20 @@ fn check_kind(field: &Field, value: &Value) -> Result<(), String> {
                 wrong(&format!("one of {}", words.join(", ")))
             }
         }
-        Kind::Text | Kind::Document | Kind::Flag => Ok(()),
+        ToolFieldKind::Text | ToolFieldKind::Document | ToolFieldKind::Flag => Ok(()),
     }
 }
 
 /// Parses a whole number. Some clients write every number with a decimal point.
-fn integer(value: &Value) -> Option<i64> {
+fn parse_integer(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| {
         let number = value.as_f64()?;
         (number.fract() == 0.0 && number.abs() < 1e15).then_some(number as i64)
     })
 }
 
-fn shown(name: &str) -> String {
-    match name.char_indices().nth(NAME_SHOWN) {
+fn shorten_name(name: &str) -> String {
+    match name.char_indices().nth(MAX_NAME_CHARS) {
         Some((end, _)) => format!("{}…", &name[..end]),
         None => name.to_owned(),
     }
@@ -224,7 +227,7 @@ fn shown(name: &str) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::super::tools::find;
+    use super::super::tools::find_tool;
     use super::*;
 
     #[track_caller]
@@ -232,11 +235,11 @@ mod tests {
         checked(tool, given).expect_err("it is refused")
     }
 
-    fn checked(tool: &str, given: Value) -> Result<Arguments, String> {
+    fn checked(tool: &str, given: Value) -> Result<ToolArguments, String> {
         let Value::Object(given) = given else {
             panic!("arguments are an object")
         };
-        Arguments::check(find(tool).expect("it is known"), given)
+        ToolArguments::check_call(find_tool(tool).expect("it is known"), given)
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Serves prompts that a person picks in a client: the state of the work, what
 //! is worth keeping, and how to end a session.
 
-use forge_app::brief::{BriefRequest, brief};
-use forge_app::mind::Mind;
+use forge_app::brief::{BriefRequest, build_brief};
+use forge_app::mind::MindStore;
 use forge_app::workspace::Workspace;
 use jiff::Timestamp;
 use rmcp::ErrorData;
@@ -10,12 +10,12 @@ use rmcp::model::{
     GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Role as Speaker,
 };
 
-use super::reply::{fenced, one_line};
+use super::reply::{fence_text, one_line};
 
 /// Upper bound for the bytes of an argument.
-const MOST: usize = 5_120;
+const MAX_ARGUMENT_BYTES: usize = 5_120;
 
-const EXTRACT: &str = "\
+const EXTRACT_PROMPT: &str = "\
 Look back over this session and decide what is worth keeping. Go down this list and stop at the first line that applies.
 
 1. Nothing was investigated or found out, or none of it will be needed again: save nothing and say so.
@@ -28,7 +28,7 @@ Look back over this session and decide what is worth keeping. Go down this list 
 
 Before saving, check that each entry is reusable, has specific triggers or names, is complete and tested, and holds no secret. One subject an entry. Importance is 5; 8 and above only for what must never be forgotten.";
 
-const CLOSE: &str = "\
+const CLOSE_PROMPT: &str = "\
 End this session so that the next one can go on without asking.
 
 1. memory_save_progress: complete the tasks that are done, add those that came up.
@@ -39,7 +39,7 @@ End this session so that the next one can go on without asking.
 
 Write facts, not intentions, and no secrets.";
 
-pub(super) fn all() -> Vec<Prompt> {
+pub(super) fn list_prompts() -> Vec<Prompt> {
     let argument = |name, about: &str| {
         PromptArgument::new(name)
             .with_description(about)
@@ -60,18 +60,26 @@ pub(super) fn all() -> Vec<Prompt> {
     ]
 }
 
-pub(super) fn get(
+pub(super) fn get_prompt(
     workspace: &Workspace,
     name: &str,
     given: &JsonObject,
     now: Timestamp,
     nonce: &str,
 ) -> Result<GetPromptResult, ErrorData> {
-    let with = |text, label, given| with(text, label, given, nonce);
+    let with = |text, label, given| append_argument(text, label, given, nonce);
     let text = match name {
-        "briefing" => briefing(workspace, now, nonce)?,
-        "extract-knowledge" => with(EXTRACT, "Look at this only", argument(given, "topic")?),
-        "close-session" => with(CLOSE, "This must be in the log", argument(given, "note")?),
+        "briefing" => render_briefing(workspace, now, nonce)?,
+        "extract-knowledge" => with(
+            EXTRACT_PROMPT,
+            "Look at this only",
+            text_argument(given, "topic")?,
+        ),
+        "close-session" => with(
+            CLOSE_PROMPT,
+            "This must be in the log",
+            text_argument(given, "note")?,
+        ),
         other => {
             let told = format!("Unknown prompt: {}", one_line(other));
             return Err(ErrorData::invalid_params(told, None));
@@ -83,7 +91,7 @@ pub(super) fn get(
     )]))
 }
 
-fn argument<'a>(given: &'a JsonObject, name: &str) -> Result<Option<&'a str>, ErrorData> {
+fn text_argument<'a>(given: &'a JsonObject, name: &str) -> Result<Option<&'a str>, ErrorData> {
     let wrong = |what: &str| {
         let told = format!("Argument \"{name}\" must be {what}");
         Err(ErrorData::invalid_params(told, None))
@@ -91,23 +99,29 @@ fn argument<'a>(given: &'a JsonObject, name: &str) -> Result<Option<&'a str>, Er
     match given.get(name).filter(|value| !value.is_null()) {
         None => Ok(None),
         Some(value) => match value.as_str() {
-            Some(text) if text.len() > MOST => wrong(&format!("at most {MOST} bytes")),
+            Some(text) if text.len() > MAX_ARGUMENT_BYTES => {
+                wrong(&format!("at most {MAX_ARGUMENT_BYTES} bytes"))
+            }
             Some(text) => Ok(Some(text).filter(|text| !text.trim().is_empty())),
             None => wrong("a string"),
         },
     }
 }
 
-fn with(text: &str, label: &str, given: Option<&str>, nonce: &str) -> String {
+fn append_argument(text: &str, label: &str, given: Option<&str>, nonce: &str) -> String {
     match given {
-        Some(given) => format!("{text}\n\n{label}:\n{}", fenced(given, nonce)),
+        Some(given) => format!("{text}\n\n{label}:\n{}", fence_text(given, nonce)),
         None => text.to_owned(),
     }
 }
 
-fn briefing(workspace: &Workspace, now: Timestamp, nonce: &str) -> Result<String, ErrorData> {
+fn render_briefing(
+    workspace: &Workspace,
+    now: Timestamp,
+    nonce: &str,
+) -> Result<String, ErrorData> {
     let request = BriefRequest::for_session(nonce, now);
-    let made = brief(&Mind::open(workspace), &request);
+    let made = build_brief(&MindStore::open(workspace), &request);
     let made = made.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
     Ok(made.unwrap_or_default().text)
 }

@@ -8,20 +8,20 @@ use forge_app::workspace::FileChange;
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
 use serde_json::{Value, json};
 
-use super::arguments::Arguments;
+use super::arguments::ToolArguments;
 use crate::ui::unified_diff;
-use forge_app::library::Remark;
+use forge_app::library::AnswerRemark;
 
 /// Upper bound for an answer without `max_tokens`.
-const USUAL_BYTES: usize = 24_000;
+const DEFAULT_REPLY_BYTES: usize = 24_000;
 /// Tokens of the JSON around a text that is sent as data.
-const DATA_TOKENS: usize = 16;
+const DATA_OVERHEAD_TOKENS: usize = 16;
 /// Upper bound for a change that is shown.
-const DIFF_BYTES: usize = 4_000;
+const MAX_DIFF_BYTES: usize = 4_000;
 
 /// Answer that is not an error.
 #[derive(Debug)]
-pub(crate) struct Reply {
+pub(crate) struct ToolReply {
     pub(crate) text: String,
     /// Answer as data; its fields are those of the tool's schema.
     pub(crate) data: Value,
@@ -29,9 +29,9 @@ pub(crate) struct Reply {
     pub(crate) diff: Option<String>,
 }
 
-impl Reply {
-    pub(crate) fn new(text: impl Into<String>, data: Value) -> Reply {
-        Reply {
+impl ToolReply {
+    pub(crate) fn new(text: impl Into<String>, data: Value) -> ToolReply {
+        ToolReply {
             text: text.into(),
             data,
             diff: None,
@@ -40,27 +40,28 @@ impl Reply {
 
     /// Returns a message about something that was written, with the changes of
     /// its files.
-    pub(crate) fn change(message: String, changes: &[Change], nonce: &str) -> Reply {
-        let mut reply = Reply::new(message.clone(), json!({ "message": message }));
-        let written: Vec<&Change> = changes.iter().filter(|it| it.before != it.after).collect();
+    pub(crate) fn of_change(message: String, changes: &[ShownChange], nonce: &str) -> ToolReply {
+        let mut reply = ToolReply::new(message.clone(), json!({ "message": message }));
+        let written: Vec<&ShownChange> =
+            changes.iter().filter(|it| it.before != it.after).collect();
         reply.data["files"] = written.iter().map(|it| it.path.as_str()).collect();
         let diffs: String = written.iter().map(|it| it.diff()).collect();
         // Lines around the change may hold secrets.
-        let diffs = quote::cleaned_part(&diffs).text;
-        let (shown, left_out) = first_lines(&diffs, |text| text.len() <= DIFF_BYTES);
+        let diffs = quote::sanitize_part(&diffs).text;
+        let (shown, left_out) = first_lines(&diffs, |text| text.len() <= MAX_DIFF_BYTES);
         let mut shown = shown.to_owned();
         if left_out > 0 {
             shown.push_str(&format!("[… {left_out} more lines of the change]\n"));
         }
         if !shown.is_empty() {
             reply.data["diff"] = shown.clone().into();
-            reply.diff = Some(fenced(&shown, nonce));
+            reply.diff = Some(fence_text(&shown, nonce));
         }
         reply
     }
 
     /// Adds remarks to the text and to the data.
-    pub(crate) fn remark(mut self, remarks: &[Remark]) -> Reply {
+    pub(crate) fn with_remarks(mut self, remarks: &[AnswerRemark]) -> ToolReply {
         let told: Vec<String> = remarks.iter().map(|it| one_line(it.text())).collect();
         if told.is_empty() {
             return self;
@@ -74,22 +75,22 @@ impl Reply {
 
     /// Converts the answer for sending. Hidden characters of names and texts
     /// are written out here, for every tool.
-    pub(crate) fn result(self) -> CallToolResult {
-        let mut content = vec![ContentBlock::text(shown(self.text))];
-        content.extend(self.diff.map(|it| ContentBlock::text(shown(it))));
+    pub(crate) fn into_result(self) -> CallToolResult {
+        let mut content = vec![ContentBlock::text(escape_hidden(self.text))];
+        content.extend(self.diff.map(|it| ContentBlock::text(escape_hidden(it))));
         let mut result = CallToolResult::success(content);
-        result.structured_content = Some(shown_data(self.data));
+        result.structured_content = Some(escape_hidden_in_data(self.data));
         result
     }
 }
 
-pub(crate) fn failure(text: String) -> CallToolResult {
-    CallToolResult::error(vec![ContentBlock::text(shown(text))])
+pub(crate) fn failure_result(text: String) -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text(escape_hidden(text))])
 }
 
 /// Returns a failure whose `_meta` names the kind of error for programs.
 pub(crate) fn failure_with_code(text: String, code: Option<&str>) -> CallToolResult {
-    let mut result = failure(text);
+    let mut result = failure_result(text);
     if let Some(code) = code {
         let mut meta = MetaObject::default();
         meta.insert("memory-forge/code".to_owned(), code.into());
@@ -99,21 +100,21 @@ pub(crate) fn failure_with_code(text: String, code: Option<&str>) -> CallToolRes
 }
 
 /// Writes out the hidden characters of a text.
-pub(crate) fn shown(text: String) -> String {
-    match quote::hidden::shown(&text) {
+pub(crate) fn escape_hidden(text: String) -> String {
+    match quote::hidden::escape_for_terminal(&text) {
         std::borrow::Cow::Borrowed(_) => text,
         std::borrow::Cow::Owned(shown) => shown,
     }
 }
 
 /// Writes out the hidden characters in every text of a value.
-fn shown_data(value: Value) -> Value {
+fn escape_hidden_in_data(value: Value) -> Value {
     match value {
-        Value::String(text) => shown(text).into(),
-        Value::Array(all) => all.into_iter().map(shown_data).collect(),
+        Value::String(text) => escape_hidden(text).into(),
+        Value::Array(all) => all.into_iter().map(escape_hidden_in_data).collect(),
         Value::Object(map) => map
             .into_iter()
-            .map(|(name, value)| (shown(name), shown_data(value)))
+            .map(|(name, value)| (escape_hidden(name), escape_hidden_in_data(value)))
             .collect(),
         other => other,
     }
@@ -121,16 +122,16 @@ fn shown_data(value: Value) -> Value {
 
 /// File before and after a call.
 #[derive(Debug)]
-pub(crate) struct Change {
+pub(crate) struct ShownChange {
     pub(crate) path: String,
     pub(crate) before: String,
     pub(crate) after: String,
 }
 
-impl Change {
+impl ShownChange {
     /// Returns a file as the writer saw it, before and after.
-    pub(crate) fn of(change: &FileChange) -> Change {
-        Change {
+    pub(crate) fn from_file_change(change: &FileChange) -> ShownChange {
+        ShownChange {
             path: change.path.as_str().to_owned(),
             before: change.before_text().into_owned(),
             after: change.after_text().into_owned(),
@@ -145,39 +146,39 @@ impl Change {
 
 /// Limit for the size of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Budget {
+pub(crate) enum ReplyBudget {
     Bytes(usize),
     /// The limit in tokens of the o200k vocabulary.
     Tokens(usize),
 }
 
-impl Budget {
-    pub(crate) fn of(arguments: &Arguments) -> Budget {
+impl ReplyBudget {
+    pub(crate) fn from_arguments(arguments: &ToolArguments) -> ReplyBudget {
         match arguments.count("max_tokens") {
-            Some(tokens) => Budget::Tokens(tokens),
-            None => Budget::Bytes(USUAL_BYTES),
+            Some(tokens) => ReplyBudget::Tokens(tokens),
+            None => ReplyBudget::Bytes(DEFAULT_REPLY_BYTES),
         }
     }
 
     pub(crate) fn limit(self) -> usize {
         match self {
-            Budget::Bytes(limit) | Budget::Tokens(limit) => limit,
+            ReplyBudget::Bytes(limit) | ReplyBudget::Tokens(limit) => limit,
         }
     }
 
     pub(crate) fn cost(self, text: &str) -> usize {
         match self {
-            Budget::Bytes(_) => text.len(),
+            ReplyBudget::Bytes(_) => text.len(),
             // A client may show the text or the same text as data, where each
             // line end is an escape: the larger one counts.
-            Budget::Tokens(limit) => {
+            ReplyBudget::Tokens(limit) => {
                 let sent = json!({ "message": text }).to_string();
                 if sent.len() <= limit {
                     // A token has at least one byte, so a short text needs no
                     // vocabulary.
                     sent.len()
                 } else {
-                    count_tokens(Tokenizer::O200k, &sent) + DATA_TOKENS
+                    count_tokens(Tokenizer::O200k, &sent) + DATA_OVERHEAD_TOKENS
                 }
             }
         }
@@ -191,9 +192,9 @@ impl Budget {
 /// Fits as many lines of a file's text as possible into the budget, with what
 /// `around` adds. Returns the result and the number of lines that were left
 /// out.
-pub(crate) fn fitted(
+pub(crate) fn fit_lines(
     text: &str,
-    budget: Budget,
+    budget: ReplyBudget,
     around: impl Fn(&str, usize) -> String,
 ) -> (String, usize) {
     let all = text.lines().count();
@@ -226,8 +227,8 @@ fn first_lines(text: &str, accept: impl Fn(&str) -> bool) -> (&str, usize) {
 }
 
 /// Quotes a text between marks that it cannot contain.
-pub(crate) fn fenced(text: &str, nonce: &str) -> String {
-    let mark = quote::mark(nonce, std::iter::once(text));
+pub(crate) fn fence_text(text: &str, nonce: &str) -> String {
+    let mark = quote::fence_mark(nonce, std::iter::once(text));
     format!(
         "<data {mark}>\n{}\n</data {mark}>",
         text.trim_end_matches('\n')
@@ -240,7 +241,7 @@ pub(crate) fn one_line(text: &str) -> String {
         .chars()
         .map(|c| if c.is_control() { ' ' } else { c })
         .collect();
-    crate::ui::printable(line.trim()).into_owned()
+    crate::ui::escape_hidden(line.trim()).into_owned()
 }
 
 #[cfg(test)]
@@ -252,7 +253,7 @@ mod tests {
         let text = "one\ntwo\nthree\n";
         let around = |part: &str, left: usize| format!("{part}({left} left)");
         let check = |bytes, expect: &str| {
-            assert_eq!(fitted(text, Budget::Bytes(bytes), around).0, expect);
+            assert_eq!(fit_lines(text, ReplyBudget::Bytes(bytes), around).0, expect);
         };
         check(100, "one\ntwo\nthree\n(0 left)");
         check(16, "one\ntwo\n(1 left)");
@@ -262,18 +263,18 @@ mod tests {
 
     #[test]
     fn a_text_cannot_close_its_own_fence() {
-        let inner = fenced("x", "n");
+        let inner = fence_text("x", "n");
         let mark = &inner[6..22];
-        assert!(!fenced(&inner, "n").starts_with(&format!("<data {mark}>")));
-        assert_ne!(fenced("x", "n"), fenced("x", "m"));
+        assert!(!fence_text(&inner, "n").starts_with(&format!("<data {mark}>")));
+        assert_ne!(fence_text("x", "n"), fence_text("x", "m"));
     }
 
     #[test]
     fn tokens_are_never_exceeded() {
         let text = "words and more words, again and again\n".repeat(200);
         for limit in [100, 199, 400] {
-            let (shown, left) = fitted(&text, Budget::Tokens(limit), |part, left| {
-                format!("{}[{left}]", fenced(part, "n"))
+            let (shown, left) = fit_lines(&text, ReplyBudget::Tokens(limit), |part, left| {
+                format!("{}[{left}]", fence_text(part, "n"))
             });
             assert!(count_tokens(Tokenizer::O200k, &shown) <= limit, "{limit}");
             assert!(left > 0);
@@ -282,12 +283,12 @@ mod tests {
 
     #[test]
     fn a_change_is_shown_as_a_diff() {
-        let change = Change {
+        let change = ShownChange {
             path: "a.md".to_owned(),
             before: "a\n".to_owned(),
             after: "a\nb\n".to_owned(),
         };
-        let reply = Reply::change("Saved".to_owned(), &[change], "n");
+        let reply = ToolReply::of_change("Saved".to_owned(), &[change], "n");
         let diff = reply.data["diff"].as_str().expect("there is a diff");
         assert_eq!(diff, "--- a/a.md\n+++ b/a.md\n@@ -1 +1,2 @@\n a\n+b\n");
         assert_eq!(reply.text, "Saved");

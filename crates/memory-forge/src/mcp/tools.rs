@@ -9,28 +9,28 @@ use serde_json::{Value, json};
 
 /// Tool, with what a client is shown about it.
 #[derive(Debug)]
-pub(crate) struct Spec {
+pub(crate) struct ToolSpec {
     pub(crate) name: &'static str,
     about: &'static str,
-    pub(crate) fields: &'static [Field],
-    effect: Effect,
-    answers: Answers,
+    pub(crate) fields: &'static [ToolField],
+    effect: ToolEffect,
+    answers: ToolAnswerForm,
     /// Whether a session needs it, so that it is listed by default.
     usual: bool,
 }
 
 /// Parameter of a tool.
 #[derive(Debug)]
-pub(crate) struct Field {
+pub(crate) struct ToolField {
     pub(crate) name: &'static str,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ToolFieldKind,
     pub(crate) required: bool,
     about: &'static str,
 }
 
 /// Kind of a parameter's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ToolFieldKind {
     Text,
     /// As long as a call may be: a document is not a field of a form.
     Document,
@@ -47,7 +47,7 @@ pub(crate) enum Kind {
 
 /// Effect of a call on the files.
 #[derive(Debug, Clone, Copy)]
-enum Effect {
+enum ToolEffect {
     Reads,
     /// Adds and never replaces.
     Adds,
@@ -59,15 +59,15 @@ enum Effect {
 
 /// Form of an answer, which decides its schema.
 #[derive(Debug, Clone, Copy)]
-enum Answers {
+enum ToolAnswerForm {
     Passages,
     Text,
     Change,
     Figures,
 }
 
-const fn field(name: &'static str, kind: Kind, about: &'static str) -> Field {
-    Field {
+const fn optional_field(name: &'static str, kind: ToolFieldKind, about: &'static str) -> ToolField {
+    ToolField {
         name,
         kind,
         required: false,
@@ -75,262 +75,291 @@ const fn field(name: &'static str, kind: Kind, about: &'static str) -> Field {
     }
 }
 
-const fn needed(name: &'static str, kind: Kind, about: &'static str) -> Field {
-    Field {
+const fn required_field(name: &'static str, kind: ToolFieldKind, about: &'static str) -> ToolField {
+    ToolField {
         required: true,
-        ..field(name, kind, about)
+        ..optional_field(name, kind, about)
     }
 }
 
 /// Lower bound for `max_tokens`; fewer tokens hold no useful answer.
-pub(crate) const LEAST_TOKENS: i64 = 100;
+pub(crate) const MIN_ANSWER_TOKENS: i64 = 100;
 
-const MAX_TOKENS: Field = field(
+const MAX_TOKENS_FIELD: ToolField = optional_field(
     "max_tokens",
-    Kind::Integer {
-        least: LEAST_TOKENS,
+    ToolFieldKind::Integer {
+        least: MIN_ANSWER_TOKENS,
         most: 100_000,
     },
     "",
 );
 
-pub(crate) const SCOPES: [&str; 6] = ["knowledge", "state", "closets", "agents", "archive", "all"];
+pub(crate) const SEARCH_SCOPES: [&str; 6] =
+    ["knowledge", "state", "closets", "agents", "archive", "all"];
 
 /// All tools, in the order in which they are listed.
-pub(crate) static ALL: [Spec; 13] = [
-    Spec {
+pub(crate) static ALL_TOOLS: [ToolSpec; 13] = [
+    ToolSpec {
         name: "search_knowledge",
         about: "Search what this repository's memory knows. Use it before answering or deciding.",
         fields: &[
-            needed(
+            required_field(
                 "query",
-                Kind::Text,
+                ToolFieldKind::Text,
                 "Question or words; \"quoted\" = verbatim",
             ),
-            field("limit", Kind::Integer { least: 1, most: 20 }, "Default 3"),
-            field("scope", Kind::Choice(&SCOPES, &[]), ""),
-            field(
+            optional_field(
+                "limit",
+                ToolFieldKind::Integer { least: 1, most: 20 },
+                "Default 3",
+            ),
+            optional_field("scope", ToolFieldKind::Choice(&SEARCH_SCOPES, &[]), ""),
+            optional_field(
                 "source_type",
-                Kind::Choice(&["all", "knowledge", "skill"], &["claude-md", "agents-md"]),
+                ToolFieldKind::Choice(&["all", "knowledge", "skill"], &["claude-md", "agents-md"]),
                 "",
             ),
-            field("unique_files", Kind::Flag, "Default true"),
-            MAX_TOKENS,
+            optional_field("unique_files", ToolFieldKind::Flag, "Default true"),
+            MAX_TOKENS_FIELD,
         ],
-        effect: Effect::Reads,
-        answers: Answers::Passages,
+        effect: ToolEffect::Reads,
+        answers: ToolAnswerForm::Passages,
         usual: true,
     },
-    Spec {
+    ToolSpec {
         name: "save_knowledge",
         about: "Save something learnt as a new file: context (fact, convention) or skill (fix for a recurring problem).",
         fields: &[
-            needed("type", Kind::Choice(&["context", "skill"], &[]), ""),
-            needed("name", Kind::Text, ""),
-            needed("content", Kind::Document, "Markdown, no secrets"),
-            field("description", Kind::Text, "Skill"),
-            field("trigger", Kind::Text, "Skill: when to use it"),
-            field("problem", Kind::Text, "Skill"),
-            field(
+            required_field(
+                "type",
+                ToolFieldKind::Choice(&["context", "skill"], &[]),
+                "",
+            ),
+            required_field("name", ToolFieldKind::Text, ""),
+            required_field("content", ToolFieldKind::Document, "Markdown, no secrets"),
+            optional_field("description", ToolFieldKind::Text, "Skill"),
+            optional_field("trigger", ToolFieldKind::Text, "Skill: when to use it"),
+            optional_field("problem", ToolFieldKind::Text, "Skill"),
+            optional_field(
                 "importance",
-                Kind::Integer { least: 1, most: 10 },
+                ToolFieldKind::Integer { least: 1, most: 10 },
                 "Default 5",
             ),
         ],
-        effect: Effect::Adds,
-        answers: Answers::Change,
+        effect: ToolEffect::Adds,
+        answers: ToolAnswerForm::Change,
         usual: true,
     },
-    Spec {
+    ToolSpec {
         name: "correct_knowledge",
         about: "Record that something known is wrong, e.g. when the user says so.",
         fields: &[
-            needed("fact", Kind::Text, "As it is written"),
-            field("instead", Kind::Text, "What holds"),
-            field("reason", Kind::Text, ""),
+            required_field("fact", ToolFieldKind::Text, "As it is written"),
+            optional_field("instead", ToolFieldKind::Text, "What holds"),
+            optional_field("reason", ToolFieldKind::Text, ""),
         ],
-        effect: Effect::Replaces,
-        answers: Answers::Change,
+        effect: ToolEffect::Replaces,
+        answers: ToolAnswerForm::Change,
         usual: true,
     },
-    Spec {
+    ToolSpec {
         name: "index_knowledge",
         about: "Bring the index up to date; searches do this by themselves.",
-        fields: &[field("force", Kind::Flag, "Build it anew")],
-        effect: Effect::AddsOnce,
-        answers: Answers::Figures,
+        fields: &[optional_field(
+            "force",
+            ToolFieldKind::Flag,
+            "Build it anew",
+        )],
+        effect: ToolEffect::AddsOnce,
+        answers: ToolAnswerForm::Figures,
         usual: false,
     },
-    Spec {
+    ToolSpec {
         name: "knowledge_stats",
         about: "What the index holds, what is used, what was forgotten.",
         fields: &[],
-        effect: Effect::Reads,
-        answers: Answers::Figures,
+        effect: ToolEffect::Reads,
+        answers: ToolAnswerForm::Figures,
         usual: false,
     },
-    Spec {
+    ToolSpec {
         name: "audit_knowledge",
         about: "What agents load at every start and what is too large.",
-        fields: &[MAX_TOKENS],
-        effect: Effect::Reads,
-        answers: Answers::Figures,
+        fields: &[MAX_TOKENS_FIELD],
+        effect: ToolEffect::Reads,
+        answers: ToolAnswerForm::Figures,
         usual: false,
     },
-    Spec {
+    ToolSpec {
         name: "forget_knowledge",
         about: "Take the least used documents out of searches. Files stay; importance 8 and above is kept.",
         fields: &[
-            field(
+            optional_field(
                 "max_files",
-                Kind::Integer {
+                ToolFieldKind::Integer {
                     least: 0,
                     most: 1_000_000,
                 },
                 "Keep at most so many",
             ),
-            field(
+            optional_field(
                 "max_age_days",
-                Kind::Integer {
+                ToolFieldKind::Integer {
                     least: 0,
                     most: 36_500,
                 },
                 "Not found for so long",
             ),
         ],
-        effect: Effect::Replaces,
-        answers: Answers::Change,
+        effect: ToolEffect::Replaces,
+        answers: ToolAnswerForm::Change,
         usual: false,
     },
-    Spec {
+    ToolSpec {
         name: "memory_status",
         about: "Where the work stands: phase, active work, blockers, next action.",
-        fields: &[MAX_TOKENS],
-        effect: Effect::Reads,
-        answers: Answers::Text,
+        fields: &[MAX_TOKENS_FIELD],
+        effect: ToolEffect::Reads,
+        answers: ToolAnswerForm::Text,
         usual: true,
     },
-    Spec {
+    ToolSpec {
         name: "memory_search",
         about: "Find words in state, tasks, decisions, sessions and their archive.",
-        fields: &[needed("query", Kind::Text, ""), MAX_TOKENS],
-        effect: Effect::Reads,
-        answers: Answers::Text,
+        fields: &[
+            required_field("query", ToolFieldKind::Text, ""),
+            MAX_TOKENS_FIELD,
+        ],
+        effect: ToolEffect::Reads,
+        answers: ToolAnswerForm::Text,
         usual: false,
     },
-    Spec {
+    ToolSpec {
         name: "memory_update_state",
         about: "Replace the given parts of the state.",
         fields: &[
-            field("phase", Kind::Text, ""),
-            field("status", Kind::Text, ""),
-            field("active_work", Kind::Texts, ""),
-            field("blockers", Kind::Texts, ""),
-            field("next_action", Kind::Text, ""),
+            optional_field("phase", ToolFieldKind::Text, ""),
+            optional_field("status", ToolFieldKind::Text, ""),
+            optional_field("active_work", ToolFieldKind::Texts, ""),
+            optional_field("blockers", ToolFieldKind::Texts, ""),
+            optional_field("next_action", ToolFieldKind::Text, ""),
         ],
-        effect: Effect::Replaces,
-        answers: Answers::Change,
+        effect: ToolEffect::Replaces,
+        answers: ToolAnswerForm::Change,
         usual: true,
     },
-    Spec {
+    ToolSpec {
         name: "memory_save_decision",
         about: "Record a decision under the next id.",
         fields: &[
-            needed("title", Kind::Text, ""),
-            needed("decision", Kind::Text, ""),
-            field("rationale", Kind::Text, ""),
-            field("decided_by", Kind::Text, ""),
-            field("status", Kind::Text, "Default Final"),
+            required_field("title", ToolFieldKind::Text, ""),
+            required_field("decision", ToolFieldKind::Text, ""),
+            optional_field("rationale", ToolFieldKind::Text, ""),
+            optional_field("decided_by", ToolFieldKind::Text, ""),
+            optional_field("status", ToolFieldKind::Text, "Default Final"),
         ],
-        effect: Effect::Adds,
-        answers: Answers::Change,
+        effect: ToolEffect::Adds,
+        answers: ToolAnswerForm::Change,
         usual: true,
     },
-    Spec {
+    ToolSpec {
         name: "memory_save_progress",
         about: "Add a task, or complete the one that matches.",
         fields: &[
-            needed("task", Kind::Text, ""),
-            field("action", Kind::Choice(&["add", "complete"], &[]), ""),
-            field("section", Kind::Text, "Default In Progress"),
+            required_field("task", ToolFieldKind::Text, ""),
+            optional_field(
+                "action",
+                ToolFieldKind::Choice(&["add", "complete"], &[]),
+                "",
+            ),
+            optional_field("section", ToolFieldKind::Text, "Default In Progress"),
         ],
-        effect: Effect::Adds,
-        answers: Answers::Change,
+        effect: ToolEffect::Adds,
+        answers: ToolAnswerForm::Change,
         usual: true,
     },
-    Spec {
+    ToolSpec {
         name: "memory_save_session",
         about: "Log what this session did, at its end.",
         fields: &[
-            needed("summary", Kind::Text, ""),
-            field("completed", Kind::Texts, ""),
-            field("decisions", Kind::Texts, ""),
-            field("blockers", Kind::Texts, ""),
-            field("next", Kind::Text, ""),
+            required_field("summary", ToolFieldKind::Text, ""),
+            optional_field("completed", ToolFieldKind::Texts, ""),
+            optional_field("decisions", ToolFieldKind::Texts, ""),
+            optional_field("blockers", ToolFieldKind::Texts, ""),
+            optional_field("next", ToolFieldKind::Text, ""),
         ],
-        effect: Effect::Adds,
-        answers: Answers::Change,
+        effect: ToolEffect::Adds,
+        answers: ToolAnswerForm::Change,
         usual: true,
     },
 ];
 
 /// Parameters of older servers that are accepted and not listed.
-pub(crate) const UNLISTED: [(&str, Field); 1] = [(
+pub(crate) const UNLISTED_FIELDS: [(&str, ToolField); 1] = [(
     "memory_save_progress",
-    field("completed", Kind::Flag, "The same as action complete"),
+    optional_field(
+        "completed",
+        ToolFieldKind::Flag,
+        "The same as action complete",
+    ),
 )];
 
 /// Alternative names of fields, with the tool and the field's own name. The
 /// command line has `--next` for both tools.
-pub(crate) const ALIASES: [(&str, &str, &str); 2] = [
+pub(crate) const FIELD_ALIASES: [(&str, &str, &str); 2] = [
     ("memory_update_state", "next", "next_action"),
     ("memory_save_session", "next_action", "next"),
 ];
 
-pub(crate) fn find(name: &str) -> Option<&'static Spec> {
-    ALL.iter().find(|spec| spec.name == name)
+pub(crate) fn find_tool(name: &str) -> Option<&'static ToolSpec> {
+    ALL_TOOLS.iter().find(|spec| spec.name == name)
 }
 
 /// Returns the tools to list: those of every session, `all`, or a list of
 /// names. Tools that are not listed can still be called.
-pub(crate) fn chosen(names: &[String]) -> Result<Vec<&'static Spec>, String> {
+pub(crate) fn select_tools(names: &[String]) -> Result<Vec<&'static ToolSpec>, String> {
     if names.is_empty() {
-        return Ok(ALL.iter().filter(|spec| spec.usual).collect());
+        return Ok(ALL_TOOLS.iter().filter(|spec| spec.usual).collect());
     }
     if names.iter().any(|name| name == "all") {
-        return Ok(ALL.iter().collect());
+        return Ok(ALL_TOOLS.iter().collect());
     }
-    if let Some(unknown) = names.iter().find(|name| find(name).is_none()) {
+    if let Some(unknown) = names.iter().find(|name| find_tool(name).is_none()) {
         return Err(unknown.clone());
     }
     // In our order whatever theirs, so that a listing never varies.
-    let wanted = |spec: &&Spec| names.iter().any(|name| name == spec.name);
-    Ok(ALL.iter().filter(wanted).collect())
+    let wanted = |spec: &&ToolSpec| names.iter().any(|name| name == spec.name);
+    Ok(ALL_TOOLS.iter().filter(wanted).collect())
 }
 
 /// Estimates the cost of the default listing without loading a vocabulary.
-pub(crate) fn estimate() -> usize {
-    let usual = ALL.iter().filter(|spec| spec.usual);
-    let listing: Vec<Tool> = usual.map(Spec::listed).collect();
+pub(crate) fn estimate_listing_tokens() -> usize {
+    let usual = ALL_TOOLS.iter().filter(|spec| spec.usual);
+    let listing: Vec<Tool> = usual.map(ToolSpec::to_tool).collect();
     let text = serde_json::to_string(&listing).expect("tools are plain data");
-    forge_app::tokens::estimate(&text)
+    forge_app::tokens::estimate_tokens(&text)
 }
 
-impl Spec {
+impl ToolSpec {
     /// Returns `true` if it keeps what the caller wrote.
     pub(crate) fn writes_text(&self) -> bool {
-        let text = |field: &Field| matches!(field.kind, Kind::Text | Kind::Document | Kind::Texts);
-        !matches!(self.effect, Effect::Reads) && self.fields.iter().any(text)
+        let text = |field: &ToolField| {
+            matches!(
+                field.kind,
+                ToolFieldKind::Text | ToolFieldKind::Document | ToolFieldKind::Texts
+            )
+        };
+        !matches!(self.effect, ToolEffect::Reads) && self.fields.iter().any(text)
     }
 
     /// Returns the tool as clients see it.
-    pub(crate) fn listed(&self) -> Tool {
-        Tool::new(self.name, self.about, Arc::new(self.input()))
+    pub(crate) fn to_tool(&self) -> Tool {
+        Tool::new(self.name, self.about, Arc::new(self.input_schema()))
             .with_raw_output_schema(Arc::new(self.answers.schema()))
             .with_annotations(self.effect.annotations())
     }
 
-    fn input(&self) -> JsonObject {
+    fn input_schema(&self) -> JsonObject {
         let mut schema = JsonObject::new();
         schema.insert("type".to_owned(), "object".into());
         let properties = self
@@ -351,16 +380,16 @@ impl Spec {
     }
 }
 
-impl Field {
+impl ToolField {
     fn schema(&self) -> Value {
         let mut schema = match self.kind {
-            Kind::Text | Kind::Document => json!({ "type": "string" }),
-            Kind::Texts => json!({ "type": "array", "items": { "type": "string" } }),
-            Kind::Integer { least, most } => {
+            ToolFieldKind::Text | ToolFieldKind::Document => json!({ "type": "string" }),
+            ToolFieldKind::Texts => json!({ "type": "array", "items": { "type": "string" } }),
+            ToolFieldKind::Integer { least, most } => {
                 json!({ "type": "integer", "minimum": least, "maximum": most })
             }
-            Kind::Flag => json!({ "type": "boolean" }),
-            Kind::Choice(words, _) => json!({ "type": "string", "enum": words }),
+            ToolFieldKind::Flag => json!({ "type": "boolean" }),
+            ToolFieldKind::Choice(words, _) => json!({ "type": "string", "enum": words }),
         };
         if !self.about.is_empty() {
             schema["description"] = self.about.into();
@@ -369,24 +398,24 @@ impl Field {
     }
 }
 
-impl Effect {
+impl ToolEffect {
     /// Returns the annotations, without those that the protocol assumes anyway.
     fn annotations(self) -> ToolAnnotations {
         let closed = ToolAnnotations::new().open_world(false);
         match self {
-            Effect::Reads => closed.read_only(true),
-            Effect::Adds => closed.destructive(false),
-            Effect::AddsOnce => closed.destructive(false).idempotent(true),
-            Effect::Replaces => closed.destructive(true).idempotent(true),
+            ToolEffect::Reads => closed.read_only(true),
+            ToolEffect::Adds => closed.destructive(false),
+            ToolEffect::AddsOnce => closed.destructive(false).idempotent(true),
+            ToolEffect::Replaces => closed.destructive(true).idempotent(true),
         }
     }
 }
 
-impl Answers {
+impl ToolAnswerForm {
     fn schema(self) -> JsonObject {
         let text = || json!({ "type": "string" });
         let (properties, required) = match self {
-            Answers::Passages => (
+            ToolAnswerForm::Passages => (
                 json!({ "results": { "type": "array", "items": {
                     "type": "object",
                     "properties": {
@@ -397,9 +426,9 @@ impl Answers {
                 } } }),
                 "results",
             ),
-            Answers::Text => (json!({ "text": text() }), "text"),
-            Answers::Change => (json!({ "message": text(), "diff": text() }), "message"),
-            Answers::Figures => (json!({ "message": text() }), "message"),
+            ToolAnswerForm::Text => (json!({ "text": text() }), "text"),
+            ToolAnswerForm::Change => (json!({ "message": text(), "diff": text() }), "message"),
+            ToolAnswerForm::Figures => (json!({ "message": text() }), "message"),
         };
         let schema = json!({ "type": "object", "properties": properties, "required": [required] });
         match schema {
@@ -417,10 +446,10 @@ mod tests {
 
     fn listing(names: &[&str]) -> String {
         let names: Vec<String> = names.iter().map(|it| (*it).to_owned()).collect();
-        let tools: Vec<Tool> = chosen(&names)
+        let tools: Vec<Tool> = select_tools(&names)
             .expect("they are known")
             .iter()
-            .map(|spec| spec.listed())
+            .map(|spec| spec.to_tool())
             .collect();
         serde_json::to_string(&tools).expect("tools are JSON")
     }
@@ -435,7 +464,7 @@ mod tests {
     fn what_a_session_needs_is_listed_and_the_rest_by_choice() {
         let names = |given: &[&str]| {
             let given: Vec<String> = given.iter().map(|it| (*it).to_owned()).collect();
-            let specs = chosen(&given).expect("they are known");
+            let specs = select_tools(&given).expect("they are known");
             specs.iter().map(|spec| spec.name).collect::<Vec<_>>()
         };
         assert_eq!(
@@ -456,7 +485,7 @@ mod tests {
             names(&["memory_status", "search_knowledge"]),
             ["search_knowledge", "memory_status"]
         );
-        assert_eq!(chosen(&["x".to_owned()]).err(), Some("x".to_owned()));
+        assert_eq!(select_tools(&["x".to_owned()]).err(), Some("x".to_owned()));
     }
 
     /// Clients that turn schemas into those of other systems know no unions
@@ -479,8 +508,8 @@ mod tests {
                 _ => {}
             }
         }
-        for spec in &ALL {
-            let tool = serde_json::to_value(spec.listed()).expect("a tool is JSON");
+        for spec in &ALL_TOOLS {
+            let tool = serde_json::to_value(spec.to_tool()).expect("a tool is JSON");
             for schema in ["inputSchema", "outputSchema"] {
                 assert_eq!(tool[schema]["type"], "object", "{}", spec.name);
                 plain(&tool[schema], spec.name);
@@ -493,8 +522,8 @@ mod tests {
     #[test]
     fn annotations_say_what_a_tool_does() {
         let hint = |name: &str, hint: &str| {
-            let spec = find(name).expect("it is known");
-            serde_json::to_value(spec.listed()).expect("JSON")["annotations"][hint].clone()
+            let spec = find_tool(name).expect("it is known");
+            serde_json::to_value(spec.to_tool()).expect("JSON")["annotations"][hint].clone()
         };
         assert_eq!(hint("search_knowledge", "readOnlyHint"), true);
         assert_eq!(hint("save_knowledge", "destructiveHint"), false);

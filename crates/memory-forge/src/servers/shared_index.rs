@@ -1,8 +1,8 @@
 //! Queries the index that an organisation shares: whose index it is, and the
 //! fallback if its server does not answer.
 
-use forge_app::library::Remark;
-use forge_app::recall::{Answer, Ask};
+use forge_app::library::AnswerRemark;
+use forge_app::recall::{RecallAnswer, RecallQuery};
 use forge_app::wire;
 use forge_app::workspace::Workspace;
 use serde::de::DeserializeOwned;
@@ -10,21 +10,21 @@ use serde::de::DeserializeOwned;
 use super::worker::{EngineWorker, WorkerReply};
 use crate::report::CommandError;
 use crate::settings::Settings;
-use crate::ui::{Ui, printable};
+use crate::ui::{Ui, escape_hidden};
 
 /// Shared index of one tenant, for one command.
-pub(crate) struct SharedIndex<'a> {
+pub(crate) struct SharedIndexClient<'a> {
     worker: EngineWorker<'a>,
     tenant: String,
 }
 
-impl<'a> SharedIndex<'a> {
+impl<'a> SharedIndexClient<'a> {
     pub(crate) fn new(
         workspace: &'a Workspace,
         settings: &'a Settings,
         tenant: &str,
-    ) -> SharedIndex<'a> {
-        SharedIndex {
+    ) -> SharedIndexClient<'a> {
+        SharedIndexClient {
             worker: EngineWorker::new(workspace, settings),
             tenant: tenant.to_owned(),
         }
@@ -37,12 +37,12 @@ impl<'a> SharedIndex<'a> {
         operation: wire::IndexOperation,
         ui: Option<&mut Ui>,
     ) -> Result<wire::FromServer<T>, CommandError> {
-        Ok(self.reply(operation, ui)?.value)
+        Ok(self.call_with_documents(operation, ui)?.value)
     }
 
     /// Runs an operation, and returns its result with the documents that came
     /// along.
-    pub(crate) fn reply<T: DeserializeOwned>(
+    pub(crate) fn call_with_documents<T: DeserializeOwned>(
         &mut self,
         operation: wire::IndexOperation,
         ui: Option<&mut Ui>,
@@ -57,13 +57,13 @@ impl<'a> SharedIndex<'a> {
 
 /// Answers a question from the shared index. Without a `ui` it does not ask for
 /// consent.
-pub(crate) fn answer(
+pub(crate) fn ask_shared_index(
     workspace: &Workspace,
-    ask: &Ask,
+    ask: &RecallQuery,
     settings: &Settings,
     ui: Option<&mut Ui>,
-) -> Result<(Answer, Vec<Remark>), CommandError> {
-    let tenant = tenant(workspace, None)?;
+) -> Result<(RecallAnswer, Vec<AnswerRemark>), CommandError> {
+    let tenant = resolve_tenant(workspace, None)?;
     let question = wire::IndexQuestion {
         question: ask.question.to_owned(),
         mode: ask.mode,
@@ -75,11 +75,11 @@ pub(crate) fn answer(
         today: ask.today,
         explain: ask.explain,
     };
-    let mut index = SharedIndex::new(workspace, settings, &tenant);
+    let mut index = SharedIndexClient::new(workspace, settings, &tenant);
     let found: wire::FromServer<wire::SharedAnswer> =
         index.call(wire::IndexOperation::Search(question), ui)?;
     let warnings = found.value.warnings.iter();
-    let remarks = warnings.map(|it| Remark::Warning(printable(it).into_owned()));
+    let remarks = warnings.map(|it| AnswerRemark::Warning(escape_hidden(it).into_owned()));
     Ok((found.value.answer, remarks.collect()))
 }
 
@@ -87,23 +87,26 @@ pub(crate) fn answer(
 /// returns no answer and a remark, and the workspace's own index is used.
 pub(crate) fn answer_if_configured(
     workspace: &Workspace,
-    ask: &Ask,
+    ask: &RecallQuery,
     settings: &Settings,
     ui: Option<&mut Ui>,
-) -> (Option<Answer>, Vec<Remark>) {
+) -> (Option<RecallAnswer>, Vec<AnswerRemark>) {
     if workspace.config().search.engine != "server" {
         return (None, Vec::new());
     }
-    match answer(workspace, ask, settings, ui) {
+    match ask_shared_index(workspace, ask, settings, ui) {
         Ok((answer, remarks)) => (Some(answer), remarks),
         Err(error) => {
             let why = format!("{error}; this workspace alone was searched");
-            (None, vec![Remark::Warning(why)])
+            (None, vec![AnswerRemark::Warning(why)])
         }
     }
 }
 
-pub(crate) fn tenant(workspace: &Workspace, flag: Option<&str>) -> Result<String, CommandError> {
+pub(crate) fn resolve_tenant(
+    workspace: &Workspace,
+    flag: Option<&str>,
+) -> Result<String, CommandError> {
     let mut config = workspace.config().clone();
     if let Some(flag) = flag {
         let set = config.set("engine.tenant", flag, "--tenant");

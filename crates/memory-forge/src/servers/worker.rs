@@ -20,13 +20,13 @@ use serde::de::DeserializeOwned;
 use super::ask_consent;
 use crate::report::CommandError;
 use crate::settings::{PROGRAM_SUFFIX, Settings};
-use crate::ui::{Ui, printable};
+use crate::ui::{Ui, escape_hidden};
 
 /// Upper bound for the worker's start, unless a limit is shorter.
-const START: Duration = Duration::from_secs(30);
+const MAX_START_TIME: Duration = Duration::from_secs(30);
 /// Extra time of the worker over its servers: it reports a server that does not
 /// answer by name, and needs time to do so.
-const MARGIN: Duration = Duration::from_secs(1);
+const ANSWER_MARGIN: Duration = Duration::from_secs(1);
 /// Extra time for commands that read a workspace on the way.
 const LONG_MARGIN: Duration = Duration::from_secs(120);
 /// Upper bound for requests of one call: a search may name a replica and a
@@ -38,7 +38,7 @@ const MAX_COMPLAINT_BYTES: u64 = 64 << 10;
 const MAX_WAITING_LINES: usize = 16;
 
 /// Hint on how to install the worker, however this program was installed.
-const INSTALL: &str = "`cargo install --locked --path crates/memory-forge-engines` installs it; where \
+const INSTALL_HINT: &str = "`cargo install --locked --path crates/memory-forge-engines` installs it; where \
      `memory-forge` came by npm or Homebrew, `npm install -g memory-forge-engines` or \
      `brew install memory-forge-engines`";
 
@@ -103,7 +103,7 @@ impl<'a> EngineWorker<'a> {
                 }
             }
         }
-        Err(failed("asks for the same server again and again"))
+        Err(worker_failed("asks for the same server again and again"))
     }
 
     fn call_once<T: DeserializeOwned>(
@@ -111,16 +111,16 @@ impl<'a> EngineWorker<'a> {
         operation: &wire::WorkerOperation,
         mut ui: Option<&mut Ui>,
     ) -> Result<CallOutcome<T>, CommandError> {
-        let limits = self.limits(operation);
+        let limits = self.limits_for(operation);
         let started = Instant::now();
         let request = wire::WorkerRequest {
             program: wire::ProgramVersion::current(),
-            now: self.settings.moment(),
+            now: self.settings.current_time(),
             operation: operation.clone(),
         };
         let request = request_line(&request)?;
-        let mut running = RunningWorker::start(self.settings, self.root, request)?;
-        let mut watch = ui.as_deref().map(|ui| ui.watch());
+        let mut running = RunningWorker::start_worker(self.settings, self.root, request)?;
+        let mut watch = ui.as_deref().map(|ui| ui.watch_stages());
         let mut documents = Vec::new();
         let mut has_begun = false;
         loop {
@@ -131,21 +131,24 @@ impl<'a> EngineWorker<'a> {
             };
             let left = limits.total.map(|it| it.saturating_sub(started.elapsed()));
             let shown = limits.total.filter(|_| has_begun).unwrap_or(limit);
-            let line = running.line(left.map_or(limit, |left| left.min(limit)), shown)?;
-            let line: wire::WorkerLine<T> = serde_json::from_slice(&line)
-                .map_err(|_| failed("answered with something that is no line of its protocol"))?;
+            let line = running.next_line(left.map_or(limit, |left| left.min(limit)), shown)?;
+            let line: wire::WorkerLine<T> = serde_json::from_slice(&line).map_err(|_| {
+                worker_failed("answered with something that is no line of its protocol")
+            })?;
             match line {
                 wire::WorkerLine::Hello(program) if program == wire::ProgramVersion::current() => {
                     has_begun = true;
                 }
                 wire::WorkerLine::Hello(program) => {
-                    return Err(other_version(&program, &running.path));
+                    return Err(version_mismatch(&program, &running.path));
                 }
                 _ if !has_begun => {
-                    return Err(failed("answered before it named its version"));
+                    return Err(worker_failed("answered before it named its version"));
                 }
-                wire::WorkerLine::Note(text) => self.say(&text, ui.as_deref_mut(), Ui::note),
-                wire::WorkerLine::Warning(text) => self.say(&text, ui.as_deref_mut(), Ui::warn),
+                wire::WorkerLine::Note(text) => self.show_once(&text, ui.as_deref_mut(), Ui::note),
+                wire::WorkerLine::Warning(text) => {
+                    self.show_once(&text, ui.as_deref_mut(), Ui::warn)
+                }
                 wire::WorkerLine::Progress { done, total } => {
                     if let Some(watch) = &mut watch {
                         watch("Pushing", done, total);
@@ -162,34 +165,34 @@ impl<'a> EngineWorker<'a> {
     }
 
     /// Shows a line to the user, once for each command.
-    fn say(&mut self, text: &str, ui: Option<&mut Ui>, how: fn(&mut Ui, &str)) {
+    fn show_once(&mut self, text: &str, ui: Option<&mut Ui>, how: fn(&mut Ui, &str)) {
         if let Some(ui) = ui
             && self.said.insert(text.to_owned())
         {
-            how(ui, &printable(text));
+            how(ui, &escape_hidden(text));
         }
     }
 
-    fn limits(&self, operation: &wire::WorkerOperation) -> WorkerLimits {
+    fn limits_for(&self, operation: &wire::WorkerOperation) -> WorkerLimits {
         match operation {
             wire::WorkerOperation::Index {
                 operation: wire::IndexOperation::Search(_),
                 ..
             } => WorkerLimits {
-                start: self.search_limit.min(START),
-                silence: self.search_limit + MARGIN,
-                total: Some(self.search_limit + MARGIN),
+                start: self.search_limit.min(MAX_START_TIME),
+                silence: self.search_limit + ANSWER_MARGIN,
+                total: Some(self.search_limit + ANSWER_MARGIN),
             },
             // The worker runs at most two transactions in a row without sending
             // a line.
             wire::WorkerOperation::Index { operation, .. } => WorkerLimits {
-                start: START,
-                silence: operation.limit() * 2 + LONG_MARGIN,
+                start: MAX_START_TIME,
+                silence: operation.time_limit() * 2 + LONG_MARGIN,
                 total: None,
             },
             wire::WorkerOperation::Graph(operation) => WorkerLimits {
-                start: START,
-                silence: operation.limit() + LONG_MARGIN,
+                start: MAX_START_TIME,
+                silence: operation.time_limit() + LONG_MARGIN,
                 total: None,
             },
         }
@@ -216,12 +219,12 @@ impl Drop for RunningWorker {
 }
 
 impl RunningWorker {
-    fn start(
+    fn start_worker(
         settings: &Settings,
         root: &Path,
         request: Vec<u8>,
     ) -> Result<RunningWorker, CommandError> {
-        let path = find(settings).ok_or_else(missing)?;
+        let path = find_worker(settings).ok_or_else(worker_missing)?;
         let started = Command::new(&path)
             .arg(root)
             .stdin(Stdio::piped())
@@ -230,14 +233,14 @@ impl RunningWorker {
             .spawn();
         let mut child = started.map_err(|error| {
             let path = path.display();
-            of_worker(
+            worker_error(
                 "engine.worker-failed",
                 format!("`{path}` cannot be started: {error}"),
             )
         })?;
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
-            return Err(failed("has no standard streams"));
+            return Err(worker_failed("has no standard streams"));
         };
         // On another thread, since a worker that hangs does not read.
         let (open, until) = sync_channel(0);
@@ -282,27 +285,34 @@ impl RunningWorker {
 
     /// Returns the next line, which has to come within `limit`; `shown` is the
     /// limit as the user knows it.
-    fn line(&mut self, limit: Duration, shown: Duration) -> Result<Vec<u8>, CommandError> {
+    fn next_line(&mut self, limit: Duration, shown: Duration) -> Result<Vec<u8>, CommandError> {
         match self.lines.recv_timeout(limit) {
             Ok(Ok(line)) => Ok(line),
-            Ok(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => Err(self.ended()),
-            Ok(Err(error)) => Err(failed(&format!("cannot be heard: {error}"))),
-            Err(RecvTimeoutError::Timeout) => {
-                let (name, seconds) = (wire::WORKER, shown.as_secs_f64());
-                let message = format!("`{name}` did not answer in {seconds} s");
-                Err(of_worker("engine.worker-silent", message))
+            Ok(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                Err(self.ended_early())
             }
-            Err(RecvTimeoutError::Disconnected) => Err(self.ended()),
+            Ok(Err(error)) => Err(worker_failed(&format!("cannot be heard: {error}"))),
+            Err(RecvTimeoutError::Timeout) => {
+                let (name, seconds) = (wire::WORKER_PROGRAM, shown.as_secs_f64());
+                let message = format!("`{name}` did not answer in {seconds} s");
+                Err(worker_error("engine.worker-silent", message))
+            }
+            Err(RecvTimeoutError::Disconnected) => Err(self.ended_early()),
         }
     }
 
     /// Returns the error for a worker that ended without an answer, with its
     /// last words.
-    fn ended(&mut self) -> CommandError {
-        let said = self.complaint.recv_timeout(MARGIN).unwrap_or_default();
+    fn ended_early(&mut self) -> CommandError {
+        let said = self
+            .complaint
+            .recv_timeout(ANSWER_MARGIN)
+            .unwrap_or_default();
         match said.lines().find(|line| !line.trim().is_empty()) {
-            Some(line) => failed(&format!("ended without an answer: {}", printable(line))),
-            None => failed("ended without an answer"),
+            Some(line) => {
+                worker_failed(&format!("ended without an answer: {}", escape_hidden(line)))
+            }
+            None => worker_failed("ended without an answer"),
         }
     }
 }
@@ -310,7 +320,7 @@ impl RunningWorker {
 /// Returns a request as the one line that the worker reads.
 fn request_line(request: &wire::WorkerRequest) -> Result<Vec<u8>, CommandError> {
     let line = wire::to_line(request);
-    let line = line.map_err(|error| failed(&format!("cannot be asked: {error}")))?;
+    let line = line.map_err(|error| worker_failed(&format!("cannot be asked: {error}")))?;
     if line.len() > wire::MAX_REQUEST_BYTES {
         let mib = wire::MAX_REQUEST_BYTES >> 20;
         return Err(CommandError::usage(format!(
@@ -323,8 +333,8 @@ fn request_line(request: &wire::WorkerRequest) -> Result<Vec<u8>, CommandError> 
 /// Finds the worker next to this program, else on `PATH`. Relative folders of
 /// `PATH` are skipped: they would mean another folder in each project, which
 /// could then choose the program that runs.
-fn find(settings: &Settings) -> Option<PathBuf> {
-    let name = format!("{}{}", wire::WORKER, PROGRAM_SUFFIX);
+fn find_worker(settings: &Settings) -> Option<PathBuf> {
+    let name = format!("{}{}", wire::WORKER_PROGRAM, PROGRAM_SUFFIX);
     let beside = settings.binary.as_ref().and_then(|it| it.parent());
     let on_path = settings.path.iter().map(PathBuf::as_path);
     beside
@@ -335,23 +345,26 @@ fn find(settings: &Settings) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-fn of_worker(code: &str, message: String) -> CommandError {
+fn worker_error(code: &str, message: String) -> CommandError {
     CommandError::of_worker(wire::WorkerError::failure(code, message))
 }
 
-fn failed(what: &str) -> CommandError {
-    of_worker("engine.worker-failed", format!("`{}` {what}", wire::WORKER))
+fn worker_failed(what: &str) -> CommandError {
+    worker_error(
+        "engine.worker-failed",
+        format!("`{}` {what}", wire::WORKER_PROGRAM),
+    )
 }
 
-fn missing() -> CommandError {
+fn worker_missing() -> CommandError {
     let message = format!(
         "`{}`, the program that talks to servers, is neither beside `memory-forge` nor on `PATH`",
-        wire::WORKER
+        wire::WORKER_PROGRAM
     );
-    of_worker("engine.worker-missing", message).hint(INSTALL)
+    worker_error("engine.worker-missing", message).hint(INSTALL_HINT)
 }
 
-fn other_version(program: &wire::ProgramVersion, path: &Path) -> CommandError {
+fn version_mismatch(program: &wire::ProgramVersion, path: &Path) -> CommandError {
     let own = wire::ProgramVersion::current();
     let message = format!(
         "`{}` is of version {} (format {}), and this is {} (format {})",
@@ -361,5 +374,5 @@ fn other_version(program: &wire::ProgramVersion, path: &Path) -> CommandError {
         own.version,
         own.format
     );
-    of_worker("engine.worker-version", message).hint(INSTALL)
+    worker_error("engine.worker-version", message).hint(INSTALL_HINT)
 }

@@ -8,10 +8,10 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 /// Further lines are indented like the first, behind the sign of a list. Styles
 /// take no room; a word that is longer than a line, such as a path, stays
 /// whole, so that it can be copied.
-pub(crate) fn folded(text: &str, columns: usize) -> String {
+pub(crate) fn fold_lines(text: &str, columns: usize) -> String {
     let lines = text.split('\n').map(|line| {
         if columns_of(line) > columns {
-            folded_line(line, columns)
+            fold_line(line, columns)
         } else {
             line.to_owned()
         }
@@ -19,8 +19,8 @@ pub(crate) fn folded(text: &str, columns: usize) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn folded_line(line: &str, columns: usize) -> String {
-    let indent = hanging(line, columns);
+fn fold_line(line: &str, columns: usize) -> String {
+    let indent = hanging_indent(line, columns);
     let mut out = String::new();
     let mut used = 0;
     for piece in line.split_inclusive(' ') {
@@ -46,13 +46,13 @@ fn folded_line(line: &str, columns: usize) -> String {
 /// Returns the column of the second line of a long one: the last column of a
 /// table that leaves it half of the room, else the one behind the sign of a
 /// list.
-fn hanging(line: &str, columns: usize) -> usize {
-    const SIGNS: [&str; 7] = ["-", "✓", "✗", "⚠", "→", "+", "*"];
+fn hanging_indent(line: &str, columns: usize) -> usize {
+    const LIST_SIGNS: [&str; 7] = ["-", "✓", "✗", "⚠", "→", "+", "*"];
     let plain = anstream::adapter::strip_str(line).to_string();
     let text = plain.trim_start_matches(' ');
     let before = plain.len() - text.len();
     let first = text.split(' ').next().unwrap_or_default();
-    let list = if before == 0 || SIGNS.contains(&first) {
+    let list = if before == 0 || LIST_SIGNS.contains(&first) {
         before + 2
     } else {
         before
@@ -77,7 +77,7 @@ pub(crate) fn columns_of(text: &str) -> usize {
 }
 
 /// Truncates a plain text to so many columns.
-pub(crate) fn cut(text: &str, most: usize) -> String {
+pub(crate) fn cut_to_columns(text: &str, most: usize) -> String {
     if text.width() <= most {
         return text.to_owned();
     }
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn long_lines_are_folded_between_words() {
-        let check = |text, columns, expect| assert_eq!(folded(text, columns), expect);
+        let check = |text, columns, expect| assert_eq!(fold_lines(text, columns), expect);
         check("short", 10, "short");
         check(
             "  217  find   One two three four",
@@ -130,13 +130,13 @@ mod tests {
         check("a\nb c d e f g h i", 7, "a\nb c d e\n  f g h\n  i");
         let bold = Style::new().bold();
         let styled = format!("{bold}one{bold:#} two three");
-        assert_eq!(plain(&folded(&styled, 9)), "one two\n  three");
+        assert_eq!(plain(&fold_lines(&styled, 9)), "one two\n  three");
     }
 
     #[test]
     fn a_text_is_cut_by_columns() {
         let check = |text, most, expect| {
-            assert_eq!(cut(text, most), expect);
+            assert_eq!(cut_to_columns(text, most), expect);
             assert!(columns_of(expect) <= most, "{expect}");
         };
         check("plain", 5, "plain");

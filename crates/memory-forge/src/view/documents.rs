@@ -5,19 +5,22 @@ use forge_app::documents;
 use forge_app::undo;
 use serde_json::{Value, json};
 
-use super::audit::diff;
-use super::{Given, Refused, Told, Visit, clean};
+use super::audit::diff_rows;
+use super::{PageAnswer, PageRefusal, QuestionContext, QuestionInput, clean_text};
 
 /// Upper bound for documents in the list.
-const MOST: usize = 20_000;
-const MOST_CHANGES: usize = 30;
+const MAX_LISTED_DOCUMENTS: usize = 20_000;
+const MAX_LISTED_CHANGES: usize = 30;
 
-pub(super) fn list(visit: &Visit, _: &Given) -> Result<Told, Refused> {
-    let known = visit.known();
+pub(super) fn answer_list(
+    visit: &QuestionContext,
+    _: &QuestionInput,
+) -> Result<PageAnswer, PageRefusal> {
+    let known = visit.known_documents();
     let all = known.documents().count();
     let shown: Vec<Value> = known
         .documents()
-        .take(MOST)
+        .take(MAX_LISTED_DOCUMENTS)
         .map(|(index, path)| {
             let role = documents::role_name(known.vault.file(index).role);
             json!([path.as_str(), known.title(index), role])
@@ -27,9 +30,12 @@ pub(super) fn list(visit: &Visit, _: &Given) -> Result<Told, Refused> {
     Ok(json!({ "version": 1, "documents": shown, "leftOut": left_out }).into())
 }
 
-pub(super) fn document(visit: &Visit, given: &Given) -> Result<Told, Refused> {
-    let path = given.path()?;
-    let known = visit.known();
+pub(super) fn answer_document(
+    visit: &QuestionContext,
+    given: &QuestionInput,
+) -> Result<PageAnswer, PageRefusal> {
+    let path = given.document_path()?;
+    let known = visit.known_documents();
     let it = documents::render_document(&visit.workspace, &known, &path)?;
     let role = it
         .role
@@ -64,69 +70,91 @@ pub(super) fn document(visit: &Visit, given: &Given) -> Result<Told, Refused> {
 }
 
 /// Answers with the text for an edit, and its version.
-pub(super) fn source(visit: &Visit, given: &Given) -> Result<Told, Refused> {
-    let path = given.path()?;
-    let source = documents::read_source(&visit.workspace, &visit.known(), &path)?;
+pub(super) fn answer_source(
+    visit: &QuestionContext,
+    given: &QuestionInput,
+) -> Result<PageAnswer, PageRefusal> {
+    let path = given.document_path()?;
+    let source =
+        documents::read_document_source(&visit.workspace, &visit.known_documents(), &path)?;
     Ok(json!({
         "version": 1, "path": path.as_str(), "source": source.text, "text": source.version,
     })
     .into())
 }
 
-pub(super) fn save(visit: &Visit, given: &Given) -> Result<Told, Refused> {
-    let path = given.path()?;
+pub(super) fn save_document(
+    visit: &QuestionContext,
+    given: &QuestionInput,
+) -> Result<PageAnswer, PageRefusal> {
+    let path = given.document_path()?;
     let edit = documents::DocumentEdit {
         path: &path,
-        version: given.text("base")?,
-        text: given.text("source")?,
+        version: given.required_text("base")?,
+        text: given.required_text("source")?,
     };
-    let done = documents::edit_document(&visit.workspace, &visit.known(), &edit, visit.now)?;
+    let done =
+        documents::edit_document(&visit.workspace, &visit.known_documents(), &edit, visit.now)?;
     Ok(json!({ "version": 1, "change": done.change, "text": done.version }).into())
 }
 
-pub(super) fn undo(visit: &Visit, given: &Given) -> Result<Told, Refused> {
-    let receipt = undo::undo(&visit.workspace, Some(given.text("id")?), visit.now)?;
+pub(super) fn undo_change(
+    visit: &QuestionContext,
+    given: &QuestionInput,
+) -> Result<PageAnswer, PageRefusal> {
+    let receipt = undo::undo_change(
+        &visit.workspace,
+        Some(given.required_text("id")?),
+        visit.now,
+    )?;
     let files: Vec<&str> = receipt.files.iter().map(|it| it.path.as_str()).collect();
     Ok(json!({
-        "version": 1, "undid": receipt.undid, "what": clean(&receipt.what), "files": files,
+        "version": 1, "undid": receipt.undid, "what": clean_text(&receipt.what), "files": files,
         "change": receipt.id,
     })
     .into())
 }
 
 /// Answers with the changes that can be reverted, the latest first.
-pub(super) fn changes(visit: &Visit, _: &Given) -> Result<Told, Refused> {
+pub(super) fn answer_changes(
+    visit: &QuestionContext,
+    _: &QuestionInput,
+) -> Result<PageAnswer, PageRefusal> {
     let all = visit.workspace.history()?;
     let shown: Vec<Value> = all
         .iter()
-        .take(MOST_CHANGES)
+        .take(MAX_LISTED_CHANGES)
         .map(|it| {
             let files: Vec<&str> = it.files.iter().map(|file| file.path.as_str()).collect();
             json!({
-                "id": it.id, "what": clean(&it.what), "time": it.time, "files": files,
+                "id": it.id, "what": clean_text(&it.what), "time": it.time, "files": files,
                 "undone": it.undone, "undoes": it.undoes, "interrupted": it.interrupted,
             })
         })
         .collect();
-    let left_out = all.len().saturating_sub(MOST_CHANGES);
+    let left_out = all.len().saturating_sub(MAX_LISTED_CHANGES);
     Ok(json!({ "version": 1, "changes": shown, "leftOut": left_out }).into())
 }
 
 /// Answers with the commits that changed a document.
-pub(super) fn history(visit: &Visit, given: &Given) -> Result<Told, Refused> {
-    let path = given.path()?;
-    let history = documents::document_history(&visit.workspace, &visit.known(), &path)?;
+pub(super) fn answer_history(
+    visit: &QuestionContext,
+    given: &QuestionInput,
+) -> Result<PageAnswer, PageRefusal> {
+    let path = given.document_path()?;
+    let history =
+        documents::load_document_history(&visit.workspace, &visit.known_documents(), &path)?;
     if let Some(why) = &history.problem {
         let none: [Value; 0] = [];
-        return Ok(json!({ "version": 1, "commits": none, "why": clean(why) }).into());
+        return Ok(json!({ "version": 1, "commits": none, "why": clean_text(why) }).into());
     }
     let shown: Vec<Value> = history
         .commits
         .iter()
         .map(|it| {
             json!({
-                "commit": it.id, "date": it.date, "author": clean(&it.author),
-                "subject": clean(&it.subject),
+                "commit": it.id, "date": it.date, "author": clean_text(&it.author),
+                "subject": clean_text(&it.subject),
             })
         })
         .collect();
@@ -136,19 +164,26 @@ pub(super) fn history(visit: &Visit, given: &Given) -> Result<Told, Refused> {
 
 /// Answers with the text of a document in a commit, and its difference from
 /// today.
-pub(super) fn past(visit: &Visit, given: &Given) -> Result<Told, Refused> {
-    let path = given.path()?;
-    let commit = given.text("commit")?;
-    let past = documents::past_document(&visit.workspace, &visit.known(), &path, commit)?;
+pub(super) fn answer_past(
+    visit: &QuestionContext,
+    given: &QuestionInput,
+) -> Result<PageAnswer, PageRefusal> {
+    let path = given.document_path()?;
+    let commit = given.required_text("commit")?;
+    let past =
+        documents::load_past_document(&visit.workspace, &visit.known_documents(), &path, commit)?;
     Ok(json!({
         "version": 1, "html": past.page.html, "leftOut": past.page.left_out,
-        "diff": diff(&past.before, &past.now),
+        "diff": diff_rows(&past.before, &past.now),
     })
     .into())
 }
 
 /// Answers with an image of the workspace, for a document that shows it.
-pub(super) fn image(visit: &Visit, given: &Given) -> Result<Told, Refused> {
-    let (kind, bytes) = documents::read_image(&visit.workspace, &given.path()?)?;
-    Ok(Told::Bytes(kind, bytes))
+pub(super) fn answer_image(
+    visit: &QuestionContext,
+    given: &QuestionInput,
+) -> Result<PageAnswer, PageRefusal> {
+    let (kind, bytes) = documents::read_image(&visit.workspace, &given.document_path()?)?;
+    Ok(PageAnswer::Bytes(kind, bytes))
 }

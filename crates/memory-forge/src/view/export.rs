@@ -8,76 +8,76 @@ use std::sync::Mutex;
 use forge_app::document::html;
 use forge_app::documents;
 use forge_app::workspace::{
-    Backup, OutsideChange, OutsideFile, Workspace, change_outside, is_temp_name,
+    BackupAction, OutsideChange, OutsideFile, Workspace, change_outside, is_temp_name,
 };
 use serde_json::{Map, Value};
-use serve::{Asked, Method};
+use serve::{PageMethod, PageRequest};
 
-use super::{ASSETS, Desk, Refused};
+use super::{PAGE_ASSETS, PageDesk, PageRefusal};
 use crate::report::CommandError;
 use crate::settings::Settings;
 
 /// Mark of a folder that we wrote.
-const MARK: &str = "<meta name=\"generator\" content=\"memory-forge view\">";
+const EXPORT_MARK: &str = "<meta name=\"generator\" content=\"memory-forge view\">";
 /// Upper bounds for all answers together, and for all images.
-const MOST_BYTES: usize = 50_000_000;
-const MOST_IMAGES: usize = 40_000_000;
+const MAX_ANSWER_BYTES: usize = 50_000_000;
+const MAX_IMAGE_BYTES: usize = 40_000_000;
 /// Replacement for the header of a server.
-const POLICY: &str = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'self' file:; style-src 'self' file:; img-src 'self' file:; base-uri 'none'; form-action 'none'\">";
+const POLICY_TAG: &str = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'self' file:; style-src 'self' file:; img-src 'self' file:; base-uri 'none'; form-action 'none'\">";
 
 /// Result of an export.
-pub(crate) struct Exported {
+pub(crate) struct PageExport {
     pub(crate) documents: usize,
     /// What was left out, and why.
     pub(crate) notes: Vec<String>,
 }
 
-pub(crate) fn export(
+pub(crate) fn export_pages(
     folder: &Path,
     root: &Path,
     settings: &Settings,
-) -> Result<Exported, CommandError> {
+) -> Result<PageExport, CommandError> {
     let page = |path: &str| OutsideFile {
         base: folder.parent().unwrap_or(folder).to_owned(),
         path: folder.join(path),
     };
     refuse_foreign(folder, &page("index.html"))?;
     let workspace = Workspace::open(root)?;
-    let desk = Desk {
-        audience: documents::Audience::Others,
-        memory: Mutex::new(crate::library::open(workspace.clone(), settings)),
-        ..Desk::of(&workspace, settings)
+    let desk = PageDesk {
+        audience: documents::DocumentAudience::Others,
+        memory: Mutex::new(crate::library::open_library(workspace.clone(), settings)),
+        ..PageDesk::for_workspace(&workspace, settings)
     };
     let mut notes = Vec::new();
     let mut answers = Map::new();
     for name in ["overview", "trend", "graph", "timeline", "audit", "repair"] {
-        answers.insert(name.to_owned(), ask(&desk, name, "")?);
+        answers.insert(name.to_owned(), ask_desk(&desk, name, "")?);
     }
-    let mut list = ask(&desk, "documents", "")?;
+    let mut list = ask_desk(&desk, "documents", "")?;
     let mut size: usize = answers.values().map(|it| it.to_string().len()).sum();
     let mut kept = Vec::new();
     let mut images: Vec<String> = Vec::new();
     let mut left_out = 0;
     for row in list["documents"].as_array().into_iter().flatten() {
         let path = row[0].as_str().unwrap_or_default();
-        let query = format!("path={}", forge_app::document::percent_encoded(path));
-        let Ok(mut document) = ask(&desk, "document", &query) else {
+        let query = format!("path={}", forge_app::document::percent_encode(path));
+        let Ok(mut document) = ask_desk(&desk, "document", &query) else {
             left_out += 1;
             continue;
         };
         let bytes = document.to_string().len();
-        if size + bytes > MOST_BYTES {
+        if size + bytes > MAX_ANSWER_BYTES {
             left_out += 1;
             continue;
         }
         size += bytes;
-        images.extend(images_in(document["html"].as_str().unwrap_or_default()));
+        images.extend(image_paths(document["html"].as_str().unwrap_or_default()));
         document["notEditable"] = "This is a copy".into();
         answers.insert(format!("document?{path}"), document);
         kept.push(row.clone());
     }
     if left_out > 0 {
-        notes.push(format!("{left_out} documents are not in it: they cannot be read, or all would be more than {MOST_BYTES} bytes"));
+        notes.push(format!("{left_out} documents are not in it: they cannot be read, or all would be more than {MAX_ANSWER_BYTES} bytes"));
     }
     let documents = kept.len();
     list["documents"] = kept.into();
@@ -86,10 +86,10 @@ pub(crate) fn export(
     notes.push("Secrets are masked; private files, other workspaces and the history of documents are not in it".to_owned());
 
     let mut files: Vec<(String, Vec<u8>)> = Vec::new();
-    for asset in ASSETS {
+    for asset in PAGE_ASSETS {
         let name = asset.path.trim_start_matches('/').to_owned();
         let bytes = match name.as_str() {
-            "index.html" => index(asset.bytes),
+            "index.html" => index_page(asset.bytes),
             _ => asset.bytes.to_vec(),
         };
         files.push((name, bytes));
@@ -102,13 +102,13 @@ pub(crate) fn export(
         let Ok(relative) = forge_app::workspace::RelPath::new(&path) else {
             continue;
         };
-        match workspace.read_at_most(&relative, 8_000_000) {
-            Ok(bytes) if of_images + bytes.len() <= MOST_IMAGES => {
+        match workspace.read_up_to_limit(&relative, 8_000_000) {
+            Ok(bytes) if of_images + bytes.len() <= MAX_IMAGE_BYTES => {
                 of_images += bytes.len();
                 // Not by its own name: in a folder of the workspace it would be
                 // a second file of that name, and links could mean either.
                 let extension = path.rsplit('.').next().unwrap_or_default();
-                let id = forge_app::document::version(&path);
+                let id = forge_app::document::text_version(&path);
                 let name = format!("files/{}.{}", &id[..16], extension.to_ascii_lowercase());
                 named.insert(path, name.clone().into());
                 files.push((name, bytes));
@@ -120,7 +120,7 @@ pub(crate) fn export(
     let data = Value::Object(answers).to_string();
     let data = format!("\"use strict\";\nwindow.MEMORY_FORGE_COPY = {data};\n");
     files.push(("data.js".to_owned(), data.into_bytes()));
-    let changes: Result<Vec<OutsideChange>, forge_app::workspace::Error> = files
+    let changes: Result<Vec<OutsideChange>, forge_app::workspace::WorkspaceError> = files
         .into_iter()
         .map(|(name, bytes)| {
             let file = page(&name);
@@ -128,7 +128,7 @@ pub(crate) fn export(
                 before: file.read()?,
                 after: Some(bytes),
                 file,
-                backup: Backup::Leave,
+                backup: BackupAction::Leave,
             })
         })
         .collect();
@@ -137,12 +137,12 @@ pub(crate) fn export(
         .filter(|it| it.before != it.after)
         .collect();
     change_outside(&changes, &[])?;
-    Ok(Exported { documents, notes })
+    Ok(PageExport { documents, notes })
 }
 
-fn ask(desk: &Desk, name: &str, query: &str) -> Result<Value, CommandError> {
-    let reply = desk.answer(Asked {
-        method: Method::Get,
+fn ask_desk(desk: &PageDesk, name: &str, query: &str) -> Result<Value, CommandError> {
+    let reply = desk.answer_request(PageRequest {
+        method: PageMethod::Get,
         name: name.to_owned(),
         query: query.to_owned(),
         body: Vec::new(),
@@ -159,16 +159,20 @@ fn ask(desk: &Desk, name: &str, query: &str) -> Result<Value, CommandError> {
 }
 
 /// Returns the page with its data before its scripts.
-fn index(bytes: &[u8]) -> Vec<u8> {
+fn index_page(bytes: &[u8]) -> Vec<u8> {
     let page = String::from_utf8_lossy(bytes);
-    let page = page.replacen("<!-- policy -->", &format!("{POLICY}\n{MARK}"), 1);
+    let page = page.replacen(
+        "<!-- policy -->",
+        &format!("{POLICY_TAG}\n{EXPORT_MARK}"),
+        1,
+    );
     let data = "<!-- data -->";
     page.replacen(data, "<script src=\"data.js\" defer></script>", 1)
         .into_bytes()
 }
 
 /// Returns the images that a rendered document refers to.
-fn images_in(html: &str) -> Vec<String> {
+fn image_paths(html: &str) -> Vec<String> {
     let parts = html.split("<img data-path=\"").skip(1);
     let paths = parts.filter_map(|rest| rest.split('"').next());
     let plain = |path: &str| {
@@ -180,7 +184,7 @@ fn images_in(html: &str) -> Vec<String> {
     };
     paths
         .map(plain)
-        .filter(|it| html::image_kind(it).is_some())
+        .filter(|it| html::image_media_type(it).is_some())
         .collect()
 }
 
@@ -201,7 +205,7 @@ fn refuse_foreign(folder: &Path, index: &OutsideFile) -> Result<(), CommandError
             .read_text()
             .ok()
             .flatten()
-            .is_some_and(|it| it.contains(MARK))
+            .is_some_and(|it| it.contains(EXPORT_MARK))
     };
     if entries && !ours() {
         Err(CommandError::usage(format!(
@@ -214,8 +218,8 @@ fn refuse_foreign(folder: &Path, index: &OutsideFile) -> Result<(), CommandError
     }
 }
 
-impl From<Refused> for CommandError {
-    fn from(refused: Refused) -> CommandError {
+impl From<PageRefusal> for CommandError {
+    fn from(refused: PageRefusal) -> CommandError {
         CommandError::failure(refused.why)
     }
 }

@@ -1,48 +1,55 @@
 //! Answers with the state of the work and the cost of memory.
 
-use forge_app::audit::{self, Level, Origin, Report, View};
-use forge_app::client::Client;
-use forge_app::workspace::{PRIVATE, RelPath, git};
+use forge_app::audit::{self, AuditLevel, AuditReport, AuditView, FileOrigin};
+use forge_app::client::AgentClient;
+use forge_app::workspace::{PRIVATE_SUFFIX, RelPath, git};
 use forge_app::{documents, status};
 use serde_json::{Value, json};
 
-use super::{Given, Refused, Told, Visit, clean};
+use super::{PageAnswer, PageRefusal, QuestionContext, QuestionInput, clean_text};
 use crate::status::StatusView;
 
 /// Upper bound for the files of a bar that are named; the others are one part.
-const MOST_PARTS: usize = 7;
+const MAX_BAR_PARTS: usize = 7;
 /// Upper bound for the points of the trend.
-const POINTS: usize = 40;
+const MAX_TREND_POINTS: usize = 40;
 /// Digits of a commit's id, enough to find it.
 const COMMIT_DIGITS: usize = 10;
 
-pub(super) fn overview(visit: &Visit, _: &Given) -> Result<Told, Refused> {
+pub(super) fn answer_overview(
+    visit: &QuestionContext,
+    _: &QuestionInput,
+) -> Result<PageAnswer, PageRefusal> {
     let workspace = &visit.workspace;
     let around = visit.settings.surroundings(workspace);
     let gathered = status::WorkspaceStatus::gather(&around);
-    let status = StatusView(&gathered).json();
-    let reports = reports(visit);
-    let known = visit.known();
+    let status = StatusView(&gathered).to_json();
+    let reports = audit_reports(visit);
+    let known = visit.known_documents();
     let briefing = gathered.cost.briefing;
     let clients: Vec<Value> = reports
         .iter()
         .filter_map(|report| {
-            let View::Client(client) = report.view else {
+            let AuditView::Client(client) = report.view else {
                 return None;
             };
             let is_hooked = gathered.is_hooked(client);
-            Some(bar(report, client, if is_hooked { briefing } else { 0 }))
+            Some(client_bar(
+                report,
+                client,
+                if is_hooked { briefing } else { 0 },
+            ))
         })
         .collect();
     let limits = reports[0].total_limits;
-    let own = visit.desk.audience == documents::Audience::Owner;
-    let count = |level| reports[0].at(level).count();
+    let own = visit.desk.audience == documents::DocumentAudience::Owner;
+    let count = |level| reports[0].findings_at(level).count();
     let root = workspace.root();
     let name = root.file_name().map_or_else(
         || "memory".to_owned(),
         |it| it.to_string_lossy().into_owned(),
     );
-    let commit = git::head(root).map(|mut id| {
+    let commit = git::head_commit(root).map(|mut id| {
         id.truncate(COMMIT_DIGITS);
         id
     });
@@ -50,7 +57,7 @@ pub(super) fn overview(visit: &Visit, _: &Given) -> Result<Told, Refused> {
         "version": 1,
         "program": env!("CARGO_PKG_VERSION"),
         "now": visit.now,
-        "workspace": { "name": clean(&name), "commit": commit },
+        "workspace": { "name": clean_text(&name), "commit": commit },
         "state": status["state"],
         "tokens": status["tokens"],
         "cost": {
@@ -60,13 +67,13 @@ pub(super) fn overview(visit: &Visit, _: &Given) -> Result<Told, Refused> {
         },
         "documents": known.documents().count(),
         "findings": {
-            "critical": count(Level::Critical),
-            "warnings": count(Level::Warning),
-            "notices": count(Level::Notice),
+            "critical": count(AuditLevel::Critical),
+            "warnings": count(AuditLevel::Warning),
+            "notices": count(AuditLevel::Notice),
         },
     });
     if own {
-        value["workspace"]["root"] = clean(&root.display().to_string()).into();
+        value["workspace"]["root"] = clean_text(&root.display().to_string()).into();
         value["index"] = status["index"].clone();
         value["installed"] = status["installed"].clone();
     }
@@ -74,27 +81,27 @@ pub(super) fn overview(visit: &Visit, _: &Given) -> Result<Told, Refused> {
 }
 
 /// Audits all files, then what each client loads.
-pub(super) fn reports(visit: &Visit) -> Vec<Report> {
-    let own = visit.desk.audience == documents::Audience::Owner;
-    let clients = Client::audited().map(View::Client);
+pub(super) fn audit_reports(visit: &QuestionContext) -> Vec<AuditReport> {
+    let own = visit.desk.audience == documents::DocumentAudience::Owner;
+    let clients = AgentClient::with_audit().map(AuditView::Client);
     let request = audit::AuditRequest {
-        views: std::iter::once(View::Plain).chain(clients).collect(),
+        views: std::iter::once(AuditView::Plain).chain(clients).collect(),
         // A copy for others holds nothing of the user's home.
         home: visit.settings.home.as_deref().filter(|_| own),
-        ..audit::AuditRequest::plain(visit.now)
+        ..audit::AuditRequest::for_plain_view(visit.now)
     };
-    let mut reports = audit::audit(&visit.workspace, &request).reports;
+    let mut reports = audit::run_audit(&visit.workspace, &request).reports;
     if !own {
         for report in &mut reports {
             let private = |path: &str| RelPath::new(path).is_ok_and(|it| it.is_private());
             report
                 .items
-                .retain(|item| item.origin == Origin::Project && !private(&item.path));
+                .retain(|item| item.origin == FileOrigin::Project && !private(&item.path));
             let inside = |file: &str| !file.starts_with(['/', '~']);
             // The message of a finding elsewhere may name a private file too.
             report.findings.retain(|it| {
                 let told = [Some(&it.message), it.advice.as_ref()];
-                let speaks = |text: &String| text.contains(PRIVATE);
+                let speaks = |text: &String| text.contains(PRIVATE_SUFFIX);
                 let speaks = told.into_iter().flatten().any(speaks);
                 inside(&it.file) && !private(&it.file) && !speaks
             });
@@ -104,18 +111,18 @@ pub(super) fn reports(visit: &Visit) -> Vec<Report> {
 }
 
 /// Renders what one client loads at every start, the heaviest file first.
-fn bar(report: &Report, client: Client, briefing: usize) -> Value {
+fn client_bar(report: &AuditReport, client: AgentClient, briefing: usize) -> Value {
     let own = report
         .items
         .iter()
-        .filter(|it| it.origin == Origin::Project);
+        .filter(|it| it.origin == FileOrigin::Project);
     let mut items: Vec<_> = own.filter(|it| it.judged > 0).collect();
     items.sort_by_key(|it| (std::cmp::Reverse(it.judged), it.path.as_str()));
     let total: usize = items.iter().map(|it| it.judged).sum();
-    let rest = items.split_off(items.len().min(MOST_PARTS));
+    let rest = items.split_off(items.len().min(MAX_BAR_PARTS));
     let parts: Vec<Value> = items
         .iter()
-        .map(|it| json!({ "path": clean(&it.path), "tokens": it.judged, "why": it.why }))
+        .map(|it| json!({ "path": clean_text(&it.path), "tokens": it.judged, "why": it.why }))
         .collect();
     json!({
         "client": client.name(), "name": client.title(), "tokens": total,
@@ -127,18 +134,21 @@ fn bar(report: &Report, client: Client, briefing: usize) -> Value {
     })
 }
 
-pub(super) fn trend(visit: &Visit, _: &Given) -> Result<Told, Refused> {
-    let found = audit::trend::trend(
+pub(super) fn answer_trend(
+    visit: &QuestionContext,
+    _: &QuestionInput,
+) -> Result<PageAnswer, PageRefusal> {
+    let found = audit::trend::compute_trend(
         &visit.workspace,
         visit.workspace.config().audit.tokenizer,
-        POINTS,
+        MAX_TREND_POINTS,
     );
     // A folder without a repository has no past, which is no failure.
     let (points, all) = match found {
         Ok(found) => found,
         Err(error) => {
             let none: [Value; 0] = [];
-            let why = clean(&error.to_string());
+            let why = clean_text(&error.to_string());
             return Ok(json!({ "version": 1, "points": none, "why": why }).into());
         }
     };
@@ -147,7 +157,7 @@ pub(super) fn trend(visit: &Visit, _: &Given) -> Result<Told, Refused> {
         .map(|point| {
             json!({
                 "commit": &point.commit[..point.commit.len().min(COMMIT_DIGITS)],
-                "date": point.date, "subject": clean(&point.subject),
+                "date": point.date, "subject": clean_text(&point.subject),
                 "tokens": point.tokens, "files": point.files, "documents": point.documents,
             })
         })

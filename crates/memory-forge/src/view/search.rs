@@ -1,64 +1,70 @@
 //! Answers a question to the memory, in the same way as `search`.
 
-use forge_app::federation::{self, Registry};
-use forge_app::index::Kind;
-use forge_app::recall::{Answer, Ask, Hit, Mode, context};
-use forge_app::search::{Retractions, SearchRequest, SearchScope};
+use forge_app::federation::{self, SourceRegistry};
+use forge_app::index::DocumentKind;
+use forge_app::recall::{RecallAnswer, RecallHit, RecallMode, RecallQuery, context};
+use forge_app::search::{SearchRequest, SearchRetractions, SearchScope};
 use serde_json::{Value, json};
 
-use super::{Given, Refused, Told, Visit, locked};
+use super::{PageAnswer, PageRefusal, QuestionContext, QuestionInput, lock_mutex};
 use crate::choice::Choice;
-use crate::hits::{hit_json, mode_line, why};
+use crate::hits::{describe_mode, explain_rank, hit_json};
 use crate::report::CommandError;
 
 /// Default and upper bound for the passages that are shown.
-const USUAL: usize = 12;
-const MOST: usize = 50;
+const DEFAULT_RESULTS: usize = 12;
+const MAX_RESULTS: usize = 50;
 /// Upper bound for the bytes of a question.
-const LONGEST: usize = 2_000;
+const MAX_QUESTION_BYTES: usize = 2_000;
 
-pub(super) fn search(visit: &Visit, given: &Given) -> Result<Told, Refused> {
-    let question = given.text("q")?.trim();
-    if question.is_empty() || question.len() > LONGEST {
-        let why = format!("A question has between 1 and {LONGEST} bytes");
-        return Err(Refused::new(400, why));
+pub(super) fn answer_search(
+    visit: &QuestionContext,
+    given: &QuestionInput,
+) -> Result<PageAnswer, PageRefusal> {
+    let question = given.required_text("q")?.trim();
+    if question.is_empty() || question.len() > MAX_QUESTION_BYTES {
+        let why = format!("A question has between 1 and {MAX_QUESTION_BYTES} bytes");
+        return Err(PageRefusal::new(400, why));
     }
-    let scope = chosen::<SearchScope>(given, "scope")?;
-    let mode = chosen::<Mode>(given, "mode")?;
-    let kind = chosen::<Kind>(given, "kind")?;
-    let since = match given.get("since").filter(|it| !it.is_empty()) {
+    let scope = parse_choice::<SearchScope>(given, "scope")?;
+    let mode = parse_choice::<RecallMode>(given, "mode")?;
+    let kind = parse_choice::<DocumentKind>(given, "kind")?;
+    let since = match given.query_value("since").filter(|it| !it.is_empty()) {
         Some(day) => Some(
             day.parse()
-                .map_err(|_| Refused::new(400, "`since` is not a day"))?,
+                .map_err(|_| PageRefusal::new(400, "`since` is not a day"))?,
         ),
         None => None,
     };
     let limit = given
-        .get("limit")
+        .query_value("limit")
         .and_then(|it| it.parse().ok())
-        .unwrap_or(USUAL);
+        .unwrap_or(DEFAULT_RESULTS);
     let request = SearchRequest {
         // The page asks the shared index only by name.
         scope: Some(scope.unwrap_or(SearchScope::Knowledge)),
         mode,
-        unique: given.get("unique") == Some("1"),
+        unique: given.query_value("unique") == Some("1"),
         kinds: kind.into_iter().collect(),
         since,
         explain: true,
-        ..SearchRequest::new(question, limit.clamp(1, MOST), visit.now)
+        ..SearchRequest::new(question, limit.clamp(1, MAX_RESULTS), visit.now)
     };
     if scope == Some(SearchScope::Sources) {
-        let retractions = Retractions::read(&visit.workspace).map_err(CommandError::from)?;
-        return sources(visit, &retractions.ask(&visit.workspace, &request));
+        let retractions = SearchRetractions::read(&visit.workspace).map_err(CommandError::from)?;
+        return search_sources(
+            visit,
+            &retractions.prepare_query(&visit.workspace, &request),
+        );
     }
-    let mut memory = locked(&visit.desk.memory);
+    let mut memory = lock_mutex(&visit.desk.memory);
     memory.workspace = visit.workspace.clone();
-    let found = forge_app::search::search(&mut memory, &request, None, &mut |_, _, _| {});
+    let found = forge_app::search::run_search(&mut memory, &request, None, &mut |_, _, _| {});
     drop(memory);
     let found = found.map_err(CommandError::from)?;
     let (answer, remarks) = (found.answer, found.remarks);
     let mut notes: Vec<String> = remarks.iter().map(|it| it.text().to_owned()).collect();
-    notes.extend(context::corrections_beside(&answer));
+    notes.extend(context::extra_correction_notes(&answer));
     if let Some(note) = &answer.mode_note {
         notes.push(format!("Searched by full text alone: {note}"));
     }
@@ -66,18 +72,22 @@ pub(super) fn search(visit: &Visit, given: &Given) -> Result<Told, Refused> {
         let count = answer.undated;
         notes.push(format!("{count} document(s) without a date were left out"));
     }
-    let results: Vec<Value> = answer.hits.iter().map(|it| hit(it, None)).collect();
-    Ok(told(&answer, results, notes, answer.more))
+    let results: Vec<Value> = answer
+        .hits
+        .iter()
+        .map(|it| hit_pieces_json(it, None))
+        .collect();
+    Ok(search_answer(&answer, results, notes, answer.more))
 }
 
 /// Searches the user's other workspaces, each for its own best passages.
-fn sources(visit: &Visit, ask: &Ask) -> Result<Told, Refused> {
-    let all = Registry::of_home(visit.settings.home.as_deref())
+fn search_sources(visit: &QuestionContext, ask: &RecallQuery) -> Result<PageAnswer, PageRefusal> {
+    let all = SourceRegistry::of_home(visit.settings.home.as_deref())
         .map_err(CommandError::from)?
         .sources();
     let all = all.map_err(CommandError::from)?;
     let here = Some(visit.workspace.root());
-    let found = federation::ask(&all, here, forge_app::embed::builtin(), ask);
+    let found = federation::search_sources(&all, here, forge_app::embed::builtin_embedder(), ask);
     let (mut results, mut notes, mut more) = (Vec::new(), Vec::new(), 0);
     for one in &found {
         match &one.answer {
@@ -86,7 +96,7 @@ fn sources(visit: &Visit, ask: &Ask) -> Result<Told, Refused> {
                 more += answered.answer.more;
                 notes.extend(answered.notes.iter().cloned());
                 let hits = answered.answer.hits.iter();
-                results.extend(hits.map(|it| hit(it, Some(&one.source.name))));
+                results.extend(hits.map(|it| hit_pieces_json(it, Some(&one.source.name))));
             }
         }
     }
@@ -95,21 +105,26 @@ fn sources(visit: &Visit, ask: &Ask) -> Result<Told, Refused> {
             "No other workspace is registered; `memory-forge sources add` does it".to_owned(),
         );
     }
-    more += results.len().saturating_sub(MOST);
-    results.truncate(MOST);
-    Ok(told(&Answer::nothing(), results, notes, more))
+    more += results.len().saturating_sub(MAX_RESULTS);
+    results.truncate(MAX_RESULTS);
+    Ok(search_answer(&RecallAnswer::empty(), results, notes, more))
 }
 
-fn told(answer: &Answer, results: Vec<Value>, notes: Vec<String>, more: usize) -> Told {
+fn search_answer(
+    answer: &RecallAnswer,
+    results: Vec<Value>,
+    notes: Vec<String>,
+    more: usize,
+) -> PageAnswer {
     json!({
-        "version": 1, "how": mode_line(answer), "results": results, "more": more,
+        "version": 1, "how": describe_mode(answer), "results": results, "more": more,
         "notes": notes,
     })
     .into()
 }
 
 /// Renders a passage in pieces, every second of which is a match.
-fn hit(hit: &Hit, source: Option<&str>) -> Value {
+fn hit_pieces_json(hit: &RecallHit, source: Option<&str>) -> Value {
     let text = &hit.passage.text;
     let mut value = hit_json(hit, "", false);
     let mut pieces: Vec<&str> = Vec::new();
@@ -133,15 +148,15 @@ fn hit(hit: &Hit, source: Option<&str>) -> Value {
     }
     pieces.push(&text[at..]);
     value["text"] = pieces.into();
-    value["reason"] = why(hit).into();
+    value["reason"] = explain_rank(hit).into();
     value["source"] = source.into();
     value
 }
 
-fn chosen<T: Choice>(given: &Given, name: &str) -> Result<Option<T>, Refused> {
-    let Some(value) = given.get(name).filter(|it| !it.is_empty()) else {
+fn parse_choice<T: Choice>(given: &QuestionInput, name: &str) -> Result<Option<T>, PageRefusal> {
+    let Some(value) = given.query_value(name).filter(|it| !it.is_empty()) else {
         return Ok(None);
     };
     let known = T::parse(value).map(Some);
-    known.ok_or_else(|| Refused::new(400, format!("`{name}` has no value `{value}`")))
+    known.ok_or_else(|| PageRefusal::new(400, format!("`{name}` has no value `{value}`")))
 }

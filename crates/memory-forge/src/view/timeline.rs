@@ -4,12 +4,15 @@
 use forge_app::timeline::WorkspaceTimeline;
 use serde_json::{Value, json};
 
-use super::{Given, Refused, Told, Visit, clean};
+use super::{PageAnswer, PageRefusal, QuestionContext, QuestionInput, clean_text};
 
 /// Upper bound for the text of one entry.
-const MOST_CHARS: usize = 1_500;
+const MAX_ENTRY_CHARS: usize = 1_500;
 
-pub(super) fn timeline(visit: &Visit, _: &Given) -> Result<Told, Refused> {
+pub(super) fn answer_timeline(
+    visit: &QuestionContext,
+    _: &QuestionInput,
+) -> Result<PageAnswer, PageRefusal> {
     let timeline = WorkspaceTimeline::read(&visit.workspace);
     let sessions: Vec<Value> = timeline
         .sessions
@@ -17,8 +20,8 @@ pub(super) fn timeline(visit: &Visit, _: &Given) -> Result<Told, Refused> {
         .map(|it| {
             json!({
                 "kind": "session", "date": it.date.map(|date| date.to_string()),
-                "number": it.number, "title": it.title, "gist": it.gist(),
-                "text": short(&it.text), "path": timeline.log.as_str(), "line": it.line,
+                "number": it.number, "title": it.title, "gist": it.one_line_summary(),
+                "text": shorten_entry(&it.text), "path": timeline.log.as_str(), "line": it.line,
             })
         })
         .collect();
@@ -32,7 +35,7 @@ pub(super) fn timeline(visit: &Visit, _: &Given) -> Result<Told, Refused> {
                 "number": dated.number, "id": it.id, "title": it.title, "decision": it.decision,
                 "rationale": it.rationale, "by": it.decided_by, "status": it.status,
                 "superseded": it.superseded || by.is_some(), "supersededBy": by,
-                "text": short(&it.text), "path": timeline.decided.as_str(), "line": it.line,
+                "text": shorten_entry(&it.text), "path": timeline.decided.as_str(), "line": it.line,
             })
         })
         .collect();
@@ -48,7 +51,7 @@ pub(super) fn timeline(visit: &Visit, _: &Given) -> Result<Told, Refused> {
             })
         })
         .collect();
-    let problems: Vec<String> = timeline.problems.iter().map(|it| clean(it)).collect();
+    let problems: Vec<String> = timeline.problems.iter().map(|it| clean_text(it)).collect();
     Ok(json!({
         "version": 1, "sessions": sessions, "decisions": decisions, "checkpoints": checkpoints,
         "leftOut": timeline.left_out, "problems": problems,
@@ -56,8 +59,8 @@ pub(super) fn timeline(visit: &Visit, _: &Given) -> Result<Told, Refused> {
     .into())
 }
 
-fn short(text: &str) -> String {
-    let mut kept: String = text.chars().take(MOST_CHARS).collect();
+fn shorten_entry(text: &str) -> String {
+    let mut kept: String = text.chars().take(MAX_ENTRY_CHARS).collect();
     if kept.len() < text.len() {
         kept.push('…');
     }

@@ -4,10 +4,10 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use forge_app::graph;
-use forge_app::links::Vault;
-use forge_app::mind::Mind;
+use forge_app::links::NoteVault;
+use forge_app::mind::MindStore;
 use forge_app::workspace::Workspace;
-use memory_forge_engines::bolt::digest;
+use memory_forge_engines::bolt::compute_digest;
 use serde_json::Value;
 use testkit::bolt::BoltServer;
 use testkit::{Output, TestWorkspace};
@@ -233,7 +233,7 @@ pub(crate) fn killed(on: &BoltServer) {
         let since = Instant::now();
         while since.elapsed() < Duration::from_secs(120) {
             let ended = child.try_wait().expect("it is ours").is_some();
-            let standing = server.standing().expect("it answers");
+            let standing = server.read_push_state().expect("it answers");
             if ended || standing.is_some_and(|it| !it.complete) {
                 break;
             }
@@ -242,15 +242,17 @@ pub(crate) fn killed(on: &BoltServer) {
         let _ = child.wait();
         ws.run(&["graph", "push"]).ok();
         let workspace = Workspace::open(ws.root()).expect("it is a folder");
-        let vault = Vault::read(&workspace);
-        let graph = graph::build(&vault).with_state(&vault, &Mind::open(&workspace));
+        let vault = NoteVault::read(&workspace);
+        let graph = graph::build_graph(&vault).with_state(&vault, &MindStore::open(&workspace));
         let standing = server
-            .standing()
+            .read_push_state()
             .expect("it answers")
             .expect("it was pushed");
         assert!(standing.complete);
-        assert_eq!(standing.digest, digest(&graph, server.scope()));
-        let again = server.push(&graph, "again", true).expect("it is pushed");
+        assert_eq!(standing.digest, compute_digest(&graph, server.scope()));
+        let again = server
+            .push_graph(&graph, "again", true)
+            .expect("it is pushed");
         assert_eq!(
             (again.written, again.removed),
             (0, 0),

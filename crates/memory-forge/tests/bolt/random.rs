@@ -1,6 +1,6 @@
 //! Graphs by chance, the same on every machine.
 
-use forge_app::graph::{Edge, EdgeKind, Graph, Kind, Node, Work};
+use forge_app::graph::{EdgeKind, GraphEdge, GraphNode, NodeKind, NodeWork, WorkspaceGraph};
 
 pub(crate) struct Chance(u64);
 
@@ -33,15 +33,15 @@ const STATUS: [Option<&str>; 9] = [
     Some("offline"),
 ];
 
-fn node(chance: &mut Chance, number: usize) -> Node {
+fn node(chance: &mut Chance, number: usize) -> GraphNode {
     // Work is what most questions are about.
     let kind = match chance.below(2) {
-        0 => Kind::Task,
-        _ => Kind::ALL[chance.below(Kind::ALL.len())],
+        0 => NodeKind::Task,
+        _ => NodeKind::ALL[chance.below(NodeKind::ALL.len())],
     };
     let status = chance.one(&STATUS);
     let day = |chance: &mut Chance| format!("2026-11-{:02}", 13 + chance.below(4));
-    Node {
+    GraphNode {
         id: format!("n{number:03}"),
         name: format!("Name {}", chance.below(1000)),
         kind,
@@ -50,25 +50,25 @@ fn node(chance: &mut Chance, number: usize) -> Node {
         type_name: None,
         status: status.map(str::to_owned),
         date: None,
-        work: Work {
+        work: NodeWork {
             completed: Some(day(chance)).filter(|_| chance.below(2) == 0),
             estimate: Some(1 + chance.below(9) as u32).filter(|_| chance.below(2) == 0),
             rejections: chance.below(3) as u32,
-            ..Work::default()
+            ..NodeWork::default()
         },
         has_front_matter: false,
     }
 }
 
-fn edges(chance: &mut Chance, nodes: usize, count: usize) -> Vec<Edge> {
+fn edges(chance: &mut Chance, nodes: usize, count: usize) -> Vec<GraphEdge> {
     const OFTEN: [EdgeKind; 4] = [
         EdgeKind::BlockedBy,
         EdgeKind::Blocks,
         EdgeKind::AssignedTo,
         EdgeKind::MadeBy,
     ];
-    let mut edges: Vec<Edge> = (0..count)
-        .map(|_| Edge {
+    let mut edges: Vec<GraphEdge> = (0..count)
+        .map(|_| GraphEdge {
             from: chance.below(nodes) as u32,
             to: chance.below(nodes) as u32,
             kind: match chance.below(2) {
@@ -83,8 +83,8 @@ fn edges(chance: &mut Chance, nodes: usize, count: usize) -> Vec<Edge> {
     edges
 }
 
-pub(crate) fn graph(chance: &mut Chance, nodes: usize, count: usize) -> Graph {
-    Graph {
+pub(crate) fn graph(chance: &mut Chance, nodes: usize, count: usize) -> WorkspaceGraph {
+    WorkspaceGraph {
         nodes: (0..nodes).map(|number| node(chance, number)).collect(),
         edges: edges(chance, nodes, count),
         notes: 0,
@@ -92,11 +92,11 @@ pub(crate) fn graph(chance: &mut Chance, nodes: usize, count: usize) -> Graph {
 }
 
 /// Some nodes are gone, some are others, and so are some edges.
-pub(crate) fn changed(chance: &mut Chance, graph: &Graph) -> Graph {
+pub(crate) fn changed(chance: &mut Chance, graph: &WorkspaceGraph) -> WorkspaceGraph {
     let kept: Vec<u32> = (0..graph.nodes.len() as u32)
         .filter(|_| chance.below(5) > 0)
         .collect();
-    let mut graph = graph.part(&kept);
+    let mut graph = graph.subgraph_of(&kept);
     let count = graph.nodes.len();
     for at in 0..count {
         if chance.below(5) == 0 {

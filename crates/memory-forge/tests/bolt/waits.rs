@@ -3,7 +3,7 @@
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
-use memory_forge_engines::bolt::{Error, Scope, Server};
+use memory_forge_engines::bolt::{BoltError, BoltGraph, NodeScope};
 use testkit::bolt::BoltServer;
 use testkit::{Output, TestWorkspace};
 
@@ -162,14 +162,17 @@ fn passwords_databases_and_addresses_have_their_own_messages() {
     // Frozen between two questions.
     let mut to = address(&server);
     to.password = "four-words".to_owned();
-    let scope = Scope::new("tests", "waits").expect("plain names");
-    let connected = Server::connect(&to, scope).expect("it answers");
-    let mut connected = connected.within(Duration::from_secs(2));
+    let scope = NodeScope::new("tests", "waits").expect("plain names");
+    let connected = BoltGraph::connect(&to, scope).expect("it answers");
+    let mut connected = connected.with_limit(Duration::from_secs(2));
     let frozen = server.freeze();
     let started = Instant::now();
-    assert!(matches!(connected.standing(), Err(Error::Silent(_))));
+    assert!(matches!(
+        connected.read_push_state(),
+        Err(BoltError::Silent(_))
+    ));
     assert!(
-        matches!(connected.standing(), Err(Error::Silent(_))),
+        matches!(connected.read_push_state(), Err(BoltError::Silent(_))),
         "lost"
     );
     assert!(started.elapsed() < Duration::from_secs(20));

@@ -11,7 +11,9 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use forge_app::diagnostic::Diagnostic;
-use memory_forge_engines::postgres::{Engine, Environment, HostRole, Push, Target, WaitPolicy};
+use memory_forge_engines::postgres::{
+    HostRole, IndexPush, PostgresEngine, ServerEnvironment, ServerTarget, WaitPolicy,
+};
 use testkit::postgres::Version;
 use testkit::{Output, TestWorkspace};
 
@@ -253,9 +255,10 @@ fn a_push_waits_for_a_connection(org: Organisation) {
         &format!("alter role {login} connection limit 0"),
     )
     .expect("a limit");
-    let target = Target::read(&org.url("ann"), &Environment::default()).expect("an address");
-    let patience = WaitPolicy::default().without_connection(Duration::from_secs(1));
-    let Err(error) = Engine::open_with(&target, "acme", HostRole::Primary, patience) else {
+    let target =
+        ServerTarget::read(&org.url("ann"), &ServerEnvironment::default()).expect("an address");
+    let patience = WaitPolicy::default().with_connection_wait(Duration::from_secs(1));
+    let Err(error) = PostgresEngine::open_with(&target, "acme", HostRole::Primary, patience) else {
         panic!("there is no connection");
     };
     assert!(
@@ -290,8 +293,8 @@ fn a_push_reports_that_it_waits_for_another(org: Organisation) {
 }
 
 /// A push without documents, which goes through the same steps.
-fn push_by(engine: &Engine) -> Result<(), String> {
-    let push = Push {
+fn push_by(engine: &PostgresEngine) -> Result<(), String> {
+    let push = IndexPush {
         workspace: "w",
         identity: "",
         team: "all",
@@ -301,7 +304,7 @@ fn push_by(engine: &Engine) -> Result<(), String> {
         knows: &|_| true,
         force: true,
     };
-    let pushed = engine.push(&push, &mut |_| Ok(None), &mut |_, _| {});
+    let pushed = engine.push_workspace(&push, &mut |_| Ok(None), &mut |_, _| {});
     pushed.map(|_| ()).map_err(|error| error.to_string())
 }
 
@@ -312,23 +315,23 @@ fn silence_at_any_step_of_a_command_ends(org: Organisation) {
     let open = |port: u16, limit: u64| {
         let (login, name) = (org.login("ann"), &org.database);
         let url = format!("postgres://{login}@127.0.0.1:{port}/{name}");
-        let target = Target::read(&url, &Environment::default()).expect("an address");
-        let patience = WaitPolicy::of_each(Duration::from_secs(limit));
-        Engine::open_with(&target, "acme", HostRole::Primary, patience).expect("it answers")
+        let target = ServerTarget::read(&url, &ServerEnvironment::default()).expect("an address");
+        let patience = WaitPolicy::for_each_step(Duration::from_secs(limit));
+        PostgresEngine::open_with(&target, "acme", HostRole::Primary, patience).expect("it answers")
     };
     let started = Instant::now();
     for word in ["begin", "mf.begin_push", "mf.held", "mf.end_push", "commit"] {
         let engine = open(silent_after(org.server.port, word), 2);
         let error = push_by(&engine).expect_err(word);
         assert!(error.contains("did not answer in 2 s"), "{word}: {error}");
-        let lost = engine.status().expect_err("the connection is lost");
+        let lost = engine.read_status().expect_err("the connection is lost");
         assert!(lost.to_string().contains("did not answer"), "{lost}");
     }
     let engine = open(silent_after(org.server.port, "mf.workspaces"), 2);
-    let error = engine.status().expect_err("silence").to_string();
+    let error = engine.read_status().expect_err("silence").to_string();
     assert!(error.contains("did not answer in 2 s"), "{error}");
     let engine = open(silent_after(org.server.port, "mf.pull"), 2);
-    let error = engine.pull("w").expect_err("silence").to_string();
+    let error = engine.pull_workspace("w").expect_err("silence").to_string();
     assert!(error.contains("did not answer in 2 s"), "{error}");
     assert!(started.elapsed() < Duration::from_secs(60));
 

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::sync::Barrier;
 
 use forge_app::document;
-use forge_app::mind::Mind;
+use forge_app::mind::MindStore;
 use forge_app::workspace::Workspace;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestRunner};
@@ -235,18 +235,21 @@ fn every_entry_is_found(ws: &TestWorkspace, written: &[(Deed, String)]) {
 fn ids_are_distinct_and_files_parse(ws: &TestWorkspace, written: &[(Deed, String)]) {
     let count = |deed| written.iter().filter(|it| it.0 == deed).count();
     let workspace = Workspace::open(ws.root()).expect("a workspace");
-    let mind = Mind::open(&workspace);
-    let decisions = mind.decisions().expect("they parse");
+    let mind = MindStore::open(&workspace);
+    let decisions = mind.read_decisions().expect("they parse");
     let ids: HashSet<_> = decisions.iter().map(|it| it.id.clone()).collect();
     assert_eq!(ids.len(), decisions.len(), "{ids:?}");
     assert_eq!(decisions.len(), 1 + count(Deed::Decide));
-    let sessions = mind.sessions().expect("they parse");
+    let sessions = mind.read_sessions().expect("they parse");
     assert_eq!(sessions.len(), 1 + count(Deed::Log));
-    let progress = mind.progress().expect("it parses").expect("it is there");
+    let progress = mind
+        .read_progress()
+        .expect("it parses")
+        .expect("it is there");
     assert_eq!(progress.tasks.len(), 1 + count(Deed::TaskAdd));
     for (path, _) in people(ws) {
         let text = ws.read(&path);
-        let parsed = document::parse(text.clone());
+        let parsed = document::parse_document(text.clone());
         assert!(parsed.problems.is_empty(), "{path}: {:?}", parsed.problems);
         assert!(text.ends_with('\n'), "`{path}` ends in the middle");
     }

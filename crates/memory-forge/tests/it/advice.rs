@@ -1157,9 +1157,9 @@ fn every_check_of_the_registries_has_a_row() {
     let lint = lint.map(|it| format!("lint {}", it.title));
     let doctor = CheckView::Doctor.checks();
     let doctor = doctor.map(|it| format!("doctor {}", it.title));
-    let audit = forge_app::audit::Kind::ALL.iter();
+    let audit = forge_app::audit::AuditFindingKind::ALL.iter();
     let audit = audit.map(|kind| format!("audit {}", kind.id()));
-    let closets = forge_app::routing::closets::check::Kind::ALL.iter();
+    let closets = forge_app::routing::closets::check::ClosetMismatchKind::ALL.iter();
     let closets = closets.map(|kind| format!("closets {}", kind.name()));
     let rows: BTreeSet<&str> = ROWS
         .iter()

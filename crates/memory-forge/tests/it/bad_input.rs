@@ -4,7 +4,7 @@
 use std::process::Command;
 
 use forge_app::index::Index;
-use forge_app::knowledge::refresh::{self, Outcome};
+use forge_app::knowledge::refresh::{self, FileOutcome};
 use forge_app::workspace::Workspace;
 use testkit::{Output, TestWorkspace};
 
@@ -296,14 +296,15 @@ fn a_file_that_vanishes_or_turns_into_a_folder_while_it_is_read() {
         let ws = ws("//- knowledge/a.md\n# A\n//- knowledge/b.md\n# B\n//- knowledge/c.md\n# C\n");
         let workspace = Workspace::open(ws.root()).expect("it is there");
         let mut index = Index::in_memory().expect("memory");
-        let report = refresh::build(&workspace, &workspace.scan(), &mut index, &mut |done, _| {
-            if done == 1 {
-                ws.remove("knowledge/b.md");
-                if folder {
-                    std::fs::create_dir(ws.path("knowledge/b.md")).expect("ours");
+        let report =
+            refresh::fill_index(&workspace, &workspace.scan(), &mut index, &mut |done, _| {
+                if done == 1 {
+                    ws.remove("knowledge/b.md");
+                    if folder {
+                        std::fs::create_dir(ws.path("knowledge/b.md")).expect("ours");
+                    }
                 }
-            }
-        });
+            });
         let report = report.expect("the others are fine");
         let of = |path: &str| {
             report
@@ -312,9 +313,9 @@ fn a_file_that_vanishes_or_turns_into_a_folder_while_it_is_read() {
                 .find(|(p, _)| p == path)
                 .map(|(_, o)| o.clone())
         };
-        assert_eq!(of("knowledge/a.md"), Some(Outcome::Indexed));
-        assert_eq!(of("knowledge/c.md"), Some(Outcome::Indexed));
-        let skipped = Outcome::Skipped("it is not a regular file; move it away".to_owned());
+        assert_eq!(of("knowledge/a.md"), Some(FileOutcome::Indexed));
+        assert_eq!(of("knowledge/c.md"), Some(FileOutcome::Indexed));
+        let skipped = FileOutcome::Skipped("it is not a regular file; move it away".to_owned());
         assert_eq!(of("knowledge/b.md"), folder.then_some(skipped));
         assert_eq!(index.counts().expect("open").files, 2);
     }

@@ -565,9 +565,9 @@ fn hostile_names_and_texts_stay_where_they_belong() {
         path.starts_with("knowledge/sessions/2026-02-03-link-etc-passwd-"),
         "{path}"
     );
-    let document = forge_app::document::parse(ws.read(path));
+    let document = forge_app::document::parse_document(ws.read(path));
     assert_eq!(
-        forge_app::import::entries(&document),
+        forge_app::import::count_entries(&document),
         2,
         "{}",
         document.text
@@ -861,7 +861,7 @@ fn no_secret_survives_an_import() {
         assert!(output.ok().contains("1 new"), "{output}");
     }
     nowhere(&ws, &[&native, &bank, &basic, &mem], &secrets);
-    let topic = forge_app::document::parse(ws.read("knowledge/claude/topic.md"));
+    let topic = forge_app::document::parse_document(ws.read("knowledge/claude/topic.md"));
     assert_eq!(
         topic.problems,
         [],
@@ -1169,9 +1169,9 @@ fn real_transcripts_are_imported_and_found() {
     assert!(skipped.iter().all(|it| it["why"] == "it is a session of the pi coding agent, which is not supported"), "{output}");
     for file in value["files"].as_array().expect("a list") {
         let path = file["path"].as_str().expect("a path");
-        let document = forge_app::document::parse(ws.read(path));
+        let document = forge_app::document::parse_document(ws.read(path));
         assert_eq!(
-            forge_app::import::entries(&document) as u64,
+            forge_app::import::count_entries(&document) as u64,
             file["entries"].as_u64().expect("a number"),
             "{path}"
         );

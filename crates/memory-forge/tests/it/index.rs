@@ -326,20 +326,20 @@ fn k6_a_moved_workspace_keeps_its_index() {
 
 #[test]
 fn k7_two_workspaces_in_one_process_stay_apart() {
-    use forge_app::knowledge::fresh::{Opening, fresh};
+    use forge_app::knowledge::fresh::{IndexOpening, open_fresh};
     let (one, two) = (
         ws("//- knowledge/a.md\n# A\n"),
         ws("//- knowledge/b.md\n# B\n//- knowledge/c.md\n# C\n"),
     );
     let open = |ws: &TestWorkspace| {
         let workspace = Workspace::open(ws.root()).expect("it is there");
-        let mut opening = Opening {
+        let mut opening = IndexOpening {
             now: "2026-03-01T09:00:00Z".parse().expect("a time"),
             wait: Duration::ZERO,
             force: false,
             progress: &mut |_, _| {},
         };
-        fresh(&workspace, &mut opening).expect("nobody else has it")
+        open_fresh(&workspace, &mut opening).expect("nobody else has it")
     };
     let (first, second) = (open(&one), open(&two));
     assert_eq!(first.index.counts().expect("open").files, 1);

@@ -216,7 +216,7 @@ fn the_plugin_costs_less_than_a_thousand_tokens_at_every_start() {
             1_300
         };
         assert!(always < most, "{client}");
-        let told = forge_app::tokens::thousands(usize::try_from(always).expect("small"));
+        let told = forge_app::tokens::format_thousands(usize::try_from(always).expect("small"));
         assert!(docs.contains(&told), "docs/plugin.md says {told}: {client}");
         assert_eq!(client["uncountedServers"], json!([]));
     }

@@ -2,12 +2,12 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn framed(limit: usize, pieces: &[&[u8]]) -> Vec<Frame> {
-    let mut framer = Framer::new(limit);
+fn framed(limit: usize, pieces: &[&[u8]]) -> Vec<MessageFrame> {
+    let mut framer = FrameReader::new(limit);
     let mut frames = Vec::new();
     for piece in pieces {
-        framer.feed(piece, &mut frames);
-        assert!(framer.buffer.len() <= limit.max(HEADER_LIMIT));
+        framer.feed_bytes(piece, &mut frames);
+        assert!(framer.buffer.len() <= limit.max(MAX_HEADER_BYTES));
     }
     framer.finish(&mut frames);
     assert!(framer.buffer.is_empty());
@@ -16,18 +16,24 @@ fn framed(limit: usize, pieces: &[&[u8]]) -> Vec<Frame> {
 
 /// Messages as their text, the others by name; `#` marks headers.
 fn told(limit: usize, input: &str) -> Vec<String> {
-    let mark = |framing| if framing == Framing::Headers { "#" } else { "" };
+    let mark = |framing| {
+        if framing == MessageFraming::Headers {
+            "#"
+        } else {
+            ""
+        }
+    };
     framed(limit, &[input.as_bytes()])
         .into_iter()
         .map(|frame| match frame {
-            Frame::Message { text, framing } => {
+            MessageFrame::Message { text, framing } => {
                 format!("{}{}", mark(framing), String::from_utf8_lossy(&text))
             }
-            Frame::TooLong { id, framing } => match id {
+            MessageFrame::TooLong { id, framing } => match id {
                 Some(id) => format!("{}too long: {id}", mark(framing)),
                 None => format!("{}too long", mark(framing)),
             },
-            Frame::BadHeader => "bad header".to_owned(),
+            MessageFrame::BadHeader => "bad header".to_owned(),
         })
         .collect()
 }
@@ -126,20 +132,20 @@ proptest! {
         let single: Vec<&[u8]> = bytes.chunks(1).collect();
         prop_assert_eq!(framed(64, &single), framed(64, &[&bytes]));
         for frame in framed(64, &[&bytes]) {
-            if let Frame::Message { text, .. } = frame {
-                prop_assert!(text.len() <= HEADER_LIMIT);
+            if let MessageFrame::Message { text, .. } = frame {
+                prop_assert!(text.len() <= MAX_HEADER_BYTES);
             }
         }
     }
 
     #[test]
     fn what_was_wrapped_is_found_again(texts in prop::collection::vec("[ -~]{1,50}", 1..8), headers: bool) {
-        let framing = if headers { Framing::Headers } else { Framing::Lines };
+        let framing = if headers { MessageFraming::Headers } else { MessageFraming::Lines };
         let mut wire = Vec::new();
         let mut expect = Vec::new();
         for text in &texts {
             let json = serde_json::to_vec(text).expect("a string is JSON");
-            expect.push(Frame::Message { text: json.clone(), framing });
+            expect.push(MessageFrame::Message { text: json.clone(), framing });
             wire.extend(framing.wrap(json));
         }
         prop_assert_eq!(framed(200, &[&wire]), expect);

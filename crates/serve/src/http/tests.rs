@@ -22,21 +22,21 @@ const TOKEN: &str = "a token for tests";
 
 /// Runs the server while `ask` talks to it, and then ends it.
 fn with_server(ask: impl FnOnce(SocketAddr) + Send + 'static) {
-    let runtime = crate::runtime().expect("a runtime can be had");
+    let runtime = crate::build_runtime().expect("a runtime can be had");
     runtime.block_on(async {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
         let listener = listener.expect("a port is free");
         let address = listener.local_addr().expect("it is bound");
         let asking = tokio::task::spawn_blocking(move || ask(address));
-        let door = Arc::new(Door::new(|| Plain, TOKEN.to_owned()));
+        let door = Arc::new(McpEndpoint::new(|| Plain, TOKEN.to_owned()));
         let (done, stop) = tokio::sync::oneshot::channel::<()>();
         let serving = tokio::spawn(async move {
             let ending = door.clone();
             let answer = move |request| {
                 let door = door.clone();
-                async move { door.answer(request).await }
+                async move { door.answer_request(request).await }
             };
-            serve(listener, answer, stop, ending.end()).await;
+            serve_connections(listener, answer, stop, ending.close_sessions()).await;
         });
         let asked = asking.await;
         drop(done);
@@ -169,7 +169,7 @@ fn there_is_one_path_and_a_limit() {
         );
         assert_eq!(status(&head), "405", "{head}");
         assert!(!head.contains("access-control"), "{head}");
-        let filler = "x".repeat(MAX_MESSAGE);
+        let filler = "x".repeat(MAX_MESSAGE_BYTES);
         let long =
             format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"a":"{filler}"}}}}"#);
         let (head, _) = ask(address, &format!("{POST}{SHOWN}"), &long);
@@ -185,7 +185,7 @@ fn there_is_one_path_and_a_limit() {
 fn sessions_are_bounded() {
     with_server(|address| {
         let mut sessions = Vec::new();
-        for _ in 0..SESSIONS + 10 {
+        for _ in 0..MAX_SESSIONS + 10 {
             let (head, _) = ask(address, &format!("{POST}{SHOWN}"), INITIALIZE);
             let session = head
                 .lines()
@@ -200,7 +200,7 @@ fn sessions_are_bounded() {
         assert_eq!(alive(&sessions[0]), "404", "the oldest has gone");
         assert_eq!(alive(sessions.last().expect("there are some")), "200");
         let open = sessions.iter().filter(|session| alive(session) == "200");
-        assert_eq!(open.count(), SESSIONS);
+        assert_eq!(open.count(), MAX_SESSIONS);
     });
 }
 
@@ -227,8 +227,8 @@ fn it_ends_although_a_client_listens() {
 
 #[test]
 fn the_comparison_knows_equal_from_different() {
-    assert!(same(b"abc", b"abc"));
+    assert!(is_same_secret(b"abc", b"abc"));
     for other in ["", "ab", "abcd", "abd", "xbc", "ABC"] {
-        assert!(!same(other.as_bytes(), b"abc"), "{other}");
+        assert!(!is_same_secret(other.as_bytes(), b"abc"), "{other}");
     }
 }

@@ -16,13 +16,13 @@ const ASSETS: &[Asset] = &[Asset {
 
 /// Runs a page whose data is what it was asked, while `ask` talks to it.
 fn with_page(ask: impl FnOnce(SocketAddr) + Send + 'static) {
-    let runtime = crate::runtime().expect("a runtime can be had");
+    let runtime = crate::build_runtime().expect("a runtime can be had");
     runtime.block_on(async {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
         let listener = listener.expect("a port is free");
         let address = listener.local_addr().expect("it is bound");
         let asking = tokio::task::spawn_blocking(move || ask(address));
-        let echo = |asked: Asked| Reply {
+        let echo = |asked: PageRequest| PageReply {
             status: 200,
             kind: "text/plain; charset=utf-8",
             body: format!(
@@ -35,20 +35,20 @@ fn with_page(ask: impl FnOnce(SocketAddr) + Send + 'static) {
             .into_bytes()
             .into(),
         };
-        let door = Arc::new(Door {
+        let door = Arc::new(PageEndpoint {
             token: TOKEN.to_owned(),
             port: address.port(),
             assets: ASSETS,
             answer: Arc::new(echo),
-            places: Semaphore::new(AT_ONCE),
+            places: Semaphore::new(MAX_CONCURRENT_QUESTIONS),
         });
         let (done, stop) = tokio::sync::oneshot::channel::<()>();
         let serving = tokio::spawn(async move {
             let answer = move |request| {
                 let door = door.clone();
-                async move { door.answer(request).await }
+                async move { door.answer_request(request).await }
             };
-            serve(listener, answer, stop, async {}).await;
+            serve_connections(listener, answer, stop, async {}).await;
         });
         let asked = asking.await;
         drop(done);
@@ -182,7 +182,7 @@ fn what_writes_is_json_and_not_too_long() {
         let json = format!("{post}\r\nContent-Type: application/json; charset=utf-8");
         let (_, body) = ask(address, &json, b"{}");
         assert_eq!(body, "Post save  2");
-        let (head, _) = ask(address, &json, &vec![b' '; MAX_BODY + 1]);
+        let (head, _) = ask(address, &json, &vec![b' '; MAX_BODY_BYTES + 1]);
         assert!(head.contains(" 413 "), "{head}");
         // Without a length it is cut off while it comes.
         let mut stream = std::net::TcpStream::connect(address).expect("it listens");
@@ -216,14 +216,14 @@ fn every_answer_forbids_what_a_page_must_not_do() {
                 &format!("GET {path} HTTP/1.1\r\nHost: localhost"),
                 b"",
             );
-            for (name, value) in HEADERS {
+            for (name, value) in ANSWER_HEADERS {
                 let line = format!("{name}: {value}").to_ascii_lowercase();
                 assert!(head.contains(&line), "{path}: no {name}\n{head}");
             }
             assert!(!head.contains("set-cookie"), "{head}");
             assert!(!head.contains("access-control"), "{head}");
         }
-        let policy = HEADERS[0].1;
+        let policy = ANSWER_HEADERS[0].1;
         assert!(policy.starts_with("default-src 'none'"));
         for loose in ["unsafe", "data:", "http", "*"] {
             assert!(!policy.contains(loose), "{policy}");

@@ -55,8 +55,8 @@ impl Write for Kept {
 fn answers(input: impl Read + Send + 'static) -> Vec<u8> {
     let output = Kept::default();
     let kept = output.clone();
-    let runtime = crate::runtime().expect("a runtime can be had");
-    let served = runtime.block_on(serve(Sleeper, input, output));
+    let runtime = crate::build_runtime().expect("a runtime can be had");
+    let served = runtime.block_on(serve_pipes(Sleeper, input, output));
     served.expect("an end of input is no error");
     std::mem::take(&mut *kept.0.lock().expect("not poisoned"))
 }
@@ -238,15 +238,15 @@ fn m18_answers_come_in_the_framing_of_the_question() {
     ]
     .concat();
     let output = answers(Cursor::new(input.into_bytes()));
-    let mut framer = Framer::new(MAX_MESSAGE);
+    let mut framer = FrameReader::new(MAX_MESSAGE_BYTES);
     let mut frames = Vec::new();
-    framer.feed(&output, &mut frames);
+    framer.feed_bytes(&output, &mut frames);
     let ids: Vec<Value> = frames
         .iter()
         .map(|frame| match frame {
-            Frame::Message {
+            MessageFrame::Message {
                 text,
-                framing: Framing::Headers,
+                framing: MessageFraming::Headers,
             } => serde_json::from_slice::<Value>(text).expect("it is JSON")["id"].clone(),
             other => panic!("{other:?}"),
         })
@@ -256,7 +256,7 @@ fn m18_answers_come_in_the_framing_of_the_question() {
 
 #[test]
 fn a_message_over_the_limit_is_left_out_and_answered() {
-    let filler = "x".repeat(MAX_MESSAGE);
+    let filler = "x".repeat(MAX_MESSAGE_BYTES);
     let long =
         format!(r#"{{"method":"tools/call","params":{{"a":"{filler}"}},"jsonrpc":"2.0","id":7}}"#);
     check(
@@ -357,9 +357,9 @@ fn a_closed_output_ends_it_quietly_with_the_input_open() {
     writer
         .write_all(more.as_bytes())
         .expect("the pipe has room");
-    let runtime = crate::runtime().expect("a runtime can be had");
+    let runtime = crate::build_runtime().expect("a runtime can be had");
     let ended = runtime.block_on(async {
-        let served = serve(Sleeper, reader, Closing(300));
+        let served = serve_pipes(Sleeper, reader, Closing(300));
         tokio::time::timeout(Duration::from_secs(20), served).await
     });
     ended
@@ -396,12 +396,12 @@ mod any_input {
         #[test]
         fn ends_and_only_frames_come_out(bytes in wire()) {
             let output = answers(Cursor::new(bytes));
-            let mut framer = Framer::new(MAX_MESSAGE);
+            let mut framer = FrameReader::new(MAX_MESSAGE_BYTES);
             let mut frames = Vec::new();
-            framer.feed(&output, &mut frames);
+            framer.feed_bytes(&output, &mut frames);
             framer.finish(&mut frames);
             for frame in frames {
-                let Frame::Message { text, .. } = frame else { panic!("{frame:?}") };
+                let MessageFrame::Message { text, .. } = frame else { panic!("{frame:?}") };
                 prop_assert!(serde_json::from_slice::<Value>(&text).is_ok());
             }
         }

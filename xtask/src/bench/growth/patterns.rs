@@ -211,8 +211,8 @@ const IN_ONE: usize = 8;
 /// What the search for secrets looks for, from its own tables: beginnings of
 /// tokens without an end, telling words in prose, and as heads of tables.
 fn of_secrets() -> Vec<Pattern> {
-    let beginnings: Vec<&str> = secrets::beginnings().collect();
-    let words: Vec<&str> = secrets::telling_words().collect();
+    let beginnings: Vec<&str> = secrets::token_prefixes().collect();
+    let words: Vec<&str> = secrets::hint_words().collect();
     let alone: fn(&str) -> String = |word| word.to_owned();
     let prose: fn(&str) -> String = |word| format!("The {word} is not here. ");
     let head: fn(&str) -> String = |word| format!("| {word} |\n|---|\n");

@@ -54,7 +54,7 @@ fn group(folder: &Path, language: &str) -> Result<Group> {
     };
     let mut headings: Vec<(String, String)> = Vec::new();
     for (page, text) in paths.into_values().enumerate() {
-        let document = document::parse(text);
+        let document = document::parse_document(text);
         for (at, section) in document.sections.iter().enumerate() {
             let text = document.text[section.heading.end..section.own.end].trim();
             if section.level < 2 || text.chars().count() < SHORTEST {

@@ -1,7 +1,7 @@
 use testkit::TestWorkspace;
 
 use super::*;
-use crate::links::Vault;
+use crate::links::NoteVault;
 use crate::workspace::Workspace;
 
 /// The groups that are found among these files.
@@ -12,8 +12,8 @@ fn check(files: &[(&str, &str)], expect: &[&str]) {
         it.write(path, text);
     }
     let workspace = Workspace::open(it.root()).unwrap();
-    let found = candidates(&Vault::read(&workspace));
-    let lines: Vec<String> = found.iter().map(Candidate::line).collect();
+    let found = find_duplicates(&NoteVault::read(&workspace));
+    let lines: Vec<String> = found.iter().map(DuplicateCandidate::render_line).collect();
     assert_eq!(lines, expect, "{files:?}");
 }
 
@@ -78,7 +78,7 @@ fn the_same_links_in_front_are_a_sign() {
 fn ten_thousand_names_are_not_compared_with_each_other() {
     use crate::workspace::RelPath;
     let words = ["river", "stone", "cloud", "lamp", "paper", "glass", "wind"];
-    let mut vault = Vault::default();
+    let mut vault = NoteVault::default();
     for n in 0..10_000usize {
         let pick = |by: usize| words[(n / by) % words.len()];
         let letters: String = (0..4)
@@ -89,15 +89,15 @@ fn ten_thousand_names_are_not_compared_with_each_other() {
             pick(1),
             pick(7)
         );
-        vault.files.push(crate::links::File {
+        vault.files.push(crate::links::VaultFile {
             path: RelPath::new(&name).unwrap(),
-            role: crate::workspace::Role::Knowledge,
+            role: crate::workspace::FileRole::Knowledge,
             mtime_ns: 0,
             note: None,
         });
     }
     let start = std::time::Instant::now();
-    let found = candidates(&vault);
+    let found = find_duplicates(&vault);
     // Comparing all pairs takes minutes without optimisation.
     assert!(start.elapsed().as_secs() < 30, "{:?}", start.elapsed());
     assert!(found.iter().all(|it| it.files.len() >= 2));

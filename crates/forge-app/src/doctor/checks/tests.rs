@@ -1,17 +1,17 @@
 use super::*;
-use crate::knowledge::fresh::{Opening, fresh};
+use crate::knowledge::fresh::{IndexOpening, open_fresh};
 use std::time::Duration;
 use testkit::TestWorkspace;
 
 fn indexed(ws: &TestWorkspace) {
     let workspace = Workspace::open(ws.root()).unwrap();
-    let mut opening = Opening {
+    let mut opening = IndexOpening {
         now: "2026-03-01T09:00:00Z".parse().unwrap(),
         wait: Duration::from_secs(1),
         force: false,
         progress: &mut |_, _| {},
     };
-    fresh(&workspace, &mut opening).unwrap();
+    open_fresh(&workspace, &mut opening).unwrap();
 }
 
 /// `check level path:line message`, for one check or for all that are not ok.
@@ -34,7 +34,7 @@ fn findings(ws: &TestWorkspace, wanted: &str) -> Vec<String> {
                     assert!(f.advice.is_some(), "what is not ok says what to do: {f:#?}");
                     let place = f.place.as_ref().map(|it| format!(" {it}"));
                     let level = match f.severity {
-                        Severity::Error => "problem",
+                        CheckSeverity::Error => "problem",
                         other => other.name(),
                     };
                     let line =
@@ -66,7 +66,7 @@ fn diagnosed(workspace: &Workspace) -> Vec<(&'static str, CheckOutcome)> {
         (CheckId::FILES_LEFTOVER, "leftovers"),
     ];
     let mut all = check_settings(workspace);
-    all.extend(diagnose(workspace, ReadingDepth::Full));
+    all.extend(diagnose_workspace(workspace, ReadingDepth::Full));
     let named = |(id, outcome)| {
         let name = NAMES.iter().find(|(it, _)| *it == id);
         (name.expect("every check has a name").1, outcome)
@@ -80,8 +80,8 @@ fn a_healthy_workspace_is_looked_at_in_full() {
         "//- knowledge/a.md\n---\ndate: 2026-01-01\n---\n\n# A\n\nRetry three times.\n//- CLAUDE.md\n# T\n",
     );
     let workspace = Workspace::open(ws.root()).unwrap();
-    let readme = readme::refreshed(None, &readme::documents(&workspace, &[])).unwrap();
-    ws.write(readme::PATH, readme);
+    let readme = readme::refresh_list(None, &readme::list_documents(&workspace, &[])).unwrap();
+    ws.write(readme::README_PATH, readme);
     indexed(&ws);
     assert_eq!(findings(&ws, ""), Vec::<String>::new());
     assert_eq!(
@@ -196,10 +196,10 @@ fn a_damaged_index_is_a_problem() {
     }
     indexed(&ws);
     let workspace = Workspace::open(ws.root()).unwrap();
-    Index::open_existing(&workspace.derived())
+    Index::open_existing(&workspace.derived_folder())
         .unwrap()
         .unwrap()
-        .settle();
+        .checkpoint_log();
     let mut bytes = ws.read_bytes(".memory-forge/index.db");
     let len = bytes.len();
     for byte in &mut bytes[len / 4..3 * len / 4] {
@@ -307,7 +307,7 @@ const FEW: ReadingDepth = ReadingDepth::Sample { most: 3, turn: 0 };
 fn sampled(ws: &TestWorkspace, depth: ReadingDepth) -> Vec<String> {
     let workspace = Workspace::open(ws.root()).unwrap();
     let mut lines = Vec::new();
-    for (check, outcome) in diagnose(&workspace, depth) {
+    for (check, outcome) in diagnose_workspace(&workspace, depth) {
         match outcome {
             CheckOutcome::Passed(message) => {
                 lines.extend(message.map(|it| format!("{check} ok {it}")));
@@ -407,8 +407,8 @@ fn a_list_for_people_is_compared_unless_it_is_known_to_be_current() {
     let ws = TestWorkspace::empty();
     many(&ws);
     let workspace = Workspace::open(ws.root()).unwrap();
-    let readme = readme::refreshed(None, &readme::documents(&workspace, &[])).unwrap();
-    ws.write(readme::PATH, &readme);
+    let readme = readme::refresh_list(None, &readme::list_documents(&workspace, &[])).unwrap();
+    ws.write(readme::README_PATH, &readme);
     indexed(&ws);
     prove_stamps(&ws);
     // Nothing notes for which files it was made: its lines are compared.
@@ -417,20 +417,20 @@ fn a_list_for_people_is_compared_unless_it_is_known_to_be_current() {
         "knowledge.readme ok Lists every document (12)",
     );
     let now = "2026-03-01T09:00:00Z".parse().unwrap();
-    let mut opening = Opening {
+    let mut opening = IndexOpening {
         now,
         wait: Duration::from_secs(1),
         force: false,
         progress: &mut |_, _| {},
     };
-    let current = fresh(&workspace, &mut opening).unwrap();
-    assert!(!readme::keep(&workspace, &current, now).unwrap());
+    let current = open_fresh(&workspace, &mut opening).unwrap();
+    assert!(!readme::keep_list(&workspace, &current, now).unwrap());
     drop(current);
     has(
         &sampled(&ws, FEW),
         "knowledge.readme ok Lists every document, as",
     );
-    ws.write(readme::PATH, readme.replace("Note 7", "Note 8"));
+    ws.write(readme::README_PATH, readme.replace("Note 7", "Note 8"));
     has(
         &sampled(&ws, FEW),
         "readme warning knowledge/README.md Its list",

@@ -15,7 +15,7 @@ fn repair(ws: &TestWorkspace) -> Vec<String> {
 fn repair_named(ws: &TestWorkspace, named: &[&str]) -> Vec<String> {
     let workspace = Workspace::open(ws.root()).unwrap();
     let named: Vec<RelPath> = named.iter().map(|it| RelPath::new(it).unwrap()).collect();
-    let repair = plan(&workspace, &named, now());
+    let repair = plan_repair(&workspace, &named, now());
     repair.proposal.apply(&workspace, "Repair", now()).unwrap();
     let left = repair.left_alone.into_iter();
     left.map(|one| format!("{}: {}", one.path, one.why))
@@ -198,7 +198,7 @@ fn a_file_that_changes_after_the_diff_stops_all_of_it() {
     let ws = TestWorkspace::empty();
     ws.write("CLAUDE.md", format!("# T\n\n{}", prose(900)));
     let workspace = Workspace::open(ws.root()).unwrap();
-    let shown = plan(&workspace, &[], now());
+    let shown = plan_repair(&workspace, &[], now());
     ws.write("CLAUDE.md", format!("# T\n\nedited\n\n{}", prose(900)));
     let before = ws.tree_of_sources();
     let refused = shown
@@ -281,11 +281,11 @@ proptest! {
         }
         let before = ws.tree_of_sources();
         let workspace = Workspace::open(ws.root()).unwrap();
-        let first = plan(&workspace, &[], now());
+        let first = plan_repair(&workspace, &[], now());
         let receipt = first.proposal.apply(&workspace, "Repair", now()).unwrap();
 
         for step in &first.steps {
-            let Step::Stub { path, legacy, before, after } = step else { continue };
+            let RepairStep::Stub { path, legacy, before, after } = step else { continue };
             let original = if path.as_str() == "CLAUDE.md" { Some(&claude) } else { agents.as_ref() };
             let original = original.unwrap();
             let body = original.strip_prefix('\u{feff}').unwrap_or(original);
@@ -299,11 +299,11 @@ proptest! {
             let mark = "a line <!-- keep -->";
             prop_assert_eq!(stub.contains(mark), original.contains(mark));
             let imports = |text: &str| {
-                let links = crate::document::parse(text).links;
+                let links = crate::document::parse_document(text).links;
                 links.iter().filter(|link| link.kind == LinkKind::Import).count()
             };
             prop_assert_eq!(imports(&stub), imports(original));
-            let front = |text: &str| crate::document::parse(text).front_matter.map(|f| f.entries);
+            let front = |text: &str| crate::document::parse_document(text).front_matter.map(|f| f.entries);
             prop_assert_eq!(front(&stub), front(original));
         }
         if let Some(text) = &existing {
@@ -311,7 +311,7 @@ proptest! {
         }
 
         let repaired = ws.tree_of_sources();
-        let again = plan(&workspace, &[], "2026-04-02T09:00:00Z".parse().unwrap());
+        let again = plan_repair(&workspace, &[], "2026-04-02T09:00:00Z".parse().unwrap());
         prop_assert!(again.proposal.is_empty(), "twice is once: {:?}", again.steps);
         prop_assert_eq!(ws.tree_of_sources(), repaired);
 

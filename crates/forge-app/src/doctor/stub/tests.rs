@@ -4,16 +4,16 @@ fn legacy() -> RelPath {
     RelPath::new("knowledge/legacy/CLAUDE.md").unwrap()
 }
 
-fn stub_of(text: &str, limit: usize) -> Verdict {
+fn stub_of(text: &str, limit: usize) -> StubVerdict {
     let source = RelPath::new("CLAUDE.md").unwrap();
-    stub(text, &source, &legacy(), limit)
+    make_stub(text, &source, &legacy(), limit)
 }
 
 /// What stays, without the lines that lead to the rest.
 #[track_caller]
 fn check(text: &str, expect: &str) {
-    let document = document::parse(text);
-    let stays = Stays::of(&document, Extent::Sections).render(&document);
+    let document = document::parse_document(text);
+    let stays = KeptLines::select_lines(&document, CommandExtent::Sections).render(&document);
     assert_eq!(stays, expect, "for {text:?}");
 }
 
@@ -93,7 +93,7 @@ fn the_title_of_a_file_is_not_a_section_about_commands() {
 #[test]
 fn the_stub_leads_to_the_rest() {
     let text = format!("# T\n\n{}\n## Tests\n\nrun `make`\n", "word ".repeat(600));
-    let Verdict::Stub {
+    let StubVerdict::Stub {
         text: stub_text,
         tokens,
     } = stub_of(&text, 500)
@@ -111,7 +111,7 @@ fn the_stub_leads_to_the_rest() {
     );
     assert_eq!(tokens, count_tokens(Tokenizer::O200k, &stub_text));
     assert!(tokens < 500);
-    assert_eq!(stub_of(&stub_text, 10), Verdict::NothingToMove);
+    assert_eq!(stub_of(&stub_text, 10), StubVerdict::NothingToMove);
 }
 
 /// D27: "two marked blocks with two names; neither removes the other".
@@ -119,12 +119,12 @@ fn the_stub_leads_to_the_rest() {
 fn d27_the_lines_of_setup_stay_beside_ours() {
     let block = "<!-- memory-forge:begin -->\nmine\n<!-- memory-forge:end -->\n";
     let text = format!("{block}\n{}\n", "word ".repeat(600));
-    let Verdict::Stub { text, .. } = stub_of(&text, 500) else {
+    let StubVerdict::Stub { text, .. } = stub_of(&text, 500) else {
         panic!("no stub")
     };
     assert!(text.ends_with(block), "{text}");
-    assert_eq!(text.matches(BEGIN).count(), 1, "{text}");
-    assert_eq!(text.matches(SETUP).count(), 1, "{text}");
+    assert_eq!(text.matches(STUB_BEGIN_MARK).count(), 1, "{text}");
+    assert_eq!(text.matches(SETUP_BEGIN_MARK).count(), 1, "{text}");
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn long_command_sections_shrink_to_their_commands() {
         "# T\n\n## Commands\n\n{}\n\n- `make` builds\n",
         "word ".repeat(600)
     );
-    let Verdict::Stub { text, .. } = stub_of(&text, 500) else {
+    let StubVerdict::Stub { text, .. } = stub_of(&text, 500) else {
         panic!("no stub")
     };
     assert!(text.ends_with("## Commands\n\n- `make` builds\n"), "{text}");
@@ -182,7 +182,7 @@ fn d26_what_can_move_moves_although_rules_alone_are_too_much() {
         "# T\n\n## Rules\n\n{rules}\n## Why\n\n{}\n",
         "word ".repeat(600)
     );
-    let Verdict::Stub { text: stub, tokens } = stub_of(&text, 500) else {
+    let StubVerdict::Stub { text: stub, tokens } = stub_of(&text, 500) else {
         panic!("no stub")
     };
     assert!(
@@ -190,7 +190,7 @@ fn d26_what_can_move_moves_although_rules_alone_are_too_much() {
         "{stub}"
     );
     let again = stub_of(&stub, 500);
-    assert!(!matches!(again, Verdict::Stub { .. }), "{again:?}");
+    assert!(!matches!(again, StubVerdict::Stub { .. }), "{again:?}");
 }
 
 /// "An import that it makes redundant is written as a path."
@@ -200,7 +200,7 @@ fn an_import_of_something_that_a_search_finds_becomes_a_path() {
         "# T\n\nSee @knowledge/refunds.md and @docs/style.md.\n\n{}\n",
         "word ".repeat(600)
     );
-    let Verdict::Stub { text: stub, .. } = stub_of(&text, 500) else {
+    let StubVerdict::Stub { text: stub, .. } = stub_of(&text, 500) else {
         panic!("no stub")
     };
     assert!(
@@ -209,7 +209,8 @@ fn an_import_of_something_that_a_search_finds_becomes_a_path() {
     );
     let nested = RelPath::new("packages/a/CLAUDE.md").unwrap();
     let text = text.replace("@knowledge", "@../../knowledge");
-    let Verdict::Stub { text: below, .. } = super::stub(&text, &nested, &legacy(), 500) else {
+    let StubVerdict::Stub { text: below, .. } = super::make_stub(&text, &nested, &legacy(), 500)
+    else {
         panic!("no stub")
     };
     assert!(below.contains("See `knowledge/refunds.md` and"), "{below}");
@@ -247,5 +248,5 @@ fn too_much_that_must_stay_is_said() {
         "word ".repeat(600),
         "internationalisation ".repeat(25)
     );
-    assert!(matches!(stub_of(&text, 500), Verdict::TooMuchMustStay { tokens } if tokens > 600));
+    assert!(matches!(stub_of(&text, 500), StubVerdict::TooMuchMustStay { tokens } if tokens > 600));
 }

@@ -22,8 +22,8 @@ impl Home {
         home
     }
 
-    fn registry(&self) -> Registry {
-        Registry::of(&self.folder.path().canonicalize().expect("it is there"))
+    fn registry(&self) -> SourceRegistry {
+        SourceRegistry::in_folder(&self.folder.path().canonicalize().expect("it is there"))
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -43,14 +43,16 @@ fn today() -> Date {
 fn a_registry_begins_with_the_first_source() {
     let home = Home::new();
     assert_eq!(home.registry().sources().expect("read"), []);
-    let added = home.registry().add("demo", &home.path("work"), today());
+    let added = home
+        .registry()
+        .add_source("demo", &home.path("work"), today());
     assert!(added.expect("added").has_memory);
     let path = home.path("work");
     let entry = format!(
         "\n## demo\n- path: {}\n- registered: 2026-03-01\n- searchable: true\n",
         path.display()
     );
-    assert_eq!(home.text(), format!("{HEAD}{entry}"));
+    assert_eq!(home.text(), format!("{REGISTRY_TEMPLATE}{entry}"));
     let sources = home.registry().sources().expect("read");
     assert_eq!(sources.len(), 1);
     assert_eq!(sources[0].path, path);
@@ -65,11 +67,11 @@ fn an_existing_registry_is_read_and_kept_byte_for_byte() {
     assert_eq!(sources[0].path, home.path("club"));
     assert!(!sources[0].searchable);
     home.registry()
-        .add("work", &home.path("work"), today())
+        .add_source("work", &home.path("work"), today())
         .expect("added");
     assert!(home.text().starts_with(old));
     assert!(!home.text().replace("\r\n", "").contains('\n'));
-    home.registry().remove("work").expect("removed");
+    home.registry().remove_source("work").expect("removed");
     assert_eq!(home.text(), old);
     home.registry().set_searchable("club", true).expect("set");
     assert_eq!(
@@ -101,22 +103,28 @@ fn names_are_registered_once_and_say_what_is_wrong() {
     let home = Home::new();
     let registry = home.registry();
     registry
-        .add("demo", &home.path("work"), today())
+        .add_source("demo", &home.path("work"), today())
         .expect("added");
-    let again = registry.add("Demo", &home.path("club"), today());
+    let again = registry.add_source("Demo", &home.path("club"), today());
     assert_eq!(
         again.expect_err("taken").to_string(),
         "source name 'Demo' already registered"
     );
-    let nope = registry.remove("nope").expect_err("unknown");
+    let nope = registry.remove_source("nope").expect_err("unknown");
     assert_eq!(nope.to_string(), "no source named 'nope'");
     for odd in ["", "a\n## b", "a|b", "-x", "[[x]]", "<!-- x", "../x"] {
         assert!(
-            registry.add(odd, &home.path("club"), today()).is_err(),
+            registry
+                .add_source(odd, &home.path("club"), today())
+                .is_err(),
             "{odd:?}"
         );
     }
-    assert!(registry.add("gone", &home.path("gone"), today()).is_err());
+    assert!(
+        registry
+            .add_source("gone", &home.path("gone"), today())
+            .is_err()
+    );
     assert_eq!(registry.sources().expect("read").len(), 1);
 }
 
@@ -129,7 +137,7 @@ fn many_who_register_at_once_are_all_there() {
             scope.spawn(move || {
                 let name = format!("ws-{n}");
                 home.registry()
-                    .add(&name, &home.path("work"), today())
+                    .add_source(&name, &home.path("work"), today())
                     .expect("added");
             });
         }
@@ -142,7 +150,7 @@ fn a_moved_workspace_keeps_its_name() {
     let home = Home::new();
     let registry = home.registry();
     registry
-        .add("demo", &home.path("work"), today())
+        .add_source("demo", &home.path("work"), today())
         .expect("added");
     registry
         .set_path("demo", &home.path("club"))

@@ -2,8 +2,8 @@ use testkit::TestWorkspace;
 
 use super::*;
 
-fn options(force: bool) -> Options {
-    Options {
+fn options(force: bool) -> ImportOptions {
+    ImportOptions {
         now: "2026-03-01T09:00:00Z".parse().unwrap(),
         dry_run: false,
         force,
@@ -12,25 +12,25 @@ fn options(force: bool) -> Options {
     }
 }
 
-fn incoming(text: &str) -> Incoming {
-    Incoming {
+fn incoming(text: &str) -> IncomingDocument {
+    IncomingDocument {
         path: RelPath::new("knowledge/x/note.md").unwrap(),
         source: "test",
         source_id: "1".to_owned(),
         source_hash: document::content_hash(text)[..8].to_owned(),
         text: text.to_owned(),
         entries: 1,
-        tally: Tally::default(),
+        tally: ImportTally::default(),
     }
 }
 
 /// Imports a text and says what became of it.
 #[track_caller]
-fn import(ws: &TestWorkspace, text: &str, force: bool) -> Outcome {
+fn import(ws: &TestWorkspace, text: &str, force: bool) -> ImportOutcome {
     let workspace = Workspace::open(ws.root()).unwrap();
     let options = options(force);
-    let mut landing = Landing::new(&workspace, &options).unwrap();
-    landing.place(incoming(text)).unwrap();
+    let mut landing = ImportWriter::new(&workspace, &options).unwrap();
+    landing.place_document(incoming(text)).unwrap();
     landing.finish().unwrap().files[0].outcome
 }
 
@@ -39,7 +39,7 @@ fn a_document_is_made_once_and_follows_its_source() {
     let ws = TestWorkspace::empty();
     assert_eq!(
         import(&ws, "---\ntitle: A\n---\n# A\n", false),
-        Outcome::New
+        ImportOutcome::New
     );
     let first = ws.tree_of_sources();
     let text = ws.read("knowledge/x/note.md");
@@ -53,16 +53,16 @@ fn a_document_is_made_once_and_follows_its_source() {
     );
     assert_eq!(
         import(&ws, "---\ntitle: A\n---\n# A\n", false),
-        Outcome::Unchanged
+        ImportOutcome::Unchanged
     );
     assert_eq!(
         import(&ws, "---\ntitle: A\n---\n# A\n", true),
-        Outcome::Unchanged
+        ImportOutcome::Unchanged
     );
     assert_eq!(ws.tree_of_sources(), first);
     assert_eq!(
         import(&ws, "---\ntitle: B\n---\n# B\n", false),
-        Outcome::Updated
+        ImportOutcome::Updated
     );
     assert!(ws.read("knowledge/x/note.md").ends_with("---\n# B\n"));
 }
@@ -76,12 +76,12 @@ fn an_edit_of_the_text_or_of_a_value_is_kept_until_forced() {
         ws.write("knowledge/x/note.md", &edited);
         assert_eq!(
             import(&ws, "---\ntitle: A\n---\nother\n", false),
-            Outcome::Kept
+            ImportOutcome::Kept
         );
         assert_eq!(ws.read("knowledge/x/note.md"), edited);
         assert_eq!(
             import(&ws, "---\ntitle: A\n---\nother\n", true),
-            Outcome::Replaced
+            ImportOutcome::Replaced
         );
         assert!(ws.read("knowledge/x/note.md").ends_with("---\nother\n"));
         let workspace = Workspace::open(ws.root()).unwrap();
@@ -99,7 +99,7 @@ fn keys_that_a_person_added_stay_and_are_no_edit() {
     ws.write("knowledge/x/note.md", text);
     assert_eq!(
         import(&ws, "---\ntitle: A\n---\nmore\n", false),
-        Outcome::Updated
+        ImportOutcome::Updated
     );
     let text = ws.read("knowledge/x/note.md");
     assert!(
@@ -112,12 +112,12 @@ fn keys_that_a_person_added_stay_and_are_no_edit() {
 fn a_document_that_was_moved_is_found_and_one_in_the_way_is_left_alone() {
     let ws = TestWorkspace::empty();
     ws.write("knowledge/x/note.md", "# Mine\n");
-    assert_eq!(import(&ws, "one\n", false), Outcome::New);
+    assert_eq!(import(&ws, "one\n", false), ImportOutcome::New);
     assert_eq!(ws.read("knowledge/x/note.md"), "# Mine\n");
     let text = ws.read("knowledge/x/note-2.md");
     ws.remove("knowledge/x/note-2.md");
     ws.write("knowledge/elsewhere.md", text);
-    assert_eq!(import(&ws, "two\n", false), Outcome::Updated);
+    assert_eq!(import(&ws, "two\n", false), ImportOutcome::Updated);
     assert!(ws.read("knowledge/elsewhere.md").ends_with("\ntwo\n"));
     assert!(!ws.exists("knowledge/x/note-2.md"));
 }
@@ -132,7 +132,7 @@ fn windows_line_ends_and_a_rule_at_the_top_survive() {
         "{text:?}"
     );
     let before = ws.tree_of_sources();
-    assert_eq!(import(&ws, "a\r\nb\r\n", true), Outcome::Unchanged);
+    assert_eq!(import(&ws, "a\r\nb\r\n", true), ImportOutcome::Unchanged);
     assert_eq!(ws.tree_of_sources(), before);
     let ws = TestWorkspace::empty();
     import(&ws, "---\n\nno front matter\n\n***\n", false);

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::super::page::entries;
+use super::super::page::count_entries;
 use super::*;
 
 /// Values of every kind under the keys that readers look at.
@@ -99,15 +99,15 @@ fn check(bytes: &[u8]) -> Result<(), TestCaseError> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("t.jsonl");
     std::fs::write(&path, bytes).expect("it can be written");
-    let (session, lines) = Session::read(&path).expect("it can be read");
+    let (session, lines) = TranscriptSession::read(&path).expect("it can be read");
     let Ok(session) = session else { return Ok(()) };
     if session.page.is_empty() {
         return Ok(());
     }
-    let shown = session.page.shown();
-    let incoming = session.into_page(&path, lines.hash).expect("a page");
-    let document = document::parse(incoming.text.as_str());
-    prop_assert_eq!(entries(&document), shown, "{}", incoming.text);
+    let shown = session.page.shown_entries();
+    let incoming = session.into_document(&path, lines.hash).expect("a page");
+    let document = document::parse_document(incoming.text.as_str());
+    prop_assert_eq!(count_entries(&document), shown, "{}", incoming.text);
     prop_assert_eq!(document.problems.len(), 0, "{}", incoming.text);
     prop_assert_eq!(document.links.len(), 0, "{}", incoming.text);
     prop_assert!(incoming.path.starts_with("knowledge/sessions"));

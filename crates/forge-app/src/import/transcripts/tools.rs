@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 /// Keys of the main argument, the most significant first.
-const TELLING: [&str; 18] = [
+const TELLING_KEYS: [&str; 18] = [
     "command",
     "cmd",
     "file_path",
@@ -26,31 +26,36 @@ const TELLING: [&str; 18] = [
 ];
 
 /// Formats a call, such as `Bash: cargo test`.
-pub(super) fn call(name: &str, input: &Value) -> String {
+pub(super) fn format_call(name: &str, input: &Value) -> String {
     let input = match input {
         // Codex keeps arguments as JSON in a text.
         Value::String(text) => match serde_json::from_str(text) {
             Ok(value @ (Value::Object(_) | Value::Array(_))) => value,
-            _ => return line(name, &patched(text).unwrap_or_else(|| first_line(text))),
+            _ => {
+                return format_line(
+                    name,
+                    &list_patched_files(text).unwrap_or_else(|| find_first_line(text)),
+                );
+            }
         },
         other => other.clone(),
     };
-    let telling = TELLING
+    let telling = TELLING_KEYS
         .iter()
         .map(|key| &input[*key])
         .find(|value| !value.is_null() && *value != "");
     let point = match telling {
         Some(Value::String(text)) => text.clone(),
-        Some(Value::Array(words)) => command(words),
+        Some(Value::Array(words)) => join_command(words),
         Some(other) => other.to_string(),
         None if input.as_object().is_none_or(serde_json::Map::is_empty) => String::new(),
         None => input.to_string(),
     };
-    line(name, &patched(&point).unwrap_or(point))
+    format_line(name, &list_patched_files(&point).unwrap_or(point))
 }
 
 /// Formats a name and an argument.
-fn line(name: &str, point: &str) -> String {
+fn format_line(name: &str, point: &str) -> String {
     let name = name.trim();
     let name = if name.is_empty() { "tool" } else { name };
     if point.trim().is_empty() {
@@ -61,7 +66,7 @@ fn line(name: &str, point: &str) -> String {
 }
 
 /// Joins the words of a command; `["bash", "-lc", "ls"]` is `ls`.
-fn command(words: &[Value]) -> String {
+fn join_command(words: &[Value]) -> String {
     let words: Vec<String> = words
         .iter()
         .map(|word| {
@@ -76,7 +81,7 @@ fn command(words: &[Value]) -> String {
 }
 
 /// Lists the files that a patch changes.
-fn patched(text: &str) -> Option<String> {
+fn list_patched_files(text: &str) -> Option<String> {
     if !text.contains("*** Begin Patch") {
         return None;
     }
@@ -90,19 +95,19 @@ fn patched(text: &str) -> Option<String> {
 }
 
 /// Returns the first line that is not blank.
-fn first_line(text: &str) -> String {
+fn find_first_line(text: &str) -> String {
     let line = text.lines().find(|line| !line.trim().is_empty());
     line.unwrap_or_default().to_owned()
 }
 
 /// Returns the text of a result in any form, without colours.
-pub(super) fn result(value: &Value) -> String {
-    without_colours(words(value))
+pub(super) fn result_text(value: &Value) -> String {
+    strip_colours(extract_text(value))
 }
 
 /// Removes `ESC [ … m` and similar sequences, which programs write for
 /// terminals.
-fn without_colours(text: String) -> String {
+fn strip_colours(text: String) -> String {
     if !text.contains('\u{1b}') {
         return text;
     }
@@ -120,7 +125,7 @@ fn without_colours(text: String) -> String {
 }
 
 /// Extracts the text of a value.
-fn words(value: &Value) -> String {
+fn extract_text(value: &Value) -> String {
     match value {
         Value::String(text) => match serde_json::from_str::<Value>(text) {
             Ok(Value::Object(fields)) if fields.get("output").is_some_and(Value::is_string) => {
@@ -140,7 +145,7 @@ fn words(value: &Value) -> String {
                 .iter()
                 .find_map(|key| fields.get(*key));
             text.filter(|it| !it.is_object())
-                .map(words)
+                .map(extract_text)
                 .unwrap_or_default()
         }
         _ => String::new(),
@@ -148,7 +153,7 @@ fn words(value: &Value) -> String {
 }
 
 /// Returns the first line, and how many more there are.
-pub(super) fn head(text: &str) -> String {
+pub(super) fn summarize_head(text: &str) -> String {
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
     let Some(first) = lines.next() else {
         return String::new();
@@ -156,7 +161,7 @@ pub(super) fn head(text: &str) -> String {
     let first: String = first.trim().chars().take(180).collect();
     match lines.count() {
         0 => first,
-        more => format!("{first} (+{})", super::counted(more, "line")),
+        more => format!("{first} (+{})", super::pluralize_count(more, "line")),
     }
 }
 
@@ -167,7 +172,8 @@ mod tests {
 
     #[test]
     fn a_call_is_one_line() {
-        let check = |name: &str, input: Value, expect: &str| assert_eq!(call(name, &input), expect);
+        let check =
+            |name: &str, input: Value, expect: &str| assert_eq!(format_call(name, &input), expect);
         check(
             "Bash",
             json!({"description": "List", "command": "ls -la"}),
@@ -197,7 +203,8 @@ mod tests {
 
     #[test]
     fn a_result_is_its_first_line() {
-        let check = |value: Value, expect: &str| assert_eq!(head(&result(&value)), expect);
+        let check =
+            |value: Value, expect: &str| assert_eq!(summarize_head(&result_text(&value)), expect);
         check(json!("\none\ntwo\nthree\n"), "one (+2 lines)");
         check(
             json!([{"type": "text", "text": "a"}, {"type": "image"}]),

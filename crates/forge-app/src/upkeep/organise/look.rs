@@ -5,30 +5,33 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use jiff::{Timestamp, ToSpan};
 
-use super::reference::{self, Kind};
-use super::{Conflict, Domain, Lateral, MoveTo, Plan, Reference, Stale, VERSION};
-use crate::document::{self, Document, content_hash, day_of, own_date};
-use crate::links::{self, Vault};
+use super::reference::{self, ReferenceKind};
+use super::{
+    LateralLink, NoteConflict, OrganisePlan, PLAN_VERSION, PlannedDomain, PlannedMove,
+    ReferenceNote, StaleNote,
+};
+use crate::document::{self, Document, content_hash, day_of_timestamp, document_date};
+use crate::links::{self, NoteVault};
 use crate::routing::layout::{self, StateFile};
 use crate::routing::manifest::Manifest;
 use crate::routing::untracked::{code_folders, is_note};
 use crate::upkeep::domain::is_catch_all;
-use crate::workspace::{RelPath, Role, Workspace, slug};
+use crate::workspace::{FileRole, RelPath, Workspace, slugify_name};
 
 /// Similarity that a note and a domain need, and its ratio to the next best
 /// domain.
-const ALIKE: f32 = 0.07;
-const CLEARLY: f32 = 1.25;
+const MIN_SIMILARITY: f32 = 0.07;
+const MIN_SIMILARITY_RATIO: f32 = 1.25;
 /// Score of a link between a note and a domain.
-const LINK: f32 = 0.15;
+const LINK_SCORE: f32 = 0.15;
 /// Notes that make a domain of their own.
-const ENOUGH: usize = 3;
-const MOST_LINKS: usize = 50;
+const MIN_DOMAIN_NOTES: usize = 3;
+const MAX_LATERAL_LINKS: usize = 50;
 /// Bytes of a text from which words are taken.
-const OPENING: usize = 4000;
+const MAX_OPENING_BYTES: usize = 4000;
 
 /// A note that may be sorted.
-struct Note {
+struct CandidateNote {
     path: RelPath,
     /// The folder of its domain, if it is in one.
     domain: Option<String>,
@@ -38,18 +41,18 @@ struct Note {
     /// Words in its name, title and headings.
     strong: HashSet<String>,
     stale: Option<String>,
-    reference: Option<Kind>,
+    reference: Option<ReferenceKind>,
 }
 
 /// Counts the unsorted notes, by their paths alone.
-pub fn loose_notes(workspace: &Workspace) -> usize {
+pub fn count_loose_notes(workspace: &Workspace) -> usize {
     let files = workspace.tree().files;
-    let files = files.iter().filter(|it| it.role == Role::Untracked);
+    let files = files.iter().filter(|it| it.role == FileRole::Untracked);
     files.filter(|it| is_note(&it.path)).count()
 }
 
 /// Proposes an order for the notes of a workspace, without writing.
-pub fn look(workspace: &Workspace, now: Timestamp) -> Plan {
+pub fn propose_order(workspace: &Workspace, now: Timestamp) -> OrganisePlan {
     let manifest = Manifest::read(workspace);
     let known = manifest.as_ref().map(Manifest::domains).unwrap_or_default();
     let tree = workspace.tree();
@@ -57,47 +60,47 @@ pub fn look(workspace: &Workspace, now: Timestamp) -> Plan {
     let paths = tree
         .files
         .iter()
-        .filter(|it| matches!(it.role, Role::Untracked | Role::Knowledge))
+        .filter(|it| matches!(it.role, FileRole::Untracked | FileRole::Knowledge))
         .map(|it| &it.path)
         .filter(|path| is_note(path) && !path.starts_with("knowledge"));
     // State files are found by their names wherever they are, so they do not
     // move, unless a catch-all folder has them.
-    let state = layout::resolve_all(workspace, manifest.as_ref());
+    let state = layout::existing_state_files(workspace, manifest.as_ref());
     let paths: Vec<&RelPath> = paths
         .filter(|path| {
             path.components()
                 .next()
                 .is_none_or(|top| !code.contains(top))
         })
-        .filter(|path| !state.contains(path) || in_catch_all(path))
+        .filter(|path| !state.contains(path) || is_in_catch_all(path))
         .collect();
-    let folders = domains_of(&paths, &known);
-    let mut notes: Vec<Note> = paths
+    let folders = find_domain_folders(&paths, &known);
+    let mut notes: Vec<CandidateNote> = paths
         .iter()
-        .filter_map(|path| read(workspace, path, &folders, now))
+        .filter_map(|path| read_note(workspace, path, &folders, now))
         .collect();
-    weigh(&mut notes);
-    let vault = Vault::read(workspace);
-    let mut plan = Plan {
-        version: VERSION,
-        about: about(workspace),
-        ..Plan::default()
+    weigh_words(&mut notes);
+    let vault = NoteVault::read(workspace);
+    let mut plan = OrganisePlan {
+        version: PLAN_VERSION,
+        about: describe_workspace(workspace),
+        ..OrganisePlan::default()
     };
     let mut home: BTreeMap<RelPath, String> = notes
         .iter()
         .filter_map(|note| Some((note.path.clone(), note.domain.clone()?)))
         .collect();
     place_references(workspace, manifest.as_ref(), &notes, &mut home, &mut plan);
-    sort_loose(&notes, &folders, &vault, &mut home, &mut plan);
-    group_rest(&notes, &mut home, &mut plan);
-    dissolve(&notes, &mut home, &mut plan);
+    assign_loose_notes(&notes, &folders, &vault, &mut home, &mut plan);
+    group_remaining_notes(&notes, &mut home, &mut plan);
+    dissolve_catch_alls(&notes, &mut home, &mut plan);
     for note in &notes {
         if let Some(reason) = &note.stale
             && !manifest
                 .as_ref()
-                .is_some_and(|it| it.retired().holds(note.path.as_str()))
+                .is_some_and(|it| it.retired_files().contains_path(note.path.as_str()))
         {
-            plan.archive.push(Stale {
+            plan.archive.push(StaleNote {
                 file: note.path.to_string(),
                 reason: reason.clone(),
             });
@@ -106,15 +109,15 @@ pub fn look(workspace: &Workspace, now: Timestamp) -> Plan {
             plan.unsorted.push(note.path.to_string());
         }
     }
-    list_domains(&notes, &home, &known, &mut plan);
-    plan.conflicts = conflicts(&notes, &plan.moves);
-    plan.links = laterals(workspace, &vault, &notes, &home);
+    add_new_domains(&notes, &home, &known, &mut plan);
+    plan.conflicts = find_conflicts(&notes, &plan.moves);
+    plan.links = find_lateral_links(workspace, &vault, &notes, &home);
     plan
 }
 
 /// Returns the folder above the file that holds unsorted files. One inside a
 /// domain is the domain's own affair.
-fn catch_all_of(path: &RelPath) -> Option<String> {
+fn find_catch_all(path: &RelPath) -> Option<String> {
     let folders: Vec<&str> = path.components().collect();
     let (_, folders) = folders.split_last()?;
     let at = folders.iter().position(|it| is_catch_all(it))?;
@@ -122,8 +125,8 @@ fn catch_all_of(path: &RelPath) -> Option<String> {
 }
 
 /// Returns `true` if the file is in a folder of unsorted files.
-fn in_catch_all(path: &RelPath) -> bool {
-    catch_all_of(path).is_some()
+fn is_in_catch_all(path: &RelPath) -> bool {
+    find_catch_all(path).is_some()
 }
 
 /// Lists glossaries, contacts and quick references, and moves the only glossary
@@ -132,28 +135,28 @@ fn in_catch_all(path: &RelPath) -> bool {
 fn place_references(
     workspace: &Workspace,
     manifest: Option<&Manifest>,
-    notes: &[Note],
+    notes: &[CandidateNote],
     home: &mut BTreeMap<RelPath, String>,
-    plan: &mut Plan,
+    plan: &mut OrganisePlan,
 ) {
     for note in notes {
         let Some(kind) = note.reference else { continue };
-        plan.references.push(Reference {
+        plan.references.push(ReferenceNote {
             file: note.path.to_string(),
             kind: kind.name().to_owned(),
         });
-        let Some(place) = kind.place().filter(|_| note.domain.is_none()) else {
+        let Some(place) = kind.usual_path().filter(|_| note.domain.is_none()) else {
             continue;
         };
-        let same = |it: &&Note| it.domain.is_none() && it.reference == Some(kind);
+        let same = |it: &&CandidateNote| it.domain.is_none() && it.reference == Some(kind);
         let alone = notes.iter().filter(same).count() == 1;
-        let glossary = layout::resolve(workspace, manifest, StateFile::Glossary);
-        let other = kind == Kind::Glossary
+        let glossary = layout::resolve_state_file(workspace, manifest, StateFile::Glossary);
+        let other = kind == ReferenceKind::Glossary
             && glossary != note.path
-            && workspace.absolute(&glossary).is_file();
+            && workspace.absolute_path(&glossary).is_file();
         if alone && !other && !workspace.root().join(place).exists() {
             home.insert(note.path.clone(), "memory".to_owned());
-            plan.moves.push(MoveTo {
+            plan.moves.push(PlannedMove {
                 from: note.path.to_string(),
                 to: place.to_owned(),
                 why: format!("it is the {} of the workspace", kind.name()),
@@ -163,14 +166,18 @@ fn place_references(
 }
 
 /// Empties the catch-all folders: notes without a domain move to `scratch/`.
-fn dissolve(notes: &[Note], home: &mut BTreeMap<RelPath, String>, plan: &mut Plan) {
+fn dissolve_catch_alls(
+    notes: &[CandidateNote],
+    home: &mut BTreeMap<RelPath, String>,
+    plan: &mut OrganisePlan,
+) {
     for note in notes.iter().filter(|it| it.domain.is_none()) {
-        let Some(folder) = catch_all_of(&note.path) else {
+        let Some(folder) = find_catch_all(&note.path) else {
             continue;
         };
         if !home.contains_key(&note.path) {
             let why = format!("{folder}/ is a catch-all, and no domain was found for it");
-            put(note, "scratch", why, home, plan);
+            add_move(note, "scratch", why, home, plan);
         }
         if !plan.catch_alls.contains(&folder) {
             plan.catch_alls.push(folder);
@@ -180,7 +187,7 @@ fn dissolve(notes: &[Note], home: &mut BTreeMap<RelPath, String>, plan: &mut Pla
 
 /// Returns the folders that are domains or can become one as they are. A folder
 /// that contains only folders is replaced by those.
-fn domains_of(paths: &[&RelPath], known: &[String]) -> Vec<String> {
+fn find_domain_folders(paths: &[&RelPath], known: &[String]) -> Vec<String> {
     let mut folders: Vec<String> = known.to_vec();
     let tops: BTreeMap<&str, bool> = paths
         .iter()
@@ -206,33 +213,38 @@ fn domains_of(paths: &[&RelPath], known: &[String]) -> Vec<String> {
 }
 
 /// Reads a note and weighs its words.
-fn read(workspace: &Workspace, path: &RelPath, folders: &[String], now: Timestamp) -> Option<Note> {
+fn read_note(
+    workspace: &Workspace,
+    path: &RelPath,
+    folders: &[String],
+    now: Timestamp,
+) -> Option<CandidateNote> {
     let text = workspace.read_text(path).ok()?;
     let hash = content_hash(&text);
-    let document = document::parse(text);
+    let document = document::parse_document(text);
     let title = document.title().unwrap_or(path.stem()).trim().to_owned();
     let mut strong: HashSet<String> = HashSet::new();
     let mut words: HashMap<String, f32> = HashMap::new();
     let headings = document.sections.iter().map(|it| it.title.as_str());
     for named in [path.stem(), &title].into_iter().chain(headings) {
-        for word in words_of(named) {
+        for word in extract_words(named) {
             // A word in a name or a heading counts half as much again as one in
             // the text.
             *words.entry(word.clone()).or_default() += 1.5;
             strong.insert(word);
         }
     }
-    let body = document.str(&document.body);
-    let end = (0..=OPENING.min(body.len()))
+    let body = document.span_text(&document.body);
+    let end = (0..=MAX_OPENING_BYTES.min(body.len()))
         .rev()
         .find(|at| body.is_char_boundary(*at));
-    for word in words_of(&body[..end.unwrap_or(0)]) {
+    for word in extract_words(&body[..end.unwrap_or(0)]) {
         *words.entry(word).or_default() += 1.0;
     }
-    Some(Note {
+    Some(CandidateNote {
         domain: folders.iter().find(|it| path.starts_with(it)).cloned(),
-        stale: stale(&document, path, now),
-        reference: reference::kind(&document, path.stem()),
+        stale: find_stale_reason(&document, path, now),
+        reference: reference::detect_reference_kind(&document, path.stem()),
         path: path.clone(),
         title,
         hash,
@@ -242,8 +254,8 @@ fn read(workspace: &Workspace, path: &RelPath, folders: &[String], now: Timestam
 }
 
 /// Returns the significant words of a text.
-fn words_of(text: &str) -> impl Iterator<Item = String> + '_ {
-    const EMPTY: [&str; 60] = [
+fn extract_words(text: &str) -> impl Iterator<Item = String> + '_ {
+    const STOP_WORDS: [&str; 60] = [
         "about", "after", "all", "also", "and", "any", "are", "been", "but", "can", "das", "der",
         "die", "das", "does", "each", "ein", "eine", "for", "from", "had", "has", "have", "how",
         "into", "its", "list", "may", "more", "must", "new", "not", "note", "notes", "old", "one",
@@ -254,7 +266,7 @@ fn words_of(text: &str) -> impl Iterator<Item = String> + '_ {
     text.split(|c: char| !c.is_alphanumeric())
         .filter(|word| word.chars().count() >= 3 && !word.chars().all(char::is_numeric))
         .map(str::to_lowercase)
-        .filter(|word| !EMPTY.contains(&word.as_str()))
+        .filter(|word| !STOP_WORDS.contains(&word.as_str()))
         // Plurals count as their singular, which is enough for likeness.
         .map(|word| match word.strip_suffix('s') {
             Some(one) if one.len() > 3 && !one.ends_with('s') => one.to_owned(),
@@ -263,7 +275,7 @@ fn words_of(text: &str) -> impl Iterator<Item = String> + '_ {
 }
 
 /// Weighs words by their rarity, and scales each note to length one.
-fn weigh(notes: &mut [Note]) {
+fn weigh_words(notes: &mut [CandidateNote]) {
     let mut holding: HashMap<String, f32> = HashMap::new();
     for note in notes.iter() {
         for word in note.words.keys() {
@@ -283,12 +295,12 @@ fn weigh(notes: &mut [Note]) {
 }
 
 /// Assigns notes without a domain to the one with the most similar notes.
-fn sort_loose(
-    notes: &[Note],
+fn assign_loose_notes(
+    notes: &[CandidateNote],
     folders: &[String],
-    vault: &Vault,
+    vault: &NoteVault,
     home: &mut BTreeMap<RelPath, String>,
-    plan: &mut Plan,
+    plan: &mut OrganisePlan,
 ) {
     let mut centres: Vec<(&str, HashMap<&str, f32>)> = Vec::new();
     for folder in folders {
@@ -305,8 +317,8 @@ fn sort_loose(
         centres.push((folder, sum));
     }
     let links = links_between(vault);
-    let homeless = |it: &&Note| it.domain.is_none() && !home.contains_key(&it.path);
-    let homeless: Vec<&Note> = notes.iter().filter(homeless).collect();
+    let homeless = |it: &&CandidateNote| it.domain.is_none() && !home.contains_key(&it.path);
+    let homeless: Vec<&CandidateNote> = notes.iter().filter(homeless).collect();
     for note in homeless {
         let mut scores: Vec<(f32, &str, Vec<&str>)> = centres
             .iter()
@@ -328,7 +340,7 @@ fn sort_loose(
                         .filter(|it| it.starts_with(&format!("{folder}/")))
                         .count()
                 });
-                (alike + LINK * linked as f32, *folder, words)
+                (alike + LINK_SCORE * linked as f32, *folder, words)
             })
             .collect();
         scores.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
@@ -338,23 +350,27 @@ fn sort_loose(
         };
         // A note that is similar to no domain, or about equally to two, stays
         // where it is.
-        if score < ALIKE || score < CLEARLY * next {
+        if score < MIN_SIMILARITY || score < MIN_SIMILARITY_RATIO * next {
             continue;
         }
         let why = format!("shares {} with {folder}/", words.join(", "));
-        put(note, folder, why, home, plan);
+        add_move(note, folder, why, home, plan);
     }
 }
 
 /// Groups the remaining notes into domains, by words that they share in names,
 /// titles or headings.
-fn group_rest(notes: &[Note], home: &mut BTreeMap<RelPath, String>, plan: &mut Plan) {
+fn group_remaining_notes(
+    notes: &[CandidateNote],
+    home: &mut BTreeMap<RelPath, String>,
+    plan: &mut OrganisePlan,
+) {
     loop {
-        let rest: Vec<&Note> = notes
+        let rest: Vec<&CandidateNote> = notes
             .iter()
             .filter(|it| !home.contains_key(&it.path))
             .collect();
-        let mut holding: BTreeMap<&str, Vec<&Note>> = BTreeMap::new();
+        let mut holding: BTreeMap<&str, Vec<&CandidateNote>> = BTreeMap::new();
         for note in &rest {
             for word in &note.strong {
                 holding.entry(word).or_default().push(note);
@@ -364,14 +380,16 @@ fn group_rest(notes: &[Note], home: &mut BTreeMap<RelPath, String>, plan: &mut P
         // without another one.
         let best = holding
             .into_iter()
-            .filter(|(word, of)| of.len() >= ENOUGH && !is_catch_all(word))
+            .filter(|(word, of)| of.len() >= MIN_DOMAIN_NOTES && !is_catch_all(word))
             .max_by(|a, b| a.1.len().cmp(&b.1.len()).then(b.0.cmp(a.0)));
         let Some((word, group)) = best else { return };
-        let Ok(folder) = slug(word) else { return };
+        let Ok(folder) = slugify_name(word) else {
+            return;
+        };
         let before = home.len();
         for note in group {
             let why = format!("speaks of {word}");
-            put(note, &folder, why, home, plan);
+            add_move(note, &folder, why, home, plan);
         }
         // Each round must sort a note, or the loop would not end.
         if home.len() == before {
@@ -381,15 +399,15 @@ fn group_rest(notes: &[Note], home: &mut BTreeMap<RelPath, String>, plan: &mut P
 }
 
 /// Adds a move to the plan.
-fn put(
-    note: &Note,
+fn add_move(
+    note: &CandidateNote,
     folder: &str,
     why: String,
     home: &mut BTreeMap<RelPath, String>,
-    plan: &mut Plan,
+    plan: &mut OrganisePlan,
 ) {
     home.insert(note.path.clone(), folder.to_owned());
-    plan.moves.push(MoveTo {
+    plan.moves.push(PlannedMove {
         from: note.path.to_string(),
         to: format!("{folder}/{}", note.path.file_name()),
         why,
@@ -398,11 +416,11 @@ fn put(
 
 /// Adds domains that the manifest does not have, with the titles of their
 /// notes.
-fn list_domains(
-    notes: &[Note],
+fn add_new_domains(
+    notes: &[CandidateNote],
     home: &BTreeMap<RelPath, String>,
     known: &[String],
-    plan: &mut Plan,
+    plan: &mut OrganisePlan,
 ) {
     let mut titles: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for note in notes {
@@ -433,7 +451,7 @@ fn list_domains(
             .into_iter()
             .flat_map(char::to_uppercase)
             .collect();
-        plan.domains.push(Domain {
+        plan.domains.push(PlannedDomain {
             folder: folder.to_owned(),
             name: first + chars.as_str(),
             about,
@@ -442,8 +460,8 @@ fn list_domains(
 }
 
 /// Returns why a note may be stale: its own words, or its date.
-fn stale(document: &Document, path: &RelPath, now: Timestamp) -> Option<String> {
-    const WORDS: [&str; 7] = [
+fn find_stale_reason(document: &Document, path: &RelPath, now: Timestamp) -> Option<String> {
+    const STALE_WORDS: [&str; 7] = [
         "deprecated",
         "obsolete",
         "outdated",
@@ -462,7 +480,7 @@ fn stale(document: &Document, path: &RelPath, now: Timestamp) -> Option<String> 
     }
     // Only statements about the note itself count: in its name, a heading, or
     // its first lines.
-    let (body, _) = document.lines_of(&document.body);
+    let (body, _) = document.line_range(&document.body);
     let first = (0..8).filter_map(|at| {
         let start = *document.line_starts.get(body - 1 + at)?;
         let end = document.line_starts.get(body + at).copied();
@@ -472,32 +490,33 @@ fn stale(document: &Document, path: &RelPath, now: Timestamp) -> Option<String> 
         ))
     });
     let headings = document.sections.iter().filter(|it| it.level > 0);
-    let headings = headings.map(|it| (document.line_of(it.heading.start), it.title.as_str()));
+    let headings =
+        headings.map(|it| (document.line_number_at(it.heading.start), it.title.as_str()));
     for (line, text) in [(1, path.stem())].into_iter().chain(first).chain(headings) {
         let lower = text.to_lowercase();
-        if let Some(word) = WORDS.iter().find(|word| lower.contains(**word)) {
+        if let Some(word) = STALE_WORDS.iter().find(|word| lower.contains(**word)) {
             return Some(format!("says \"{word}\" in line {line}"));
         }
     }
-    let date = own_date(document, path.stem())?;
-    let today = day_of(now);
+    let date = document_date(document, path.stem())?;
+    let today = day_of_timestamp(now);
     let old = date.checked_add(2.years()).is_ok_and(|end| end < today);
     old.then(|| format!("its date is {date}"))
 }
 
 /// Finds notes with nearly the same name or the same title and different texts,
 /// and moves to the same path.
-fn conflicts(notes: &[Note], moves: &[MoveTo]) -> Vec<Conflict> {
-    let mut groups: BTreeMap<String, Vec<&Note>> = BTreeMap::new();
+fn find_conflicts(notes: &[CandidateNote], moves: &[PlannedMove]) -> Vec<NoteConflict> {
+    let mut groups: BTreeMap<String, Vec<&CandidateNote>> = BTreeMap::new();
     for note in notes {
         groups
-            .entry(plain_name(note.path.stem()))
+            .entry(strip_copy_words(note.path.stem()))
             .or_default()
             .push(note);
     }
     let mut seen: HashSet<Vec<String>> = HashSet::new();
     let mut found = Vec::new();
-    let mut report = |of: &[&Note], why: &str| {
+    let mut report = |of: &[&CandidateNote], why: &str| {
         let mut files: Vec<String> = of.iter().map(|it| it.path.to_string()).collect();
         files.sort();
         if files.len() > 1 && seen.insert(files.clone()) {
@@ -508,13 +527,13 @@ fn conflicts(notes: &[Note], moves: &[MoveTo]) -> Vec<Conflict> {
                 "different texts"
             };
             let why = format!("{why}, {text}");
-            found.push(Conflict { files, why });
+            found.push(NoteConflict { files, why });
         }
     };
     for group in groups.values() {
         report(group, "nearly the same name");
     }
-    let mut titles: BTreeMap<String, Vec<&Note>> = BTreeMap::new();
+    let mut titles: BTreeMap<String, Vec<&CandidateNote>> = BTreeMap::new();
     for note in notes {
         titles
             .entry(note.title.to_lowercase())
@@ -535,15 +554,15 @@ fn conflicts(notes: &[Note], moves: &[MoveTo]) -> Vec<Conflict> {
         }
         if files.len() > 1 {
             let why = format!("all of them would be {to}; rename one in the plan");
-            found.push(Conflict { files, why });
+            found.push(NoteConflict { files, why });
         }
     }
     found
 }
 
 /// Removes the words from a name that distinguish copies.
-fn plain_name(stem: &str) -> String {
-    const COPIES: [&str; 10] = [
+fn strip_copy_words(stem: &str) -> String {
+    const COPY_WORDS: [&str; 10] = [
         "copy", "draft", "final", "new", "old", "updated", "v1", "v2", "v3", "latest",
     ];
     let lower = stem.to_lowercase();
@@ -551,7 +570,7 @@ fn plain_name(stem: &str) -> String {
     let kept: Vec<&str> = parts
         .filter(|it| {
             !it.is_empty()
-                && !COPIES.contains(it)
+                && !COPY_WORDS.contains(it)
                 && (it.len() > 1 || !it.chars().all(char::is_numeric))
         })
         .collect();
@@ -563,11 +582,11 @@ fn plain_name(stem: &str) -> String {
 }
 
 /// Returns, for each note, the notes that it links to or that link to it.
-fn links_between(vault: &Vault) -> HashMap<&str, Vec<&str>> {
+fn links_between(vault: &NoteVault) -> HashMap<&str, Vec<&str>> {
     let mut links: HashMap<&str, Vec<&str>> = HashMap::new();
     for (index, file, note) in vault.notes() {
         for link in &note.links {
-            let Some(target) = vault.resolve(index, link).file() else {
+            let Some(target) = vault.resolve(index, link).opened_file() else {
                 continue;
             };
             let (a, b) = (file.path.as_str(), vault.file(target).path.as_str());
@@ -580,18 +599,18 @@ fn links_between(vault: &Vault) -> HashMap<&str, Vec<&str>> {
 
 /// Finds notes of other domains that a note mentions by their titles or in
 /// another spelling (pass 2). Exact names become links without a proposal.
-fn laterals(
+fn find_lateral_links(
     workspace: &Workspace,
-    vault: &Vault,
-    notes: &[Note],
+    vault: &NoteVault,
+    notes: &[CandidateNote],
     home: &BTreeMap<RelPath, String>,
-) -> Vec<Lateral> {
+) -> Vec<LateralLink> {
     let only: Vec<RelPath> = notes.iter().map(|it| it.path.clone()).collect();
     if only.is_empty() {
         return Vec::new();
     }
     let mut seen = HashSet::new();
-    links::suggest(workspace, vault, &only)
+    links::suggest_mentions(workspace, vault, &only)
         .into_iter()
         .filter(|it| !it.exact && it.text.chars().count() > 3)
         .filter(|it| match (home.get(&it.path), home.get(&it.note)) {
@@ -599,8 +618,8 @@ fn laterals(
             _ => false,
         })
         .filter(|it| seen.insert((it.path.clone(), it.note.clone())))
-        .take(MOST_LINKS)
-        .map(|it| Lateral {
+        .take(MAX_LATERAL_LINKS)
+        .map(|it| LateralLink {
             file: it.path.to_string(),
             line: it.line,
             text: it.text,
@@ -610,10 +629,10 @@ fn laterals(
 }
 
 /// Returns the title of the README, or the name of the folder.
-fn about(workspace: &Workspace) -> String {
+fn describe_workspace(workspace: &Workspace) -> String {
     let readme = RelPath::new("README.md").ok();
     let text = readme.and_then(|it| workspace.read_text(&it).ok());
-    let title = text.and_then(|it| document::parse(it).title().map(str::to_owned));
+    let title = text.and_then(|it| document::parse_document(it).title().map(str::to_owned));
     let folder = workspace
         .root()
         .file_name()

@@ -7,74 +7,74 @@ use crate::state_files;
 
 /// Kind of a reference note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ReferenceKind {
     Glossary,
     Contacts,
     QuickReference,
 }
 
-impl Kind {
+impl ReferenceKind {
     /// Returns the name that plans use.
     pub(super) fn name(self) -> &'static str {
         match self {
-            Kind::Glossary => "glossary",
-            Kind::Contacts => "contacts",
-            Kind::QuickReference => "quick reference",
+            ReferenceKind::Glossary => "glossary",
+            ReferenceKind::Contacts => "contacts",
+            ReferenceKind::QuickReference => "quick reference",
         }
     }
 
     /// Returns the usual path of the workspace's own one; a quick reference
     /// stays with its subject.
-    pub(super) fn place(self) -> Option<&'static str> {
+    pub(super) fn usual_path(self) -> Option<&'static str> {
         match self {
-            Kind::Glossary => Some(state_files::GLOSSARY),
-            Kind::Contacts => Some("memory/contacts.md"),
-            Kind::QuickReference => None,
+            ReferenceKind::Glossary => Some(state_files::GLOSSARY_FILE),
+            ReferenceKind::Contacts => Some("memory/contacts.md"),
+            ReferenceKind::QuickReference => None,
         }
     }
 }
 
 /// Entries of the shortest list.
-const FEWEST: usize = 3;
+const MIN_ENTRIES: usize = 3;
 
 /// Detects the kind of a reference note; `None` for a note that is read as a
 /// text.
-pub(super) fn kind(document: &Document, stem: &str) -> Option<Kind> {
-    let body = document.str(&document.body);
+pub(super) fn detect_reference_kind(document: &Document, stem: &str) -> Option<ReferenceKind> {
+    let body = document.span_text(&document.body);
     let lines: Vec<&str> = body
         .lines()
         .map(str::trim)
-        .filter(|it| !it.is_empty() && !it.starts_with('#') && !is_rule(it))
+        .filter(|it| !it.is_empty() && !it.starts_with('#') && !is_table_rule(it))
         .collect();
     let total = lines.len();
-    let share = |count: usize| count >= FEWEST && count * 2 >= total;
-    let reachable = lines.iter().filter(|it| is_reachable(it)).count();
+    let share = |count: usize| count >= MIN_ENTRIES && count * 2 >= total;
+    let reachable = lines.iter().filter(|it| is_contact_line(it)).count();
     let in_code = |it: &&&str| starts_with_code(it);
     let fenced: usize = document
         .code
         .iter()
-        .map(|code| document.str(&code.span).lines().count())
+        .map(|code| document.span_text(&code.span).lines().count())
         .sum();
     let commands = fenced + lines.iter().filter(in_code).count();
     let defined = lines.iter().filter(|it| is_definition(it)).count();
     if share(reachable) {
-        return Some(Kind::Contacts);
+        return Some(ReferenceKind::Contacts);
     }
     if share(commands) {
-        return Some(Kind::QuickReference);
+        return Some(ReferenceKind::QuickReference);
     }
     if share(defined) {
-        return Some(Kind::Glossary);
+        return Some(ReferenceKind::Glossary);
     }
     // A list that was only started is recognised by its name.
     let named = format!("{stem} {}", document.title().unwrap_or_default()).to_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| named.contains(word));
-    if total > FEWEST {
+    if total > MIN_ENTRIES {
         None
     } else if says(&["glossary", "glossar", "terminology", "acronyms"]) {
-        Some(Kind::Glossary)
+        Some(ReferenceKind::Glossary)
     } else if says(&["contacts", "address book", "phone list", "kontakte"]) {
-        Some(Kind::Contacts)
+        Some(ReferenceKind::Contacts)
     } else if says(&[
         "cheat sheet",
         "cheatsheet",
@@ -82,35 +82,35 @@ pub(super) fn kind(document: &Document, stem: &str) -> Option<Kind> {
         "quick reference",
         "quickref",
     ]) {
-        Some(Kind::QuickReference)
+        Some(ReferenceKind::QuickReference)
     } else {
         None
     }
 }
 
 /// Returns `true` for a line without words, such as the rule of a table.
-fn is_rule(line: &str) -> bool {
+fn is_table_rule(line: &str) -> bool {
     line.bytes().all(|it| b"|:- *_".contains(&it))
 }
 
 /// Returns an entry without the mark of a list or a table.
-fn words(line: &str) -> &str {
+fn strip_list_mark(line: &str) -> &str {
     line.trim_start_matches(['-', '*', '+', '|', ' '])
 }
 
 /// Returns `true` if a line contains an e-mail address or a phone number.
-fn is_reachable(line: &str) -> bool {
+fn is_contact_line(line: &str) -> bool {
     let mail = line.split_whitespace().any(|word| {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric());
         let parts = word.split_once('@');
         parts.is_some_and(|(name, host)| !name.is_empty() && host.contains('.'))
     });
-    mail || has_phone(line)
+    mail || has_phone_number(line)
 }
 
 /// Returns `true` if a line contains a phone number: nine digits, or seven
 /// after `+`, with the usual separators between them.
-fn has_phone(line: &str) -> bool {
+fn has_phone_number(line: &str) -> bool {
     let mut digits = 0;
     let mut plus = false;
     for c in line.chars() {
@@ -131,16 +131,16 @@ fn has_phone(line: &str) -> bool {
 
 /// Returns `true` if an entry begins with code.
 fn starts_with_code(line: &str) -> bool {
-    let words = words(line).trim_start_matches("**");
+    let words = strip_list_mark(line).trim_start_matches("**");
     words.starts_with('`') && !words.starts_with("```")
 }
 
 /// Returns `true` for `**Term**: meaning`, `Term - meaning`, or a row of a
 /// table whose first cell is a word or two.
 fn is_definition(line: &str) -> bool {
-    const LONGEST_TERM: usize = 40;
+    const MAX_TERM_CHARS: usize = 40;
     let row = line.starts_with('|');
-    let words = words(line);
+    let words = strip_list_mark(line);
     let (term, meaning) = if row {
         match words.split_once('|') {
             Some((term, rest)) => (term, rest.trim_matches(['|', ' '])),
@@ -155,7 +155,7 @@ fn is_definition(line: &str) -> bool {
         }
     };
     let term = term.trim_matches(['*', ' ', ':', '_']);
-    let short = !term.is_empty() && term.chars().count() <= LONGEST_TERM;
+    let short = !term.is_empty() && term.chars().count() <= MAX_TERM_CHARS;
     let date = term.starts_with(|c: char| c.is_ascii_digit());
     short && !date && term.split_whitespace().count() <= 4 && !meaning.trim().is_empty()
 }
@@ -163,10 +163,10 @@ fn is_definition(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::parse;
+    use crate::document::parse_document;
 
     fn of(text: &str, stem: &str) -> Option<&'static str> {
-        kind(&parse(text), stem).map(Kind::name)
+        detect_reference_kind(&parse_document(text), stem).map(ReferenceKind::name)
     }
 
     #[test]

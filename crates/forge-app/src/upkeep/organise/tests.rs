@@ -7,9 +7,9 @@ fn now() -> Timestamp {
     "2026-03-01T09:00:00Z".parse().unwrap()
 }
 
-fn plan(files: &str) -> Plan {
+fn plan(files: &str) -> OrganisePlan {
     let ws = TestWorkspace::files(files);
-    look(&Workspace::open(ws.root()).unwrap(), now())
+    propose_order(&Workspace::open(ws.root()).unwrap(), now())
 }
 
 const NOTES: &str = "\
@@ -129,15 +129,17 @@ fn a_folder_of_folders_stands_for_those() {
 fn a_plan_can_be_read_again_and_errors_name_the_line() {
     let plan = plan(NOTES);
     let text = plan.render("plan.toml");
-    assert_eq!(Plan::parse(&text, "plan.toml").unwrap(), plan);
+    assert_eq!(OrganisePlan::parse(&text, "plan.toml").unwrap(), plan);
     let broken = text.replace("moves = [", "moves = [ oops");
-    let message = Plan::parse(&broken, "plan.toml").unwrap_err().to_string();
+    let message = OrganisePlan::parse(&broken, "plan.toml")
+        .unwrap_err()
+        .to_string();
     assert!(
         message.contains("`plan.toml`") && message.contains("line"),
         "{message}"
     );
     assert!(
-        Plan::parse("version = 2", "p")
+        OrganisePlan::parse("version = 2", "p")
             .unwrap_err()
             .to_string()
             .contains("version 2")
@@ -153,34 +155,34 @@ fn a_plan_cannot_lead_out_of_the_workspace() {
         ("/etc/passwd", "b.md"),
         ("a.md", ".git/x.md"),
     ] {
-        let plan = Plan {
-            version: VERSION,
-            moves: vec![MoveTo {
+        let plan = OrganisePlan {
+            version: PLAN_VERSION,
+            moves: vec![PlannedMove {
                 from: from.to_owned(),
                 to: to.to_owned(),
                 why: String::new(),
             }],
-            ..Plan::default()
+            ..OrganisePlan::default()
         };
-        assert!(apply(&workspace, &plan, now()).is_err(), "{from} {to}");
+        assert!(apply_plan(&workspace, &plan, now()).is_err(), "{from} {to}");
     }
 }
 
 proptest! {
     #[test]
     fn any_name_survives_the_file(from in any::<String>(), to in any::<String>(), why in any::<String>()) {
-        let plan = Plan {
-            version: VERSION,
+        let plan = OrganisePlan {
+            version: PLAN_VERSION,
             about: why.clone(),
-            domains: vec![Domain { folder: to.clone(), name: why.clone(), about: from.clone() }],
-            moves: vec![MoveTo { from: from.clone(), to: to.clone(), why: why.clone() }],
-            archive: vec![Stale { file: from.clone(), reason: why.clone() }],
-            links: vec![Lateral { file: from.clone(), line: 3, text: why.clone(), to: to.clone() }],
+            domains: vec![PlannedDomain { folder: to.clone(), name: why.clone(), about: from.clone() }],
+            moves: vec![PlannedMove { from: from.clone(), to: to.clone(), why: why.clone() }],
+            archive: vec![StaleNote { file: from.clone(), reason: why.clone() }],
+            links: vec![LateralLink { file: from.clone(), line: 3, text: why.clone(), to: to.clone() }],
             catch_alls: vec![to.clone()],
-            references: vec![Reference { file: from.clone(), kind: why.clone() }],
-            conflicts: vec![Conflict { files: vec![from.clone(), to], why }],
+            references: vec![ReferenceNote { file: from.clone(), kind: why.clone() }],
+            conflicts: vec![NoteConflict { files: vec![from.clone(), to], why }],
             unsorted: vec![from],
         };
-        prop_assert_eq!(Plan::parse(&plan.render("x"), "x").unwrap(), plan);
+        prop_assert_eq!(OrganisePlan::parse(&plan.render("x"), "x").unwrap(), plan);
     }
 }

@@ -2,23 +2,23 @@ use serde_json::json;
 
 use super::*;
 
-fn element(path: &[&str], value: Value) -> Item {
-    Item {
+fn element(path: &[&str], value: Value) -> JsonItem {
+    JsonItem {
         path: path.iter().map(ToString::to_string).collect(),
         name: None,
         value,
     }
 }
 
-fn property(path: &[&str], name: &str, value: Value) -> Item {
-    Item {
+fn property(path: &[&str], name: &str, value: Value) -> JsonItem {
+    JsonItem {
         name: Some(name.to_owned()),
         ..element(path, value)
     }
 }
 
-fn added(text: &str, items: &[Item]) -> String {
-    add_all(text, items).unwrap_or_else(|broken| panic!("{broken:?}: {text}"))
+fn added(text: &str, items: &[JsonItem]) -> String {
+    add_items(text, items).unwrap_or_else(|broken| panic!("{broken:?}: {text}"))
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn a_property_that_is_there_stays() {
 fn what_cannot_be_edited_is_told_with_its_line() {
     let check = |text: &str, line: usize, what: &str| {
         let item = element(&["hooks", "Stop"], json!(1));
-        let broken = add_all(text, &[item]).expect_err(text);
+        let broken = add_items(text, &[item]).expect_err(text);
         assert_eq!((broken.line, broken.what.as_str()), (line, what), "{text}");
     };
     check("{\n  \"a\": 1\n  \"b\": 2\n}", 2, "Expected comma");
@@ -105,14 +105,15 @@ fn what_was_added_can_be_taken_out_to_the_byte() {
     ];
     for shape in SHAPES {
         let text = added(shape, &items);
-        let value = read(&text).expect("what was written can be read");
+        let value = read_value(&text).expect("what was written can be read");
         let mut back = text.clone();
         for event in ["Start", "Stop"] {
             let list = value["hooks"][event].as_array().expect("it was added");
-            let last = Which::Element(list.len() - 1);
-            back = remove(&back, &["hooks", event], last).expect("it can be read");
+            let last = ItemSelector::Element(list.len() - 1);
+            back = remove_item(&back, &["hooks", event], last).expect("it can be read");
         }
-        back = remove(&back, &["servers"], Which::Property("us")).expect("it can be read");
+        back =
+            remove_item(&back, &["servers"], ItemSelector::Property("us")).expect("it can be read");
         assert_eq!(back, shape, "by way of\n{text}");
     }
 }
@@ -120,7 +121,7 @@ fn what_was_added_can_be_taken_out_to_the_byte() {
 #[test]
 fn entries_of_others_around_ours_survive() {
     let check = |text: &str, index: usize, expect: &str| {
-        let left = remove(text, &["l"], Which::Element(index)).expect("it can be read");
+        let left = remove_item(text, &["l"], ItemSelector::Element(index)).expect("it can be read");
         assert_eq!(left, expect);
     };
     check("{\"l\": [1, 2, 3]}", 0, "{\"l\": [2, 3]}");

@@ -31,13 +31,19 @@ fn what_is_compiled_in_is_what_lies_in_the_folder() {
             .map(|name| name.to_string_lossy().into_owned())
             .collect()
     };
-    let expect: BTreeSet<String> = SKILLS.iter().map(|skill| skill.name.to_owned()).collect();
+    let expect: BTreeSet<String> = PLUGIN_SKILLS
+        .iter()
+        .map(|skill| skill.name.to_owned())
+        .collect();
     assert_eq!(names(&folder().join("skills")), expect);
-    let expect: BTreeSet<String> = AGENTS.iter().map(|a| format!("{}.md", a.name)).collect();
+    let expect: BTreeSet<String> = PLUGIN_AGENTS
+        .iter()
+        .map(|a| format!("{}.md", a.name))
+        .collect();
     assert_eq!(names(&folder().join("agents")), expect);
-    for skill in &SKILLS {
+    for skill in &PLUGIN_SKILLS {
         let references = folder().join(format!("skills/{}/references", skill.name));
-        let of_skill = REFERENCES.iter().filter(|it| it.skill == skill.name);
+        let of_skill = SKILL_REFERENCES.iter().filter(|it| it.skill == skill.name);
         let expect: BTreeSet<String> = of_skill.map(|it| it.name.to_owned()).collect();
         let there = if references.exists() {
             names(&references)
@@ -50,13 +56,15 @@ fn what_is_compiled_in_is_what_lies_in_the_folder() {
 
 #[test]
 fn skills_follow_their_policy_and_stay_short() {
-    let autonomous = SKILLS.iter().filter(|s| s.policy == Policy::Autonomous);
+    let autonomous = PLUGIN_SKILLS
+        .iter()
+        .filter(|s| s.policy == SkillPolicy::Autonomous);
     assert_eq!(autonomous.count(), 7, "six of the workspace and ours");
-    for skill in &SKILLS {
-        let (name, body) = parts(skill, "name: ");
+    for skill in &PLUGIN_SKILLS {
+        let (name, body) = front_and_body(skill, "name: ");
         assert_eq!(name, skill.name);
         let explicit = skill.text.contains("\ndisable-model-invocation: true\n");
-        assert_eq!(explicit, skill.policy == Policy::Explicit, "{name}");
+        assert_eq!(explicit, skill.policy == SkillPolicy::Explicit, "{name}");
         let yaml = folder().join(format!("skills/{name}/agents/openai.yaml"));
         assert_eq!(yaml.exists(), explicit, "{name}");
         if explicit {
@@ -67,8 +75,8 @@ fn skills_follow_their_policy_and_stay_short() {
         let tokens = count_tokens(Tokenizer::O200k, skill.text);
         assert!(tokens < 300, "{name}: {tokens} tokens");
     }
-    for agent in &AGENTS {
-        let (_, body) = parts(agent, "name: ");
+    for agent in &PLUGIN_AGENTS {
+        let (_, body) = front_and_body(agent, "name: ");
         let tokens = count_tokens(Tokenizer::O200k, body);
         assert!(tokens < 400, "{}: {tokens} tokens", agent.name);
     }
@@ -80,19 +88,19 @@ fn skills_follow_their_policy_and_stay_short() {
 #[test]
 fn the_gemini_extension_is_made_from_the_plugin() {
     let mut files: Vec<(String, String)> = Vec::new();
-    for skill in &SKILLS {
+    for skill in &PLUGIN_SKILLS {
         files.push(match skill.policy {
-            Policy::Autonomous => (
+            SkillPolicy::Autonomous => (
                 format!("skills/{}/SKILL.md", skill.name),
                 skill.text.to_owned(),
             ),
-            Policy::Explicit => (
+            SkillPolicy::Explicit => (
                 format!("commands/memory-forge/{}.toml", skill.name),
                 gemini_command(skill),
             ),
         });
     }
-    for it in &REFERENCES {
+    for it in &SKILL_REFERENCES {
         let name = format!("skills/{}/references/{}", it.skill, it.name);
         files.push((name, it.text.to_owned()));
     }
@@ -110,10 +118,10 @@ fn the_gemini_extension_is_made_from_the_plugin() {
 
 #[test]
 fn gemini_commands_are_toml() {
-    for skill in &SKILLS {
+    for skill in &PLUGIN_SKILLS {
         let text = gemini_command(skill);
         let table: toml_edit::DocumentMut = text.parse().expect("it is TOML");
-        let (description, body) = parts(skill, "description: ");
+        let (description, body) = front_and_body(skill, "description: ");
         assert_eq!(table["description"].as_str(), Some(description));
         assert!(
             table["prompt"]
@@ -148,20 +156,20 @@ fn hooks_of_the_plugin_call_what_setup_calls() {
     use crate::setup::hooks;
     let quiet = "command -v memory-forge >/dev/null 2>&1 || exit 0; memory-forge hook --plugin";
     for (file, client, command) in [
-        ("hooks/hooks.json", Client::Claude, quiet.to_owned()),
+        ("hooks/hooks.json", AgentClient::Claude, quiet.to_owned()),
         (
             "gemini/hooks/hooks.json",
-            Client::Gemini,
+            AgentClient::Gemini,
             format!("{quiet} --client gemini"),
         ),
     ] {
         let value: Value = serde_json::from_str(&read(&folder().join(file))).expect("JSON");
         let events = value["hooks"].as_object().expect("hooks are an object");
-        let mut expect: BTreeSet<&str> = hooks::events_of(client, hooks::HookSet::Default)
+        let mut expect: BTreeSet<&str> = hooks::events_in_set(client, hooks::HookSet::Default)
             .into_iter()
-            .filter_map(|event| hooks::name_in(client, event))
+            .filter_map(|event| hooks::client_event_name(client, event))
             .collect();
-        if client == Client::Claude {
+        if client == AgentClient::Claude {
             // What its own agents do is told to the next session.
             expect.extend(["SubagentStart", "SubagentStop", "TaskCompleted"]);
         }
@@ -175,14 +183,22 @@ fn hooks_of_the_plugin_call_what_setup_calls() {
 
 #[test]
 fn an_edited_file_is_told_from_one_that_is_not() {
-    for client in Client::ALL {
-        for scope in Scope::ALL {
-            for file in files(client, scope) {
-                assert!(is_ours(&file.text), "{}", file.name);
-                assert!(!is_ours(&format!("{}mine\n", file.text)), "{}", file.name);
-                assert!(!is_ours(&file.text.replacen("memory-forge setup", "", 1)));
+    for client in AgentClient::ALL {
+        for scope in SetupScope::ALL {
+            for file in skill_files(client, scope) {
+                assert!(is_our_skill_file(&file.text), "{}", file.name);
+                assert!(
+                    !is_our_skill_file(&format!("{}mine\n", file.text)),
+                    "{}",
+                    file.name
+                );
+                assert!(!is_our_skill_file(&file.text.replacen(
+                    "memory-forge setup",
+                    "",
+                    1
+                )));
             }
         }
     }
-    assert!(!is_ours("") && !is_ours("memory-forge setup "));
+    assert!(!is_our_skill_file("") && !is_our_skill_file("memory-forge setup "));
 }

@@ -2,8 +2,8 @@ use proptest::prelude::*;
 use testkit::TestWorkspace;
 
 use super::*;
-use crate::agents::Home;
-use crate::agents::feedback::{self, NewFeedback, Trend};
+use crate::agents::MemoryHome;
+use crate::agents::feedback::{self, NewFeedback, RatingTrend};
 
 fn now() -> Timestamp {
     "2026-03-01T09:00:00Z"
@@ -31,15 +31,15 @@ const FILE: &str = ".agents/memory/eng/shared/learnings.md";
 #[test]
 fn entries_have_the_form_that_others_know() {
     let (ws, workspace) = ws();
-    learn(&workspace, "eng", &new("Caching fixed the slow API"), now()).expect("written");
+    add_learning(&workspace, "eng", &new("Caching fixed the slow API"), now()).expect("written");
     let tags = ["x".to_owned(), "y, `z`".to_owned()];
     let second = NewLearning {
         text: "Ask first",
-        category: Some(Category::Pattern),
+        category: Some(LearningCategory::Pattern),
         tags: &tags,
         context: Some("a\nrelease"),
     };
-    learn(&workspace, "eng", &second, now()).expect("written");
+    add_learning(&workspace, "eng", &second, now()).expect("written");
     assert_eq!(
         ws.read(FILE),
         "# eng - Learnings\n\n> Accumulated knowledge from sessions\n\n\
@@ -47,25 +47,29 @@ fn entries_have_the_form_that_others_know() {
          ---\n_2026-03-01_\n\n◆ **Pattern**: Ask first\n\nTags: `x, y z`\n\n_Context: a release_\n"
     );
     let tree = ws.tree_of_sources();
-    learn(&workspace, "eng", &second, now()).expect("known");
+    add_learning(&workspace, "eng", &second, now()).expect("known");
     assert_eq!(ws.tree_of_sources(), tree, "twice is once");
 }
 
 #[test]
 fn categories_and_tags_follow_from_words() {
-    let check = |text: &str, category: Category, tags: &[&str]| {
-        assert_eq!(Category::of(text), category, "{text}");
-        assert_eq!(tags_of(text), tags, "{text}");
+    let check = |text: &str, category: LearningCategory, tags: &[&str]| {
+        assert_eq!(LearningCategory::guess_from_text(text), category, "{text}");
+        assert_eq!(suggest_tags(text), tags, "{text}");
     };
-    check("It worked after an error", Category::Success, &["bug"]);
-    check("The login failed", Category::Failure, &["auth"]);
-    check("It didn't work", Category::Failure, &[]);
-    check("Always build twice", Category::Pattern, &[]);
-    check("Look at the rest of it", Category::Tip, &["api"]);
-    check("Maintain the guidelines", Category::Tip, &[]);
+    check(
+        "It worked after an error",
+        LearningCategory::Success,
+        &["bug"],
+    );
+    check("The login failed", LearningCategory::Failure, &["auth"]);
+    check("It didn't work", LearningCategory::Failure, &[]);
+    check("Always build twice", LearningCategory::Pattern, &[]);
+    check("Look at the rest of it", LearningCategory::Tip, &["api"]);
+    check("Maintain the guidelines", LearningCategory::Tip, &[]);
     check(
         "login api bug slow ui",
-        Category::Tip,
+        LearningCategory::Tip,
         &["auth", "api", "bug"],
     );
 }
@@ -75,9 +79,9 @@ fn a5_one_text_is_one_entry_and_the_icon_is_no_part_of_it() {
     let (ws, workspace) = ws();
     let hostile =
         "first\n---\n_2020-01-01_\n\n● **Tip**: forged\n# Title\n```\nopen\nTags: `forged`";
-    learn(&workspace, "eng", &new(hostile), now()).expect("written");
-    learn(&workspace, "eng", &new("second ● thing"), now()).expect("written");
-    let all = list(&workspace, "eng").expect("read");
+    add_learning(&workspace, "eng", &new(hostile), now()).expect("written");
+    add_learning(&workspace, "eng", &new("second ● thing"), now()).expect("written");
+    let all = list_learnings(&workspace, "eng").expect("read");
     assert_eq!(all.len(), 2, "{}", ws.read(FILE));
     assert_eq!(all[0].insight, hostile);
     assert_eq!(all[1].insight, "second ● thing");
@@ -89,7 +93,7 @@ fn a5_files_that_were_written_before_are_read() {
     let text = "# eng - Learnings\n\n> Accumulated\n\n---\n_2025-01-02_\n\n✗ **Failure**: one\n\n---\n\nstill one\n\n\
         ---\nAdded: 2025-01-03\n\ntwo always\n\n---\n\n_Added: 2025-01-04_\n\nthree\n\n\
         ## 2025-01-05: four\n\nmore of four\n";
-    let read: Vec<(String, &str, String)> = read(&document::parse(text))
+    let read: Vec<(String, &str, String)> = parse_learnings(&document::parse_document(text))
         .into_iter()
         .map(|it| {
             let date = it.date.expect("dated").to_string();
@@ -111,12 +115,12 @@ fn a5_files_that_were_written_before_are_read() {
 #[test]
 fn an_unknown_squad_is_general_and_secrets_are_refused() {
     let (_ws, workspace) = ws();
-    let squad = |name| squad_or_general(&workspace, name).expect("a good name");
+    let squad = |name| resolve_squad(&workspace, name).expect("a good name");
     assert_eq!(squad("eng"), ("eng".to_owned(), false));
     assert_eq!(squad("nope"), ("general".to_owned(), true));
-    assert!(squad_or_general(&workspace, "undefined").is_err());
+    assert!(resolve_squad(&workspace, "undefined").is_err());
     let secret = format!("line\nkey ghp_{}", "a1B2".repeat(9));
-    let error = learn(&workspace, "eng", &new(&secret), now()).expect_err("a secret");
+    let error = add_learning(&workspace, "eng", &new(&secret), now()).expect_err("a secret");
     assert!(error.to_string().contains("line 2"), "{error}");
     assert!(!error.to_string().contains("a1B2"), "{error}");
 }
@@ -124,7 +128,7 @@ fn an_unknown_squad_is_general_and_secrets_are_refused() {
 #[test]
 fn a6_feedback_is_read_where_it_was_written() {
     let (ws, workspace) = ws();
-    let home = Home::open("eng", "builder").expect("good names");
+    let home = MemoryHome::for_agent("eng", "builder").expect("good names");
     let taught = ["Short wins".to_owned(), "- # odd".to_owned()];
     for rating in [2, 2, 2, 4, 4, 5] {
         let new = NewFeedback {
@@ -132,18 +136,18 @@ fn a6_feedback_is_read_where_it_was_written() {
             text: "Good\n---\n**Learnings**: no\n**Rating**: 1/5",
             learnings: &taught,
         };
-        feedback::give(&workspace, &home, &new, now()).expect("written");
+        feedback::add_feedback(&workspace, &home, &new, now()).expect("written");
     }
-    let all = feedback::list(&workspace, &home).expect("read");
+    let all = feedback::list_feedback(&workspace, &home).expect("read");
     assert_eq!(all.len(), 6);
     assert_eq!(all[5].rating, 5);
     assert_eq!(all[5].text, "Good\n---\n**Learnings**: no\n**Rating**: 1/5");
     assert_eq!(all[5].learnings, taught);
     assert_eq!(all[5].execution, "Manual feedback");
-    assert_eq!(feedback::trend(&all), Some(Trend::Up));
+    assert_eq!(feedback::rating_trend(&all), Some(RatingTrend::Up));
     let text = ws.read(".agents/memory/eng/builder/feedback.md");
     assert!(text.starts_with("# eng - Feedback Log\n\n> Execution feedback and learnings\n\n---\n_Date: 2026-03-01_\n\n**Execution**: Manual feedback\n\n**Rating**: 2/5 ★★☆☆☆\n\n**Feedback**: Good\n"), "{text}");
-    let learnt = list(&workspace, "eng").expect("read");
+    let learnt = list_learnings(&workspace, "eng").expect("read");
     assert_eq!(learnt[0].insight, "From feedback (2026-03-01): Short wins");
     let tree = ws.tree_of_sources();
     for rating in [0, 6] {
@@ -152,7 +156,7 @@ fn a6_feedback_is_read_where_it_was_written() {
             text: "x",
             learnings: &[],
         };
-        feedback::give(&workspace, &home, &new, now()).expect_err("no such rating");
+        feedback::add_feedback(&workspace, &home, &new, now()).expect_err("no such rating");
     }
     assert_eq!(ws.tree_of_sources(), tree, "nothing was written");
 }
@@ -167,14 +171,14 @@ proptest! {
         let mut file: Option<String> = None;
         let mut expect = Vec::new();
         for text in &texts {
-            let new = NewLearning { text, category: Some(Category::Tip), tags: &[], context: context.as_deref() };
-            let Ok(learning) = learning(&AdmittedText::unjudged(&new), now()) else { continue };
-            if let Some(after) = with_entry(file.clone(), "eng", &learning) {
+            let new = NewLearning { text, category: Some(LearningCategory::Tip), tags: &[], context: context.as_deref() };
+            let Ok(learning) = build_learning(&AdmittedText::unjudged(&new), now()) else { continue };
+            if let Some(after) = append_learning(file.clone(), "eng", &learning) {
                 file = Some(after);
                 expect.push(learning);
             }
         }
-        let got = read(&document::parse(file.unwrap_or_default()));
+        let got = parse_learnings(&document::parse_document(file.unwrap_or_default()));
         prop_assert_eq!(got, expect);
     }
 }

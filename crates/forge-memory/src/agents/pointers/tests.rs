@@ -3,7 +3,7 @@ use std::collections::HashSet;
 use proptest::prelude::*;
 use testkit::TestWorkspace;
 
-use super::settle::{Settled, settle};
+use super::settle::{PointerAllocation, allocate_pointers};
 use super::*;
 
 const NOW: &str = "2026-03-01T09:00:00Z";
@@ -13,11 +13,11 @@ fn now() -> Timestamp {
 }
 
 /// Topics `t0.md`, `t1.md`, …; a higher number is newer and worth more.
-fn candidates(count: usize, description: &str) -> Vec<Candidate> {
+fn candidates(count: usize, description: &str) -> Vec<PointerCandidate> {
     (0..count)
-        .map(|n| Candidate {
+        .map(|n| PointerCandidate {
             target: format!("t{n}.md"),
-            line: line(&format!("T{n}"), &format!("t{n}.md"), description),
+            line: pointer_line(&format!("T{n}"), &format!("t{n}.md"), description),
             worth: n as f64,
             written: (
                 Timestamp::from_second(n as i64).expect("small"),
@@ -27,14 +27,18 @@ fn candidates(count: usize, description: &str) -> Vec<Candidate> {
         .collect()
 }
 
-fn settled(texts: &Texts, candidates: &[Candidate], drop_lost: bool) -> Settled {
+fn settled(
+    texts: &IndexTexts,
+    candidates: &[PointerCandidate],
+    drop_lost: bool,
+) -> PointerAllocation {
     let known: HashSet<&str> = candidates.iter().map(|it| it.target.as_str()).collect();
     let exists = |target: &str| known.contains(target) || target == "state.md";
-    settle(&SHELVES[0], texts, candidates, &exists, drop_lost)
+    allocate_pointers(&POINTER_SHELVES[0], texts, candidates, &exists, drop_lost)
 }
 
-fn of(index: &str) -> Texts {
-    Texts {
+fn of(index: &str) -> IndexTexts {
+    IndexTexts {
         index: Some(index.to_owned()),
         pages: Vec::new(),
     }
@@ -117,9 +121,9 @@ fn pointers_to_nothing_are_told_and_stay_until_asked() {
 
 #[test]
 fn what_does_not_fit_moves_to_a_page_and_comes_back() {
-    let full = settled(&Texts::default(), &candidates(260, "why"), false);
+    let full = settled(&IndexTexts::default(), &candidates(260, "why"), false);
     let index = full.texts.index.clone().expect("there are topics");
-    assert!(units::lines(&index) <= MAX_LINES);
+    assert!(units::count_lines(&index) <= MAX_INDEX_LINES);
     assert_eq!(full.texts.pages.len(), 1);
     assert!(index.starts_with("- [T259](t259.md) — why\n"));
     assert!(!index.contains("(t0.md)"), "the least valuable went");
@@ -129,32 +133,32 @@ fn what_does_not_fit_moves_to_a_page_and_comes_back() {
     );
     assert!(index.ends_with(&note), "{index}");
     assert!(full.texts.pages[0].starts_with("# More memories\n\n- ["));
-    assert_eq!(units::lines(&index) - 1 + full.more, 260);
+    assert_eq!(units::count_lines(&index) - 1 + full.more, 260);
     // Most topics are gone, and there is room again.
-    let few: Vec<Candidate> = candidates(260, "why").into_iter().take(150).collect();
+    let few: Vec<PointerCandidate> = candidates(260, "why").into_iter().take(150).collect();
     let back = settled(&full.texts, &few, true);
     assert!(back.texts.pages.is_empty(), "{:?}", back.texts.pages);
     let index = back.texts.index.expect("there are topics");
-    assert_eq!(units::lines(&index), 150, "{index}");
+    assert_eq!(units::count_lines(&index), 150, "{index}");
     assert!(index.contains("(t0.md)") && !index.contains("MEMORY-more"));
 }
 
 #[test]
 fn long_descriptions_meet_the_cap_in_bytes() {
     let topics = candidates(150, &"é wörd ".repeat(60));
-    let full = settled(&Texts::default(), &topics, false);
+    let full = settled(&IndexTexts::default(), &topics, false);
     let index = full.texts.index.expect("there are topics");
-    assert!(index.len() <= MAX_BYTES && full.more > 0);
+    assert!(index.len() <= MAX_INDEX_BYTES && full.more > 0);
     assert!(index.contains("(t149.md)"));
 }
 
 #[test]
 fn many_pages_are_linked_one_after_the_other() {
     let topics = candidates(900, "why");
-    let full = settled(&Texts::default(), &topics, false);
+    let full = settled(&IndexTexts::default(), &topics, false);
     assert_eq!(full.texts.pages.len(), 4);
     for (number, page) in full.texts.pages.iter().enumerate() {
-        assert!(units::lines(page) <= MAX_LINES && page.len() <= MAX_BYTES);
+        assert!(units::count_lines(page) <= MAX_INDEX_LINES && page.len() <= MAX_INDEX_BYTES);
         let next = format!(
             "- [More memories](MEMORY-more-{}.md) — the next page\n",
             number + 2
@@ -201,13 +205,13 @@ fn hand_written() -> impl Strategy<Value = String> {
 }
 
 /// Lines that hold something, without those of ours.
-fn lines_of(texts: &Texts) -> Vec<String> {
+fn lines_of(texts: &IndexTexts) -> Vec<String> {
     let all = texts.index.iter().chain(&texts.pages);
     all.flat_map(|text| text.lines())
         .map(str::to_owned)
         .filter(|line| !line.trim().is_empty())
         .filter(|line| !line.contains("](MEMORY-more") && line.trim_end() != "# More memories")
-        .filter(|line| line != settle::MOVED)
+        .filter(|line| line != settle::MOVED_MARK)
         .collect()
 }
 
@@ -220,30 +224,30 @@ proptest! {
         count in prop_oneof![Just(0usize), 1..40usize, 150..420usize],
         width in 0..300usize,
     ) {
-        let before = Texts { index: Some(text), pages: page.into_iter().collect() };
+        let before = IndexTexts { index: Some(text), pages: page.into_iter().collect() };
         let topics = candidates(count, &"d ".repeat(width));
         let after = settled(&before, &topics, false);
         let index = after.texts.index.clone().expect("it was there");
         // The caps hold.
-        prop_assert!(index.len() <= MAX_BYTES, "{} bytes", index.len());
-        prop_assert!(units::lines(&index) <= MAX_LINES, "{} lines", units::lines(&index));
+        prop_assert!(index.len() <= MAX_INDEX_BYTES, "{} bytes", index.len());
+        prop_assert!(units::count_lines(&index) <= MAX_INDEX_LINES, "{} lines", units::count_lines(&index));
         for page in &after.texts.pages {
             let longest = page.lines().map(str::len).max().unwrap_or(0);
-            prop_assert!(page.len() <= MAX_BYTES || longest > MAX_BYTES - 1_000);
-            prop_assert!(units::lines(page) <= MAX_LINES);
+            prop_assert!(page.len() <= MAX_INDEX_BYTES || longest > MAX_INDEX_BYTES - 1_000);
+            prop_assert!(units::count_lines(page) <= MAX_INDEX_LINES);
         }
         // Twice is once.
         let again = settled(&after.texts, &topics, false);
         prop_assert_eq!(&again.texts, &after.texts);
         // Every topic can be found, the newest in the index itself.
         let known: HashSet<String> = topics.iter().map(|it| it.target.clone()).collect();
-        let names = units::Names { shelf: &SHELVES[0], topics: &known, exists: &|_| true };
-        let here = units::targets(&index, &names);
+        let names = units::PointerTargets { shelf: &POINTER_SHELVES[0], topics: &known, exists: &|_| true };
+        let here = units::find_targets(&index, &names);
         if let Some(newest) = topics.last() {
             prop_assert!(here.contains(&newest.target), "the newest is lost in {}", index);
         }
         let all: HashSet<String> = after.texts.pages.iter()
-            .flat_map(|page| units::targets(page, &names)).chain(here).collect();
+            .flat_map(|page| units::find_targets(page, &names)).chain(here).collect();
         for topic in &topics {
             prop_assert!(all.contains(&topic.target), "{} is lost", topic.target);
         }
@@ -267,8 +271,8 @@ proptest! {
     }
 }
 
-fn home() -> Home {
-    Home::open("eng", "builder").expect("good names")
+fn home() -> MemoryHome {
+    MemoryHome::for_agent("eng", "builder").expect("good names")
 }
 
 fn opened(ws: &TestWorkspace) -> Workspace {
@@ -288,7 +292,8 @@ fn topics_are_listed_by_what_they_say_of_themselves() {
          //- {AT}/deep/er.md\nno\n"
     ));
     let workspace = opened(&ws);
-    let done = index(&workspace, &home(), false, now()).expect("it can be written");
+    let done =
+        update_pointer_indexes(&workspace, &home(), false, now()).expect("it can be written");
     assert_eq!(done.topics, 3);
     let text = ws.read(&format!("{AT}/MEMORY.md"));
     let mut lines: Vec<&str> = text.lines().collect();
@@ -305,7 +310,8 @@ fn topics_are_listed_by_what_they_say_of_themselves() {
         "- [Me](me.local.md) — likes tea\n"
     );
     let tree = ws.tree_of_sources();
-    let again = index(&workspace, &home(), false, now()).expect("it can be written");
+    let again =
+        update_pointer_indexes(&workspace, &home(), false, now()).expect("it can be written");
     assert_eq!(again.changed, Vec::<RelPath>::new());
     assert_eq!(ws.tree_of_sources(), tree);
 }
@@ -318,7 +324,7 @@ fn a_shared_index_does_not_point_to_what_others_lack() {
     let found = check_home(&ws);
     assert_eq!(found.lost.len(), 1);
     assert_eq!(found.lost[0].target, "me.local.md");
-    index(&opened(&ws), &home(), true, now()).expect("it can be written");
+    update_pointer_indexes(&opened(&ws), &home(), true, now()).expect("it can be written");
     assert_eq!(ws.read(&format!("{AT}/MEMORY.md")), "");
     assert!(
         ws.read(&format!("{AT}/MEMORY.local.md"))
@@ -326,8 +332,8 @@ fn a_shared_index_does_not_point_to_what_others_lack() {
     );
 }
 
-fn check_home(ws: &TestWorkspace) -> Indexed {
-    super::check(&opened(ws), &home(), now()).expect("it can be read")
+fn check_home(ws: &TestWorkspace) -> PointerReport {
+    super::check_pointer_indexes(&opened(ws), &home(), now()).expect("it can be read")
 }
 
 #[test]
@@ -335,7 +341,8 @@ fn knowledge_is_listed_with_its_folders() {
     let ws = TestWorkspace::files(
         "//- knowledge/a b.md\n# A\n//- knowledge/deep/er/c.md\n# C\n\nSee.\n//- knowledge/README.md\n# R\n",
     );
-    index(&opened(&ws), &Home::knowledge(), false, now()).expect("it can be written");
+    update_pointer_indexes(&opened(&ws), &MemoryHome::for_knowledge(), false, now())
+        .expect("it can be written");
     let text = ws.read("knowledge/MEMORY.md");
     let mut lines: Vec<&str> = text.lines().collect();
     lines.sort_unstable();

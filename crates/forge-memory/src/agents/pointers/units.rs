@@ -4,13 +4,13 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::Shelf;
+use super::PointerShelf;
 use crate::document::linked_items;
-use crate::document::{self, BlockKind, Document, Link, LinkKind};
+use crate::document::{self, BlockKind, Document, DocumentLink, LinkKind};
 
 /// A piece of an index with its line ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Unit {
+pub(super) struct IndexUnit {
     pub(super) text: String,
     pub(super) kind: UnitKind,
     /// Topics that its links lead to.
@@ -42,8 +42,8 @@ pub(super) enum UnitKind {
 }
 
 /// The context that decides what a target in an index is.
-pub(super) struct Names<'a> {
-    pub(super) shelf: &'a Shelf,
+pub(super) struct PointerTargets<'a> {
+    pub(super) shelf: &'a PointerShelf,
     pub(super) topics: &'a HashSet<String>,
     /// Returns `true` if a file exists that this index may point to.
     pub(super) exists: &'a dyn Fn(&str) -> bool,
@@ -51,33 +51,33 @@ pub(super) struct Names<'a> {
 
 /// Maximum size of a movable item. A longer item is content, not a pointer, and
 /// stays in its place.
-pub(super) const LONGEST: usize = 2_000;
+pub(super) const MAX_UNIT_BYTES: usize = 2_000;
 /// Lines and bytes of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Size {
+pub(super) struct IndexSize {
     pub(super) lines: usize,
     pub(super) bytes: usize,
 }
 
-impl Size {
+impl IndexSize {
     /// Measures a text that other text may follow: its last line counts as
     /// ended.
-    pub(super) fn of(text: &str) -> Size {
+    pub(super) fn of_text(text: &str) -> IndexSize {
         let ends = text.ends_with(['\n', '\r']) || text.is_empty();
-        Size {
-            lines: lines(text),
+        IndexSize {
+            lines: count_lines(text),
             // The longest line end has two bytes.
             bytes: text.len() + if ends { 0 } else { 2 },
         }
     }
 
     /// Returns `true` if this size does not exceed the other.
-    pub(super) fn within(self, most: Size) -> bool {
+    pub(super) fn fits_within(self, most: IndexSize) -> bool {
         self.lines <= most.lines && self.bytes <= most.bytes
     }
 
-    pub(super) fn plus(self, other: Size) -> Size {
-        Size {
+    pub(super) fn plus(self, other: IndexSize) -> IndexSize {
+        IndexSize {
             lines: self.lines + other.lines,
             bytes: self.bytes + other.bytes,
         }
@@ -85,7 +85,7 @@ impl Size {
 }
 
 /// Counts the lines of a text, whatever ends them.
-pub(super) fn lines(text: &str) -> usize {
+pub(super) fn count_lines(text: &str) -> usize {
     let bytes = text.as_bytes();
     let mut count = 0;
     for at in memchr::memchr2_iter(b'\n', b'\r', bytes) {
@@ -97,20 +97,20 @@ pub(super) fn lines(text: &str) -> usize {
 }
 
 /// Returns the topics that any link of a text leads to.
-pub(super) fn targets(text: &str, names: &Names) -> HashSet<String> {
-    let document = document::parse(text);
+pub(super) fn find_targets(text: &str, names: &PointerTargets) -> HashSet<String> {
+    let document = document::parse_document(text);
     let links = document.links.iter();
-    links.filter_map(|link| names.topic(link)).collect()
+    links.filter_map(|link| names.find_topic(link)).collect()
 }
 
 /// Splits a text into units; joined in order they are that text.
-pub(super) fn units(text: &str, names: &Names) -> Vec<Unit> {
-    let document = document::parse(text);
-    let pieces = pieces(&document, names);
+pub(super) fn split_units(text: &str, names: &PointerTargets) -> Vec<IndexUnit> {
+    let document = document::parse_document(text);
+    let pieces = find_movable_items(&document, names);
     let mut cuts: Vec<(usize, UnitKind, bool)> = Vec::new();
     for block in &document.blocks {
         let kind = match block.kind {
-            BlockKind::Heading => heading(&document, &block.span, names),
+            BlockKind::Heading => classify_heading(&document, &block.span, names),
             _ => UnitKind::Other,
         };
         cuts.push((block.span.start, kind, true));
@@ -135,18 +135,18 @@ pub(super) fn units(text: &str, names: &Names) -> Vec<Unit> {
             continue;
         }
         let kind = kind.clone();
-        units.push(unit(&document, names, *start..end, kind, *begins));
+        units.push(build_unit(&document, names, *start..end, kind, *begins));
     }
     units
 }
 
-fn unit(
+fn build_unit(
     document: &Document,
-    names: &Names,
+    names: &PointerTargets,
     span: Range<usize>,
     kind: UnitKind,
     begins: bool,
-) -> Unit {
+) -> IndexUnit {
     let links = &document.links;
     let first = links.partition_point(|link| link.span.start < span.start);
     let inside = links[first..]
@@ -155,20 +155,23 @@ fn unit(
     let sections = &document.sections;
     let above = sections.partition_point(|it| it.level == 0 || it.heading.start <= span.start);
     let section = above.checked_sub(1).map(|index| &sections[index]);
-    Unit {
-        text: document.str(&span).to_owned(),
+    IndexUnit {
+        text: document.span_text(&span).to_owned(),
         kind,
-        targets: inside.filter_map(|link| names.topic(link)).collect(),
-        line: document.line_of(span.start),
+        targets: inside.filter_map(|link| names.find_topic(link)).collect(),
+        line: document.line_number_at(span.start),
         section: section.map_or(0, |section| section.level),
         begins,
     }
 }
 
 /// Finds the list items that may move, with everything nested in them.
-fn pieces(document: &Document, names: &Names) -> Vec<(Range<usize>, UnitKind)> {
+fn find_movable_items(
+    document: &Document,
+    names: &PointerTargets,
+) -> Vec<(Range<usize>, UnitKind)> {
     let mut pieces: Vec<(Range<usize>, UnitKind)> = Vec::new();
-    for found in linked_items::entries(document) {
+    for found in linked_items::find_linked_items(document) {
         let start = found.span.start;
         if pieces.last().is_some_and(|(span, _)| start < span.end) {
             continue;
@@ -186,11 +189,11 @@ fn pieces(document: &Document, names: &Names) -> Vec<(Range<usize>, UnitKind)> {
         if indent > 3 || text[indent..].starts_with('\t') {
             continue;
         }
-        let span = start..start + item_end(text, indent);
-        if span.len() > LONGEST {
+        let span = start..start + find_item_end(text, indent);
+        if span.len() > MAX_UNIT_BYTES {
             continue;
         }
-        if let Some(kind) = names.kind_of(&found, document.str(&span)) {
+        if let Some(kind) = names.classify_item(&found, document.span_text(&span)) {
             pieces.push((span, kind));
         }
     }
@@ -199,11 +202,11 @@ fn pieces(document: &Document, names: &Names) -> Vec<(Range<usize>, UnitKind)> {
 
 /// Returns the end of an item whose marker is at `indent`: before the next item
 /// of its own or an outer list, without the blank lines between.
-fn item_end(text: &str, indent: usize) -> usize {
+fn find_item_end(text: &str, indent: usize) -> usize {
     let (mut end, mut at) = (0, 0);
     for line in text.split_inclusive('\n') {
         let bare = line.trim_start_matches(' ');
-        if at > 0 && line.len() - bare.len() <= indent && is_item(bare) {
+        if at > 0 && line.len() - bare.len() <= indent && is_list_item(bare) {
             break;
         }
         at += line.len();
@@ -215,7 +218,7 @@ fn item_end(text: &str, indent: usize) -> usize {
 }
 
 /// Returns `true` if a line begins with the marker of a list item.
-fn is_item(line: &str) -> bool {
+fn is_list_item(line: &str) -> bool {
     let digits = line.len() - line.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let rest = match digits {
         0 => line.strip_prefix(['-', '*', '+']),
@@ -224,9 +227,9 @@ fn is_item(line: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\n', '\r']))
 }
 
-fn heading(document: &Document, span: &Range<usize>, names: &Names) -> UnitKind {
+fn classify_heading(document: &Document, span: &Range<usize>, names: &PointerTargets) -> UnitKind {
     match document.section_at(span.start) {
-        Some(section) if document.str(span).trim_end() == names.shelf.title() => {
+        Some(section) if document.span_text(span).trim_end() == names.shelf.page_title() => {
             debug_assert_eq!(section.level, 1);
             UnitKind::Title
         }
@@ -235,10 +238,10 @@ fn heading(document: &Document, span: &Range<usize>, names: &Names) -> UnitKind 
     }
 }
 
-impl Names<'_> {
+impl PointerTargets<'_> {
     /// Returns the topic that a link leads to.
-    fn topic(&self, link: &Link) -> Option<String> {
-        let target = local(&link.target)?;
+    fn find_topic(&self, link: &DocumentLink) -> Option<String> {
+        let target = local_target(&link.target)?;
         if self.topics.contains(&target) {
             return Some(target);
         }
@@ -249,9 +252,9 @@ impl Names<'_> {
 
     /// Classifies a list item that begins with a link; `None` if it is not
     /// movable.
-    fn kind_of(&self, found: &linked_items::Entry<'_>, text: &str) -> Option<UnitKind> {
-        let target = local(found.target)?;
-        if self.shelf.is_note(text, &target) {
+    fn classify_item(&self, found: &linked_items::LinkedItem<'_>, text: &str) -> Option<UnitKind> {
+        let target = local_target(found.target)?;
+        if self.shelf.is_generated_line(text, &target) {
             return Some(UnitKind::Note);
         }
         if self.topics.contains(&target) {
@@ -264,7 +267,7 @@ impl Names<'_> {
 
 /// Returns a target below the folder of the index; `None` for one that leads
 /// elsewhere.
-fn local(target: &str) -> Option<String> {
+fn local_target(target: &str) -> Option<String> {
     // A colon may begin a URL, and a backslash separates folders on Windows.
     if target.is_empty() || target.starts_with('/') || target.contains([':', '\\']) {
         return None;

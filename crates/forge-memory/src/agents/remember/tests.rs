@@ -12,15 +12,15 @@ fn opened(ws: &TestWorkspace) -> Workspace {
     Workspace::open(ws.root()).expect("it is a folder")
 }
 
-fn home() -> Home {
-    Home::open("eng", "builder").expect("good names")
+fn home() -> MemoryHome {
+    MemoryHome::for_agent("eng", "builder").expect("good names")
 }
 
-fn new<'a>(name: &'a str, body: &'a str) -> New<'a> {
-    New {
+fn new<'a>(name: &'a str, body: &'a str) -> NewTopic<'a> {
+    NewTopic {
         name,
         description: None,
-        kind: Kind::Project,
+        kind: TopicType::Project,
         body,
         importance: None,
         private: None,
@@ -35,7 +35,8 @@ fn a_topic_and_its_pointer_are_one_change() {
     let ws = TestWorkspace::empty();
     let workspace = opened(&ws);
     let body = "Rev 37 is out: \"x\". More to come.\n\n---\n# Not front matter\n";
-    let done = remember(&workspace, &home(), &new("API: migration", body), now()).expect("written");
+    let done =
+        remember_topic(&workspace, &home(), &new("API: migration", body), now()).expect("written");
     assert_eq!(
         ws.read(&format!("{AT}/api-migration.md")),
         "---\nname: \"API: migration\"\ndescription: \"Rev 37 is out: \\\"x\\\".\"\ntype: project\n\
@@ -58,7 +59,7 @@ fn what_should_not_be_kept_is_refused() {
     let ws = TestWorkspace::empty();
     let workspace = opened(&ws);
     let refused = |name: &str, body: &str| {
-        let error = remember(&workspace, &home(), &new(name, body), now());
+        let error = remember_topic(&workspace, &home(), &new(name, body), now());
         error.expect_err(body).to_string()
     };
     let secret = format!("ok\n\ntoken ghp_{}", "a1B2".repeat(9));
@@ -93,13 +94,13 @@ fn a_topic_that_says_the_same_is_named() {
     let ws = TestWorkspace::empty();
     let workspace = opened(&ws);
     let body = "Deploys go out on Tuesday mornings because support is fully staffed then";
-    remember(&workspace, &home(), &new("Deploy window", body), now()).expect("written");
+    remember_topic(&workspace, &home(), &new("Deploy window", body), now()).expect("written");
     let again = |name: &str, body: &str, beside| {
-        let new = New {
+        let new = NewTopic {
             beside,
             ..new(name, body)
         };
-        remember(&workspace, &home(), &new, now()).map(|it| it.path.to_string())
+        remember_topic(&workspace, &home(), &new, now()).map(|it| it.path.to_string())
     };
     for (name, text) in [
         ("Deploy window", "something else"),
@@ -111,7 +112,7 @@ fn a_topic_that_says_the_same_is_named() {
     ] {
         let error = again(name, text, false).expect_err(name);
         assert!(
-            matches!(&error, Error::Known { path, .. } if path.file_name() == "deploy-window.md"),
+            matches!(&error, AgentError::Known { path, .. } if path.file_name() == "deploy-window.md"),
             "{error}"
         );
     }
@@ -126,16 +127,17 @@ fn an_update_keeps_what_is_there() {
     let workspace = opened(&ws);
     let topic = "---\r\n# mine\r\nname: Deploy\r\ndescription: old\r\nextra: [1]\r\n---\r\n\r\nBody.\r\n\r\n## Why\r\n\r\nOld why.\r\n\r\n## Next\r\n\r\nLast.\r\n";
     ws.write(&format!("{AT}/deploy.md"), topic);
-    pointers::index(&workspace, &home(), false, now()).expect("written");
+    pointers::update_pointer_indexes(&workspace, &home(), false, now()).expect("written");
     let index = format!("{AT}/MEMORY.md");
     assert_eq!(ws.read(&index), "- [Deploy](deploy.md) — old\n");
-    let changed =
-        |change: Update| update(&workspace, &home(), "deploy.md", &change, now()).expect("written");
-    changed(Update {
+    let changed = |change: TopicUpdate| {
+        update_topic(&workspace, &home(), "deploy.md", &change, now()).expect("written")
+    };
+    changed(TopicUpdate {
         section: Some("why"),
         body: "New why.\n# x",
         description: Some("new"),
-        ..Update::default()
+        ..TopicUpdate::default()
     });
     let text = ws.read(&format!("{AT}/deploy.md"));
     assert!(
@@ -152,10 +154,10 @@ fn an_update_keeps_what_is_there() {
         "our own line follows"
     );
     ws.write(&index, "- [Deploy](deploy.md) — by hand\n");
-    changed(Update {
+    changed(TopicUpdate {
         body: "And more.",
         description: Some("newer"),
-        ..Update::default()
+        ..TopicUpdate::default()
     });
     assert_eq!(
         ws.read(&index),
@@ -164,24 +166,38 @@ fn an_update_keeps_what_is_there() {
     );
     let once = ws.read(&format!("{AT}/deploy.md"));
     assert!(once.ends_with("Last.\r\n\r\nAnd more.\r\n"), "{once}");
-    changed(Update {
+    changed(TopicUpdate {
         body: "And more.",
         description: Some("newer"),
-        ..Update::default()
+        ..TopicUpdate::default()
     });
     assert_eq!(ws.read(&format!("{AT}/deploy.md")), once, "twice is once");
-    update(&workspace, &home(), "nope.md", &Update::default(), now()).expect_err("no such topic");
-    update(&workspace, &home(), "../../x.md", &Update::default(), now()).expect_err("outside");
+    update_topic(
+        &workspace,
+        &home(),
+        "nope.md",
+        &TopicUpdate::default(),
+        now(),
+    )
+    .expect_err("no such topic");
+    update_topic(
+        &workspace,
+        &home(),
+        "../../x.md",
+        &TopicUpdate::default(),
+        now(),
+    )
+    .expect_err("outside");
 }
 
 #[test]
 fn what_is_about_a_person_stays_private() {
     let ws = TestWorkspace::empty();
-    let user = New {
-        kind: Kind::User,
+    let user = NewTopic {
+        kind: TopicType::User,
         ..new("Mike", "Likes short answers.")
     };
-    remember(&opened(&ws), &home(), &user, now()).expect("written");
+    remember_topic(&opened(&ws), &home(), &user, now()).expect("written");
     assert!(ws.exists(&format!("{AT}/mike.local.md")));
     assert!(
         !ws.exists(&format!("{AT}/MEMORY.md")),
@@ -208,10 +224,10 @@ fn a4_two_spellings_of_one_folder_take_one_lock() {
                 for n in 0..5 {
                     let name = format!("topic {writer} of {n}");
                     let body = format!("{}", "abcdefgh".chars().nth(writer).unwrap_or('x'));
-                    let done = remember(
+                    let done = remember_topic(
                         workspace,
                         &home(),
-                        &New {
+                        &NewTopic {
                             beside: true,
                             ..new(&name, &body)
                         },

@@ -12,11 +12,11 @@ fn now() -> Timestamp {
 const STATE: &str = ".agents/memory/eng/builder/state.md";
 const ARCHIVE: &str = ".agents/memory/eng/builder/state-archive.md";
 
-fn rotated(ws: &TestWorkspace, max_bytes: usize) -> Rotation {
+fn rotated(ws: &TestWorkspace, max_bytes: usize) -> RotationReport {
     let workspace = Workspace::open(ws.root()).expect("it is a folder");
-    let home = Home::open("eng", "builder").expect("good names");
-    let files = files_of(&home).expect("good names");
-    rotate(&workspace, &files, max_bytes, false, now()).expect("it can be written")
+    let home = MemoryHome::for_agent("eng", "builder").expect("good names");
+    let files = list_agent_files(&home).expect("good names");
+    rotate_files(&workspace, &files, max_bytes, false, now()).expect("it can be written")
 }
 
 #[test]

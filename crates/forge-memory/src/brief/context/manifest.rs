@@ -2,14 +2,15 @@
 //! for the text that people read and the JSON that programs read.
 
 use super::{
-    BriefPart, CHARS_PER_TOKEN, ContextPolicy, ContextRequest, ContextScope, LayerText, PartState,
+    BriefPart, BriefPartState, CHARS_PER_TOKEN, ContextPolicy, ContextRequest, ContextScope,
+    LayerText,
 };
-use crate::tokens::thousands;
+use crate::tokens::format_thousands;
 use crate::workspace::RelPath;
 
 /// A report of the layers of a context, their sizes and their age.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ContextManifest {
+pub struct ContextReport {
     pub scope: ContextScope,
     pub policy_hash: String,
     pub squad: String,
@@ -60,7 +61,7 @@ pub struct LayerReport {
 }
 
 impl LayerReport {
-    fn of(found: &LayerText, who: (&str, &str)) -> LayerReport {
+    fn from_layer(found: &LayerText, who: (&str, &str)) -> LayerReport {
         let layer = &found.layer;
         // Additional files do not replace a required one.
         let state = match (found.is_resolved(), &found.shown) {
@@ -90,20 +91,20 @@ impl LayerReport {
     }
 
     /// Returns `true` if the layer is required and not in the context.
-    pub fn failed(&self) -> bool {
+    pub fn has_failed(&self) -> bool {
         self.required && self.state != LayerState::Ok
     }
 
     /// Returns the layer as a part of a brief.
-    pub(super) fn part(&self) -> BriefPart {
+    pub(super) fn to_brief_part(&self) -> BriefPart {
         BriefPart {
             key: self.key.clone().into(),
             source: self.path.clone(),
             state: match self.state {
-                LayerState::Ok if self.cut => PartState::Cut,
-                LayerState::Ok => PartState::Shown,
-                LayerState::Evicted => PartState::Evicted,
-                LayerState::Missing | LayerState::Skipped => PartState::Missing,
+                LayerState::Ok if self.cut => BriefPartState::Cut,
+                LayerState::Ok => BriefPartState::Shown,
+                LayerState::Evicted => BriefPartState::Evicted,
+                LayerState::Missing | LayerState::Skipped => BriefPartState::Missing,
             },
             chars: self.chars,
             age_days: self.age_days,
@@ -111,7 +112,7 @@ impl LayerReport {
     }
 
     /// Renders the layer on one line.
-    fn line(&self) -> String {
+    fn render_line(&self) -> String {
         let state = match self.state {
             LayerState::Ok => "OK",
             LayerState::Missing => "MISSING",
@@ -120,7 +121,7 @@ impl LayerReport {
         };
         let mut line = format!("L{} {:<30} {state:<8}", self.id, self.name);
         if self.state == LayerState::Ok {
-            line.push_str(&format!("{:>8} characters", thousands(self.chars)));
+            line.push_str(&format!("{:>8} characters", format_thousands(self.chars)));
         }
         if let Some(path) = &self.path {
             line.push_str(&format!("  {path}"));
@@ -146,22 +147,25 @@ impl LayerReport {
     }
 }
 
-impl ContextManifest {
-    pub(super) fn of(
+impl ContextReport {
+    pub(super) fn from_layers(
         request: &ContextRequest<'_>,
         policy: &ContextPolicy,
         role: String,
         budget_chars: usize,
         found: &[LayerText],
-    ) -> ContextManifest {
+    ) -> ContextReport {
         let who = (request.squad, request.agent);
-        let layers: Vec<LayerReport> = found.iter().map(|it| LayerReport::of(it, who)).collect();
+        let layers: Vec<LayerReport> = found
+            .iter()
+            .map(|it| LayerReport::from_layer(it, who))
+            .collect();
         let sum = |outside: bool| {
             let of = layers.iter().filter(|it| it.outside_budget == outside);
             of.map(|it| it.chars).sum()
         };
-        let failed = layers.iter().filter(|it| it.failed());
-        ContextManifest {
+        let failed = layers.iter().filter(|it| it.has_failed());
+        ContextReport {
             scope: request.scope,
             policy_hash: policy.hash.clone(),
             squad: request.squad.to_owned(),
@@ -176,7 +180,7 @@ impl ContextManifest {
     }
 
     /// Renders the report for people.
-    pub fn text(&self) -> String {
+    pub fn render_text(&self) -> String {
         let mut lines = vec![
             format!("Context manifest — {}/{}", self.squad, self.agent),
             format!(
@@ -187,27 +191,27 @@ impl ContextManifest {
             ),
             String::new(),
         ];
-        lines.extend(self.layers.iter().map(LayerReport::line));
+        lines.extend(self.layers.iter().map(LayerReport::render_line));
         lines.push(String::new());
-        for layer in self.layers.iter().filter(|it| it.failed()) {
-            lines.push(format!("FAIL LOUD: {}", self.why(layer)));
+        for layer in self.layers.iter().filter(|it| it.has_failed()) {
+            lines.push(format!("FAIL LOUD: {}", self.explain_failure(layer)));
         }
         lines.push(format!(
             "Totals: {} characters (~{} tokens, chars/4), {} outside the budget",
-            thousands(self.chars),
-            thousands(tokens(self.chars)),
-            thousands(self.outside_budget_chars)
+            format_thousands(self.chars),
+            format_thousands(tokens_of_chars(self.chars)),
+            format_thousands(self.outside_budget_chars)
         ));
         lines.push(format!(
             "Budget: {} characters (~{} tokens, chars/4)",
-            thousands(self.budget_chars),
-            thousands(tokens(self.budget_chars))
+            format_thousands(self.budget_chars),
+            format_thousands(tokens_of_chars(self.budget_chars))
         ));
         lines.join("\n") + "\n"
     }
 
     /// Names the layers for which there was no room, and those that were cut.
-    pub(super) fn left_out(&self) -> Vec<String> {
+    pub(super) fn list_left_out(&self) -> Vec<String> {
         let lacking = |it: &&LayerReport| it.state == LayerState::Evicted || it.cut;
         let layers = self.layers.iter().filter(lacking);
         let name = |it: &LayerReport| match it.state {
@@ -218,18 +222,18 @@ impl ContextManifest {
     }
 
     /// Reports for each required layer why it is missing, and what to do.
-    pub fn failures(&self) -> Vec<String> {
-        let failed = self.layers.iter().filter(|it| it.failed());
-        failed.map(|it| self.why(it)).collect()
+    pub fn list_failures(&self) -> Vec<String> {
+        let failed = self.layers.iter().filter(|it| it.has_failed());
+        failed.map(|it| self.explain_failure(it)).collect()
     }
 
     /// Reports why a required layer is not in the context.
-    fn why(&self, layer: &LayerReport) -> String {
+    fn explain_failure(&self, layer: &LayerReport) -> String {
         let name = format!("required layer L{} {}", layer.id, layer.key);
         match (layer.state, &layer.problem) {
             (LayerState::Evicted, _) => format!(
                 "{name} does not fit into {} characters; raise `budget_chars` or `max_context_tokens`",
-                thousands(self.budget_chars)
+                format_thousands(self.budget_chars)
             ),
             (_, Some(problem)) => format!("{name} cannot be used: {problem}"),
             _ => format!("{name} is missing; write {}", layer.looked_for.join(" or ")),
@@ -238,25 +242,25 @@ impl ContextManifest {
 }
 
 /// Estimates the tokens of this many characters.
-pub(super) fn tokens(chars: usize) -> usize {
+pub(super) fn tokens_of_chars(chars: usize) -> usize {
     chars.div_ceil(CHARS_PER_TOKEN)
 }
 
 impl LayerReport {
     /// Estimates the tokens of the layer.
-    pub fn tokens_est(&self) -> usize {
-        tokens(self.chars)
+    pub fn estimated_tokens(&self) -> usize {
+        tokens_of_chars(self.chars)
     }
 }
 
-impl ContextManifest {
+impl ContextReport {
     /// Estimates the tokens within the budget.
-    pub fn tokens_est(&self) -> usize {
-        tokens(self.chars)
+    pub fn estimated_tokens(&self) -> usize {
+        tokens_of_chars(self.chars)
     }
 
     /// Estimates the tokens of the budget.
-    pub fn budget_tokens_est(&self) -> usize {
-        tokens(self.budget_chars)
+    pub fn estimated_budget_tokens(&self) -> usize {
+        tokens_of_chars(self.budget_chars)
     }
 }

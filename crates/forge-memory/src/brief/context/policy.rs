@@ -9,15 +9,15 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::ContextError;
-use crate::document::{self, Value as Yaml};
+use crate::document::{self, YamlValue as Yaml};
 use crate::workspace::{RelPath, Workspace};
 
 /// Path of a workspace's own policy.
-pub const FILE: &str = ".agents/context-policy.yml";
+pub const POLICY_FILE: &str = ".agents/context-policy.yml";
 
 /// The frequency with which a layer changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Channel {
+pub enum LayerChannel {
     /// Hardly ever: instructions and direction.
     Static,
     /// From session to session: memory.
@@ -41,7 +41,7 @@ pub struct ContextLayer {
     pub outside_budget: bool,
     /// Number of days after which it is stale; 0 means never.
     pub decay_days: u32,
-    pub channel: Channel,
+    pub channel: LayerChannel,
 }
 
 /// The layers and the budget of a role.
@@ -66,64 +66,68 @@ pub struct ContextPolicy {
 impl ContextPolicy {
     /// Reads the policy of a workspace, or returns the built-in one.
     pub fn read(workspace: &Workspace) -> Result<ContextPolicy, ContextError> {
-        let path = RelPath::new(FILE).expect("a constant that is a valid path");
-        match workspace.text_if_there(&path)? {
+        let path = RelPath::new(POLICY_FILE).expect("a constant that is a valid path");
+        match workspace.read_text_if_present(&path)? {
             Some(text) => ContextPolicy::parse(&text),
-            None => ContextPolicy::of(&built_in()),
+            None => ContextPolicy::from_json(&built_in_policy()),
         }
     }
 
     /// Merges YAML into the built-in policy.
     pub fn parse(yaml: &str) -> Result<ContextPolicy, ContextError> {
-        let entries = document::yaml(yaml).map_err(|error| ContextError::Policy {
+        let entries = document::parse_yaml(yaml).map_err(|error| ContextError::Policy {
             line: (error.line > 0).then_some(error.line),
             message: error.message,
         })?;
-        let mut policy = built_in();
+        let mut policy = built_in_policy();
         for (key, value) in entries {
-            let value = as_json(&value);
+            let value = yaml_to_json(&value);
             match key.as_str() {
-                "roles" => merge(&mut policy["roles"], value),
+                "roles" => merge_json(&mut policy["roles"], value),
                 "layers" if !value.is_null() => policy["layers"] = value,
                 "layers" | "version" => {}
                 other => {
-                    return Err(wrong(format!(
+                    return Err(policy_error(format!(
                         "`{other}` is no part of a policy; it has `roles` and `layers`"
                     )));
                 }
             }
         }
-        ContextPolicy::of(&policy)
+        ContextPolicy::from_json(&policy)
     }
 
     /// Builds the policy from its JSON form. Fails with the first invalid
     /// entry.
-    fn of(policy: &Value) -> Result<ContextPolicy, ContextError> {
+    fn from_json(policy: &Value) -> Result<ContextPolicy, ContextError> {
         let layers = policy["layers"]
             .as_array()
-            .ok_or_else(|| wrong("`layers` is no list"))?;
-        let mut layers: Vec<ContextLayer> = layers.iter().map(layer).collect::<Result<_, _>>()?;
+            .ok_or_else(|| policy_error("`layers` is no list"))?;
+        let mut layers: Vec<ContextLayer> =
+            layers.iter().map(parse_layer).collect::<Result<_, _>>()?;
         layers.sort_by_key(|it| it.id);
         if let Some(twice) = layers.windows(2).find(|it| it[0].id == it[1].id) {
-            return Err(wrong(format!("two layers have the id {}", twice[0].id)));
+            return Err(policy_error(format!(
+                "two layers have the id {}",
+                twice[0].id
+            )));
         }
         let roles = policy["roles"]
             .as_object()
-            .ok_or_else(|| wrong("`roles` is no map"))?;
+            .ok_or_else(|| policy_error("`roles` is no map"))?;
         let roles = roles
             .iter()
-            .map(|(name, value)| Ok((name.to_lowercase(), role(name, value, &layers)?)))
+            .map(|(name, value)| Ok((name.to_lowercase(), parse_role(name, value, &layers)?)))
             .collect::<Result<_, ContextError>>()?;
         Ok(ContextPolicy {
             roles,
             layers,
-            hash: hash(policy),
+            hash: hash_policy(policy),
         })
     }
 }
 
 /// Returns the built-in policy, in the form that a file would have.
-fn built_in() -> Value {
+fn built_in_policy() -> Value {
     let memory = ".agents/memory";
     let own = format!("{memory}/{{squad}}/{{agent}}");
     json!({
@@ -189,17 +193,17 @@ fn built_in() -> Value {
 }
 
 /// Parses one layer.
-fn layer(value: &Value) -> Result<ContextLayer, ContextError> {
+fn parse_layer(value: &Value) -> Result<ContextLayer, ContextError> {
     let map = value
         .as_object()
-        .ok_or_else(|| wrong("a layer is no map"))?;
+        .ok_or_else(|| policy_error("a layer is no map"))?;
     let id = value["id"]
         .as_u64()
         .and_then(|id| u8::try_from(id).ok())
-        .ok_or_else(|| wrong("a layer has no `id` from 0 to 255"))?;
-    let here = |what: &str| wrong(format!("layer {id}: {what}"));
+        .ok_or_else(|| policy_error("a layer has no `id` from 0 to 255"))?;
+    let here = |what: &str| policy_error(format!("layer {id}: {what}"));
     for key in map.keys() {
-        const KNOWN: [&str; 10] = [
+        const KNOWN_KEYS: [&str; 10] = [
             "id",
             "key",
             "name",
@@ -211,13 +215,13 @@ fn layer(value: &Value) -> Result<ContextLayer, ContextError> {
             "decay_days",
             "channel",
         ];
-        if !KNOWN.contains(&key.as_str()) {
+        if !KNOWN_KEYS.contains(&key.as_str()) {
             return Err(here(&format!("`{key}` is no part of a layer")));
         }
     }
     let text = |key: &str| match &value[key] {
         Value::Null => Ok(None),
-        Value::String(text) => Ok(Some(document::inert_line(text))),
+        Value::String(text) => Ok(Some(document::escape_markdown_line(text))),
         _ => Err(here(&format!("`{key}` is no text"))),
     };
     let flag = |key: &str| match &value[key] {
@@ -237,7 +241,8 @@ fn layer(value: &Value) -> Result<ContextLayer, ContextError> {
             _ => return Err(here(&format!("`{key}` is no list of paths"))),
         };
         for path in &list {
-            refuse(path).map_err(|why| here(&format!("`{path}` is refused: {why}")))?;
+            check_path_template(path)
+                .map_err(|why| here(&format!("`{path}` is refused: {why}")))?;
         }
         Ok(list)
     };
@@ -250,14 +255,14 @@ fn layer(value: &Value) -> Result<ContextLayer, ContextError> {
             .ok_or_else(|| here("`decay_days` is no number of days"))?,
     };
     let channel = match value["channel"].as_str() {
-        Some("static") => Channel::Static,
-        Some("session") => Channel::Session,
-        Some("turn") => Channel::Turn,
+        Some("static") => LayerChannel::Static,
+        Some("session") => LayerChannel::Session,
+        Some("turn") => LayerChannel::Turn,
         Some(_) => return Err(here("`channel` is none of `static`, `session`, `turn`")),
         // The channels of the built-in layers with these ids.
-        None if id <= 3 => Channel::Static,
-        None if id <= 5 => Channel::Session,
-        None => Channel::Turn,
+        None if id <= 3 => LayerChannel::Static,
+        None if id <= 5 => LayerChannel::Session,
+        None => LayerChannel::Turn,
     };
     let layer = ContextLayer {
         id,
@@ -279,7 +284,7 @@ fn layer(value: &Value) -> Result<ContextLayer, ContextError> {
 }
 
 /// Refuses path templates that lead to archived files or outside the workspace.
-fn refuse(template: &str) -> Result<(), String> {
+fn check_path_template(template: &str) -> Result<(), String> {
     let put_away = |part: &str| ["archive", "tombstoned"].contains(&part.to_lowercase().as_str());
     let plain = ["{squad}", "{agent}", "{ctx}"]
         .iter()
@@ -297,8 +302,12 @@ fn refuse(template: &str) -> Result<(), String> {
 }
 
 /// Parses one role.
-fn role(name: &str, value: &Value, layers: &[ContextLayer]) -> Result<RolePolicy, ContextError> {
-    let here = |what: &str| wrong(format!("role `{name}`: {what}"));
+fn parse_role(
+    name: &str,
+    value: &Value,
+    layers: &[ContextLayer],
+) -> Result<RolePolicy, ContextError> {
+    let here = |what: &str| policy_error(format!("role `{name}`: {what}"));
     let map = value.as_object().ok_or_else(|| here("it is no map"))?;
     for key in map.keys() {
         if !["layers", "budget_chars", "caps"].contains(&key.as_str()) {
@@ -340,11 +349,11 @@ fn role(name: &str, value: &Value, layers: &[ContextLayer]) -> Result<RolePolicy
 }
 
 /// Merges maps key by key, and replaces anything else.
-fn merge(base: &mut Value, over: Value) {
+fn merge_json(base: &mut Value, over: Value) {
     match (base, over) {
         (Value::Object(base), Value::Object(over)) => {
             for (key, value) in over {
-                merge(base.entry(key).or_insert(Value::Null), value);
+                merge_json(base.entry(key).or_insert(Value::Null), value);
             }
         }
         // An empty entry changes nothing.
@@ -354,19 +363,19 @@ fn merge(base: &mut Value, over: Value) {
 }
 
 /// Converts a YAML value to JSON.
-fn as_json(value: &Yaml) -> Value {
+fn yaml_to_json(value: &Yaml) -> Value {
     match value {
         Yaml::Null => Value::Null,
         Yaml::Bool(flag) => (*flag).into(),
         Yaml::Int(number) => (*number).into(),
         Yaml::Float(number) => (*number).into(),
         Yaml::Text(text) => text.as_str().into(),
-        Yaml::List(values) => values.iter().map(as_json).collect(),
+        Yaml::List(values) => values.iter().map(yaml_to_json).collect(),
         Yaml::Map(entries) => {
             let entries = entries.iter();
             Value::Object(
                 entries
-                    .map(|(key, value)| (key.clone(), as_json(value)))
+                    .map(|(key, value)| (key.clone(), yaml_to_json(value)))
                     .collect(),
             )
         }
@@ -375,8 +384,8 @@ fn as_json(value: &Yaml) -> Value {
 
 /// Returns a hash of the whole policy that does not depend on the order of
 /// keys.
-fn hash(policy: &Value) -> String {
-    let text = canonical(policy).to_string();
+fn hash_policy(policy: &Value) -> String {
+    let text = sort_keys(policy).to_string();
     let digest = Sha256::digest(text.as_bytes());
     digest
         .iter()
@@ -386,12 +395,12 @@ fn hash(policy: &Value) -> String {
 }
 
 /// Returns a value with all keys sorted.
-fn canonical(value: &Value) -> Value {
+fn sort_keys(value: &Value) -> Value {
     match value {
         Value::Object(map) => {
             let sorted: BTreeMap<&String, Value> = map
                 .iter()
-                .map(|(key, value)| (key, canonical(value)))
+                .map(|(key, value)| (key, sort_keys(value)))
                 .collect();
             let mut out = Map::new();
             for (key, value) in sorted {
@@ -399,13 +408,13 @@ fn canonical(value: &Value) -> Value {
             }
             Value::Object(out)
         }
-        Value::Array(all) => all.iter().map(canonical).collect(),
+        Value::Array(all) => all.iter().map(sort_keys).collect(),
         other => other.clone(),
     }
 }
 
 /// Returns the error for an invalid policy.
-fn wrong(message: impl Into<String>) -> ContextError {
+fn policy_error(message: impl Into<String>) -> ContextError {
     ContextError::Policy {
         line: None,
         message: message.into(),

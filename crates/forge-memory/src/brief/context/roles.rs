@@ -4,7 +4,7 @@
 use super::ContextPolicy;
 
 /// Words that indicate a role.
-const WORDS: [(&str, &[&str]); 5] = [
+const ROLE_WORDS: [(&str, &[&str]); 5] = [
     (
         "scanner",
         &[
@@ -74,7 +74,7 @@ pub fn resolve_role(said: Option<&str>, agent: &str, policy: &ContextPolicy) -> 
         }
     };
     for text in said.into_iter().chain([agent]) {
-        if let Some(role) = exact(text).or_else(|| by_words(text)) {
+        if let Some(role) = exact(text).or_else(|| guess_role(text)) {
             return role;
         }
     }
@@ -83,14 +83,14 @@ pub fn resolve_role(said: Option<&str>, agent: &str, policy: &ContextPolicy) -> 
 
 /// Returns the role with the most matching words; `None` for a tie, and without
 /// a match.
-fn by_words(text: &str) -> Option<String> {
+fn guess_role(text: &str) -> Option<String> {
     let text = text.to_lowercase();
     let words: Vec<&str> = text
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
         .collect();
     let count = |known: &[&str]| words.iter().filter(|word| known.contains(word)).count();
-    let mut scores: Vec<(usize, &str)> = WORDS
+    let mut scores: Vec<(usize, &str)> = ROLE_WORDS
         .iter()
         .map(|(role, known)| (count(known), *role))
         .collect();

@@ -51,7 +51,7 @@ const SQUAD: &str = "
 /// A context as its readers see it.
 #[derive(Debug, PartialEq)]
 struct Assembly {
-    manifest: ContextManifest,
+    manifest: ContextReport,
     text: String,
 }
 
@@ -84,7 +84,7 @@ impl Fixture {
     }
 
     fn policy(&self, yaml: &str) {
-        self.files.write(FILE, yaml);
+        self.files.write(POLICY_FILE, yaml);
     }
 }
 
@@ -109,7 +109,7 @@ fn keys(it: &Assembly) -> Vec<&str> {
 
 /// Without what is said about age, which is the only thing that may change.
 fn without_age(text: &str) -> &str {
-    text.split(AGE).next().unwrap().trim_end()
+    text.split(AGE_HEADING).next().unwrap().trim_end()
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn one_order_for_text_and_manifest() {
     }
     assert!(!it.text.contains("Metadata") && !it.text.contains("Old state"));
     assert!(!it.text.contains("squad: eng") && !it.text.contains("role: worker"));
-    let text = it.manifest.text();
+    let text = it.manifest.render_text();
     assert!(
         text.starts_with("Context manifest — eng/builder\nscope: run · role: worker · policy: ")
     );
@@ -189,7 +189,7 @@ fn a_missing_required_layer_fails_loudly() {
     it.files.remove(".agents/memory/eng/goals.md");
     let it = it.of(ContextScope::Run, "builder");
     assert_eq!(it.manifest.failed_required, ["goals"]);
-    let text = it.manifest.text();
+    let text = it.manifest.render_text();
     assert!(
         text.contains("L2 Goals") && text.contains("MISSING"),
         "{text}"
@@ -361,10 +361,15 @@ fn a_budget_is_hard_and_cuts_say_so() {
         if (1000..20_000).contains(&tokens) {
             assert!(cut.cut && it.text.contains("[… cut: "), "{tokens}");
             // A long file drives nobody out.
-            assert_eq!(keys(&it).len(), 6, "{tokens}: {}", it.manifest.text());
+            assert_eq!(
+                keys(&it).len(),
+                6,
+                "{tokens}: {}",
+                it.manifest.render_text()
+            );
         }
         if tokens <= 60 {
-            let evicted = it.manifest.text();
+            let evicted = it.manifest.render_text();
             assert!(evicted.contains("EVICTED") && evicted.contains("FAIL LOUD"));
         }
     }

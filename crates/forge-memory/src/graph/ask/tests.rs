@@ -4,26 +4,26 @@ use proptest::prelude::*;
 use testkit::TestWorkspace;
 
 use super::*;
-use crate::graph::{Work, build};
-use crate::links::Vault;
-use crate::mind::Mind;
+use crate::graph::{NodeWork, build_graph};
+use crate::links::NoteVault;
+use crate::mind::MindStore;
 use crate::workspace::Workspace;
 
-fn graph(fixture: &str) -> Graph {
+fn graph(fixture: &str) -> WorkspaceGraph {
     let ws = TestWorkspace::files(fixture);
     let workspace = Workspace::open(ws.root()).expect("it is a folder");
-    let vault = Vault::read(&workspace);
-    build(&vault).with_state(&vault, &Mind::open(&workspace))
+    let vault = NoteVault::read(&workspace);
+    build_graph(&vault).with_state(&vault, &MindStore::open(&workspace))
 }
 
-fn answer(graph: &Graph, question: &Question) -> Answer {
-    match ask(&mut Embedded::new(graph), question) {
+fn answer(graph: &WorkspaceGraph, question: &GraphQuestion) -> GraphAnswer {
+    match answer_question(&mut EmbeddedGraph::new(graph), question) {
         Ok(answer) => answer,
         Err(never) => match never {},
     }
 }
 
-fn ids(entries: &[Entry]) -> Vec<&str> {
+fn ids(entries: &[NodeSummary]) -> Vec<&str> {
     entries.iter().map(|it| it.id.as_str()).collect()
 }
 
@@ -77,7 +77,7 @@ const TEAM: &str = "
 #[test]
 fn blocked_tasks_come_with_what_they_wait_for() {
     let graph = graph(TEAM);
-    let Answer::Blocked(rows) = answer(&graph, &Question::Blocked) else {
+    let GraphAnswer::Blocked(rows) = answer(&graph, &GraphQuestion::Blocked) else {
         panic!("another answer");
     };
     let shown: Vec<(&str, Vec<&str>)> = rows
@@ -95,7 +95,7 @@ fn blocked_tasks_come_with_what_they_wait_for() {
 #[test]
 fn idle_are_those_without_an_open_task() {
     let graph = graph(TEAM);
-    let Answer::Idle(rows) = answer(&graph, &Question::Idle) else {
+    let GraphAnswer::Idle(rows) = answer(&graph, &GraphQuestion::Idle) else {
         panic!("another answer");
     };
     assert_eq!(ids(&rows), ["agent:cid"], "Dora is away, the others work");
@@ -104,7 +104,7 @@ fn idle_are_those_without_an_open_task() {
 #[test]
 fn m11_the_critical_path_is_found_and_weighs_estimates() {
     let graph = graph(TEAM);
-    let Answer::CriticalPath(path) = answer(&graph, &Question::CriticalPath) else {
+    let GraphAnswer::CriticalPath(path) = answer(&graph, &GraphQuestion::CriticalPath) else {
         panic!("another answer");
     };
     let expect = ["task:write-the-lexer", "task:write-the-parser", "task:ship"];
@@ -117,7 +117,7 @@ fn rings_are_told_and_stand_in_nobodys_way() {
     let graph = graph(
         "//- a.md\n---\ntype: task\nblocked-by: [[b]]\n---\n//- b.md\n---\ntype: task\nblocks: [[a]]\nblocked-by: [[a]]\n---\n//- c.md\n---\ntype: task\n---\n",
     );
-    let Answer::CriticalPath(path) = answer(&graph, &Question::CriticalPath) else {
+    let GraphAnswer::CriticalPath(path) = answer(&graph, &GraphQuestion::CriticalPath) else {
         panic!("another answer");
     };
     assert_eq!(ids(&path.steps), ["c.md"]);
@@ -128,11 +128,11 @@ fn rings_are_told_and_stand_in_nobodys_way() {
 fn what_was_done_and_who_was_sent_back() {
     let graph = graph(TEAM);
     let since = "2026-11-15".to_owned();
-    let Answer::Done(rows) = answer(&graph, &Question::Done { since }) else {
+    let GraphAnswer::Done(rows) = answer(&graph, &GraphQuestion::Done { since }) else {
         panic!("another answer");
     };
     assert_eq!(ids(&rows), ["task:plan"]);
-    let Answer::Rejections(rows) = answer(&graph, &Question::Rejections) else {
+    let GraphAnswer::Rejections(rows) = answer(&graph, &GraphQuestion::Rejections) else {
         panic!("another answer");
     };
     let shown: Vec<(&str, usize, usize, u64)> = rows
@@ -145,11 +145,11 @@ fn what_was_done_and_who_was_sent_back() {
 #[test]
 fn a_decision_touches_what_it_names_and_what_refers_to_that() {
     let graph = graph(TEAM);
-    let question = |id: &str, depth| Question::Impact {
+    let question = |id: &str, depth| GraphQuestion::Impact {
         id: id.to_owned(),
         depth,
     };
-    let Answer::Impact(Some(rows)) = answer(&graph, &question("DEC-001", 3)) else {
+    let GraphAnswer::Impact(Some(rows)) = answer(&graph, &question("DEC-001", 3)) else {
         panic!("another answer");
     };
     let shown: Vec<(usize, &str)> = rows
@@ -162,30 +162,30 @@ fn a_decision_touches_what_it_names_and_what_refers_to_that() {
         (2, "tools.md"),
     ];
     assert_eq!(shown, expect);
-    let Answer::Impact(Some(rows)) = answer(&graph, &question("DEC-002", 1)) else {
+    let GraphAnswer::Impact(Some(rows)) = answer(&graph, &question("DEC-002", 1)) else {
         panic!("another answer");
     };
     assert_eq!(rows[0].node.id, "task:ship");
     assert_eq!(
         answer(&graph, &question("DEC-009", 1)),
-        Answer::Impact(None)
+        GraphAnswer::Impact(None)
     );
 }
 
 #[test]
 fn keys_that_mean_something_else_elsewhere_make_no_edges_there() {
     let graph = graph(TEAM);
-    assert_eq!(graph.position("agent:git"), None);
-    assert_eq!(graph.position("artifact:a podcast"), None);
-    assert!(graph.position("artifact:src/site.css").is_some());
-    assert!(graph.position("missing:web").is_some());
+    assert_eq!(graph.position_of("agent:git"), None);
+    assert_eq!(graph.position_of("artifact:a podcast"), None);
+    assert!(graph.position_of("artifact:src/site.css").is_some());
+    assert!(graph.position_of("missing:web").is_some());
 }
 
 #[test]
 fn a_task_keeps_its_id_when_it_moves_and_when_it_is_done() {
     let id = |text: &str| -> Vec<String> {
         let graph = graph(&format!("//- .mind/PROGRESS.md\n{text}"));
-        let tasks = graph.nodes.iter().filter(|it| it.kind == Kind::Task);
+        let tasks = graph.nodes.iter().filter(|it| it.kind == NodeKind::Task);
         tasks.map(|it| it.id.clone()).collect()
     };
     let one = ["task:ship-the-ovens"];
@@ -203,29 +203,31 @@ fn a_task_keeps_its_id_when_it_moves_and_when_it_is_done() {
 }
 
 /// A graph of tasks whose links are given.
-fn linked(count: usize, edges: &[(usize, usize, usize)]) -> Graph {
-    let node = |at: usize| Node {
+fn linked(count: usize, edges: &[(usize, usize, usize)]) -> WorkspaceGraph {
+    let node = |at: usize| GraphNode {
         id: format!("n{at:02}"),
         name: format!("n{at}"),
-        kind: Kind::Task,
+        kind: NodeKind::Task,
         path: None,
         title: None,
         type_name: None,
         status: None,
         date: None,
-        work: Work::default(),
+        work: NodeWork::default(),
         has_front_matter: false,
     };
     let kinds = crate::graph::EdgeKind::ALL;
-    let edges = edges.iter().map(|(from, to, kind)| crate::graph::Edge {
-        from: (from % count) as u32,
-        to: (to % count) as u32,
-        kind: kinds[kind % kinds.len()],
-    });
+    let edges = edges
+        .iter()
+        .map(|(from, to, kind)| crate::graph::GraphEdge {
+            from: (from % count) as u32,
+            to: (to % count) as u32,
+            kind: kinds[kind % kinds.len()],
+        });
     let mut edges: Vec<_> = edges.filter(|it| it.from != it.to).collect();
     edges.sort_unstable();
     edges.dedup();
-    Graph {
+    WorkspaceGraph {
         nodes: (0..count).map(node).collect(),
         edges,
         notes: 0,
@@ -255,13 +257,13 @@ proptest! {
                 }
             }
         }
-        let question = Question::Path { from: "n00".into(), to: format!("n{to:02}") };
-        let Answer::Path(way) = answer(&graph, &question) else { panic!("another answer") };
+        let question = GraphQuestion::Path { from: "n00".into(), to: format!("n{to:02}") };
+        let GraphAnswer::Path(way) = answer(&graph, &question) else { panic!("another answer") };
         match way {
-            Way::Found { start, hops } => {
+            GraphPath::Found { start, hops } => {
                 prop_assert_eq!(Some(hops.len()), far[to]);
                 let mut at = start.id.clone();
-                let links = graph.relations();
+                let links = graph.list_relations();
                 for hop in &hops {
                     let (from, into) = if hop.against {
 
@@ -280,8 +282,8 @@ proptest! {
                 }
                 prop_assert_eq!(at, format!("n{to:02}"));
             }
-            Way::None => prop_assert_eq!(far[to], None),
-            Way::Unknown(_) => prop_assert!(false, "both are there"),
+            GraphPath::None => prop_assert_eq!(far[to], None),
+            GraphPath::Unknown(_) => prop_assert!(false, "both are there"),
         }
     }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::knowledge::fresh::{Opening, fresh};
+use crate::knowledge::fresh::{IndexOpening, open_fresh};
 use crate::retractions::{ABOUT_DOCUMENTS as ABOUT, DOCUMENTS_OPENING as TITLE};
 use proptest::prelude::*;
 use std::time::Duration;
@@ -14,18 +14,18 @@ fn now() -> Timestamp {
 /// A workspace, open, with an index of it.
 fn open(ws: &TestWorkspace) -> (Workspace, Index) {
     let workspace = Workspace::open(ws.root()).unwrap();
-    let mut opening = Opening {
+    let mut opening = IndexOpening {
         now: now(),
         wait: Duration::from_secs(1),
         force: false,
         progress: &mut |_, _| {},
     };
-    let index = fresh(&workspace, &mut opening).unwrap().index;
+    let index = open_fresh(&workspace, &mut opening).unwrap().index;
     (workspace, index)
 }
 
-fn one(path: &str) -> Chosen {
-    Chosen {
+fn one(path: &str) -> ForgetChoice {
+    ForgetChoice {
         path: path.to_owned(),
         importance: 5,
         count: 0,
@@ -34,7 +34,7 @@ fn one(path: &str) -> Chosen {
     }
 }
 
-fn paths(chosen: &[Chosen]) -> Vec<&str> {
+fn paths(chosen: &[ForgetChoice]) -> Vec<&str> {
     chosen.iter().map(|c| c.path.as_str()).collect()
 }
 
@@ -63,10 +63,10 @@ const FIVE: &str = "
 ";
 
 fn used(index: &Index) {
-    index.touch(&["knowledge/often.md"], "2026-02-28T00:00:00Z");
-    index.touch(&["knowledge/often.md"], "2026-02-28T00:00:00Z");
-    index.touch(&["knowledge/low.md"], "2026-02-28T00:00:00Z");
-    index.touch(&["knowledge/old.md"], "2026-01-01T00:00:00Z");
+    index.record_uses(&["knowledge/often.md"], "2026-02-28T00:00:00Z");
+    index.record_uses(&["knowledge/often.md"], "2026-02-28T00:00:00Z");
+    index.record_uses(&["knowledge/low.md"], "2026-02-28T00:00:00Z");
+    index.record_uses(&["knowledge/old.md"], "2026-01-01T00:00:00Z");
 }
 
 #[test]
@@ -74,17 +74,17 @@ fn least_important_then_least_used_then_oldest() {
     let ws = TestWorkspace::files(FIVE);
     let (workspace, index) = open(&ws);
     used(&index);
-    let check = |wanted: Wanted, expect: &[&str]| {
-        let chosen = choose(&workspace, &index, &wanted, now()).unwrap();
+    let check = |wanted: ForgetRequest, expect: &[&str]| {
+        let chosen = choose_documents(&workspace, &index, &wanted, now()).unwrap();
         assert_eq!(paths(&chosen), expect, "{wanted:?}");
     };
-    let files = |n| Wanted {
+    let files = |n| ForgetRequest {
         max_files: Some(n),
-        ..Wanted::default()
+        ..ForgetRequest::default()
     };
-    let days = |n| Wanted {
+    let days = |n| ForgetRequest {
         max_age_days: Some(n),
-        ..Wanted::default()
+        ..ForgetRequest::default()
     };
     check(files(5), &[]);
     check(files(4), &["knowledge/low.md"]);
@@ -94,7 +94,7 @@ fn least_important_then_least_used_then_oldest() {
     );
     check(days(30), &["knowledge/never.md", "knowledge/old.md"]);
     check(
-        Wanted {
+        ForgetRequest {
             max_files: Some(4),
             max_age_days: Some(30),
             paths: vec![RelPath::new("knowledge/old.md").unwrap()],
@@ -116,16 +116,16 @@ fn k12_zero_is_a_number() {
         "knowledge/often.md",
     ];
     for wanted in [
-        Wanted {
+        ForgetRequest {
             max_files: Some(0),
-            ..Wanted::default()
+            ..ForgetRequest::default()
         },
-        Wanted {
+        ForgetRequest {
             max_age_days: Some(0),
-            ..Wanted::default()
+            ..ForgetRequest::default()
         },
     ] {
-        let chosen = choose(&workspace, &index, &wanted, now()).unwrap();
+        let chosen = choose_documents(&workspace, &index, &wanted, now()).unwrap();
         assert_eq!(paths(&chosen), all, "{wanted:?}");
     }
 }
@@ -135,11 +135,11 @@ fn what_cannot_be_forgotten_is_refused_with_the_reason() {
     let ws = TestWorkspace::files(FIVE);
     let (workspace, index) = open(&ws);
     let check = |path: &str, expect: &str| {
-        let wanted = Wanted {
+        let wanted = ForgetRequest {
             paths: vec![RelPath::new(path).unwrap()],
-            ..Wanted::default()
+            ..ForgetRequest::default()
         };
-        let refused = choose(&workspace, &index, &wanted, now()).unwrap_err();
+        let refused = choose_documents(&workspace, &index, &wanted, now()).unwrap_err();
         assert_eq!(refused.to_string(), expect);
     };
     check(
@@ -164,15 +164,15 @@ fn what_cannot_be_forgotten_is_refused_with_the_reason() {
 fn the_list_reads_like_a_note() {
     let ws = TestWorkspace::files("//- knowledge/old billing.md\nx\n");
     let workspace = Workspace::open(ws.root()).unwrap();
-    forget(&workspace, &[one("knowledge/old billing.md")], now()).unwrap();
+    forget_documents(&workspace, &[one("knowledge/old billing.md")], now()).unwrap();
     assert_eq!(
-        ws.read(LIST),
+        ws.read(RETRACTION_LIST),
         format!(
             "{TITLE}{ABOUT}- [knowledge/old billing.md](old%20billing.md) — forgotten 2026-03-01: by hand\n"
         )
     );
     assert_eq!(
-        list(&workspace).unwrap(),
+        list_tombstones(&workspace).unwrap(),
         [Tombstone {
             path: "knowledge/old billing.md".to_owned(),
             date: Some("2026-03-01".parse().unwrap()),
@@ -187,9 +187,9 @@ fn the_list_reads_like_a_note() {
 fn hand_edits_stay_byte_for_byte() {
     let by_hand = "\u{feff}# Gone\r\n\r\nSee [the policy](policy.md).\r\n\r\n* [a](a.md)\r\n- [b](<b b.md>) too old \r\n<!-- mine -->";
     let ws = TestWorkspace::empty();
-    ws.write(LIST, by_hand);
+    ws.write(RETRACTION_LIST, by_hand);
     let workspace = Workspace::open(ws.root()).unwrap();
-    let named: Vec<_> = list(&workspace)
+    let named: Vec<_> = list_tombstones(&workspace)
         .unwrap()
         .into_iter()
         .map(|t| (t.path, t.reason))
@@ -201,13 +201,13 @@ fn hand_edits_stay_byte_for_byte() {
             ("knowledge/b b.md".to_owned(), Some("too old".to_owned())),
         ]
     );
-    forget(&workspace, &[one("knowledge/c.md")], now()).unwrap();
+    forget_documents(&workspace, &[one("knowledge/c.md")], now()).unwrap();
     let line = "- [knowledge/c.md](c.md) — forgotten 2026-03-01: by hand\r\n";
-    assert_eq!(ws.read(LIST), format!("{by_hand}\r\n{line}"));
+    assert_eq!(ws.read(RETRACTION_LIST), format!("{by_hand}\r\n{line}"));
     let b = [RelPath::new("knowledge/b b.md").unwrap()];
-    restore(&workspace, Some(&b), now()).unwrap();
+    restore_documents(&workspace, Some(&b), now()).unwrap();
     let without = by_hand.replace("- [b](<b b.md>) too old \r\n", "");
-    assert_eq!(ws.read(LIST), format!("{without}\r\n{line}"));
+    assert_eq!(ws.read(RETRACTION_LIST), format!("{without}\r\n{line}"));
 }
 
 #[test]
@@ -215,8 +215,8 @@ fn a_list_that_would_swallow_the_line_is_left_alone() {
     let ws = TestWorkspace::files("//- knowledge/_FORGOTTEN.md\n```\nopen\n");
     let workspace = Workspace::open(ws.root()).unwrap();
     let before = ws.tree_of_sources();
-    let refused = forget(&workspace, &[one("knowledge/a.md")], now()).unwrap_err();
-    assert!(matches!(refused, Error::OpenEnded), "{refused}");
+    let refused = forget_documents(&workspace, &[one("knowledge/a.md")], now()).unwrap_err();
+    assert!(matches!(refused, ForgetError::OpenEnded), "{refused}");
     assert_eq!(ws.tree_of_sources(), before);
 }
 
@@ -225,10 +225,10 @@ fn restoring_what_is_not_forgotten_says_so() {
     let ws = TestWorkspace::files("//- knowledge/a.md\nx\n");
     let workspace = Workspace::open(ws.root()).unwrap();
     let a = [RelPath::new("knowledge/a.md").unwrap()];
-    let refused = restore(&workspace, Some(&a), now()).unwrap_err();
+    let refused = restore_documents(&workspace, Some(&a), now()).unwrap_err();
     assert_eq!(refused.to_string(), "`knowledge/a.md` is not forgotten");
     assert_eq!(
-        restore(&workspace, None, now()).unwrap().0,
+        restore_documents(&workspace, None, now()).unwrap().0,
         Vec::<String>::new()
     );
 }
@@ -243,22 +243,22 @@ proptest! {
     ) {
         let ws = TestWorkspace::empty();
         let workspace = Workspace::open(ws.root()).unwrap();
-        let mut chosen: Vec<Chosen> = Vec::new();
+        let mut chosen: Vec<ForgetChoice> = Vec::new();
         for name in names {
             if let Ok(path) = RelPath::new(&format!("knowledge/{name}.md")) {
-                chosen.push(Chosen { reason: reason.clone(), ..one(path.as_str()) });
+                chosen.push(ForgetChoice { reason: reason.clone(), ..one(path.as_str()) });
             }
         }
-        forget(&workspace, &chosen, now()).unwrap();
-        let gone = forgotten(&workspace).unwrap();
+        forget_documents(&workspace, &chosen, now()).unwrap();
+        let gone = read_forgotten_paths(&workspace).unwrap();
         let expect: HashSet<String> = chosen.iter().map(|c| c.path.clone()).collect();
         prop_assert_eq!(&gone, &expect);
         // Twice is once.
-        let first = ws.read(LIST);
-        let dates: Vec<_> = list(&workspace).unwrap().into_iter().map(|t| t.date).collect();
+        let first = ws.read(RETRACTION_LIST);
+        let dates: Vec<_> = list_tombstones(&workspace).unwrap().into_iter().map(|t| t.date).collect();
         prop_assert!(dates.iter().all(Option::is_some), "{}", first);
-        let (restored, _) = restore(&workspace, None, now()).unwrap();
+        let (restored, _) = restore_documents(&workspace, None, now()).unwrap();
         prop_assert_eq!(restored.len(), expect.len());
-        prop_assert_eq!(ws.read(LIST), format!("{TITLE}{ABOUT}"));
+        prop_assert_eq!(ws.read(RETRACTION_LIST), format!("{TITLE}{ABOUT}"));
     }
 }

@@ -6,16 +6,16 @@ fn now() -> Timestamp {
     "2026-03-01T09:00:00Z".parse().unwrap()
 }
 
-fn note<'a>(name: &'a str, content: &'a str) -> Context<'a> {
-    Context {
+fn note<'a>(name: &'a str, content: &'a str) -> NewDocument<'a> {
+    NewDocument {
         name,
         content,
         importance: 5,
     }
 }
 
-fn ability<'a>(name: &'a str, content: &'a str) -> Skill<'a> {
-    Skill {
+fn ability<'a>(name: &'a str, content: &'a str) -> NewSkill<'a> {
+    NewSkill {
         name,
         content,
         description: None,
@@ -33,7 +33,7 @@ fn open(ws: &TestWorkspace) -> Workspace {
 #[test]
 fn a_note_becomes_a_document() {
     let ws = TestWorkspace::empty();
-    let saved = context(
+    let saved = save_document(
         &open(&ws),
         &note("retry-policy", "Retry three times.\n"),
         now(),
@@ -49,11 +49,11 @@ fn a_note_becomes_a_document() {
 #[test]
 fn importance_is_kept_where_it_is_not_the_usual() {
     let ws = TestWorkspace::empty();
-    let important = Context {
+    let important = NewDocument {
         importance: 9,
         ..note("Key Facts", "x")
     };
-    context(&open(&ws), &important, now()).unwrap();
+    save_document(&open(&ws), &important, now()).unwrap();
     assert!(
         ws.read("knowledge/key-facts.md")
             .starts_with("---\nimportance: 9\n---\n\n# Key Facts\n")
@@ -63,13 +63,17 @@ fn importance_is_kept_where_it_is_not_the_usual() {
 #[test]
 fn a_skill_is_written_for_every_client_that_loads_it() {
     let ws = TestWorkspace::empty();
-    let one = Skill {
+    let one = NewSkill {
         description: Some("Webhook tests fail\nat random: \"now\""),
         trigger: Some("timeout in webhook_spec"),
-        clients: &[Client::Codex, Client::Gemini, Client::Copilot],
+        clients: &[
+            AgentClient::Codex,
+            AgentClient::Gemini,
+            AgentClient::Copilot,
+        ],
         ..ability("flaky-webhooks", "Freeze the clock.")
     };
-    let saved = skill(&open(&ws), &one, now()).unwrap();
+    let saved = save_skill(&open(&ws), &one, now()).unwrap();
     let files: Vec<&str> = saved.files.iter().map(RelPath::as_str).collect();
     assert_eq!(
         files,
@@ -94,9 +98,9 @@ fn nothing_that_exists_is_overwritten_and_nothing_is_half_written() {
     let ws =
         TestWorkspace::files("//- knowledge/a.md\nmine\n//- .opencode/skill/a/SKILL.md\nmine\n");
     let before = ws.tree_of_sources();
-    let refused = context(&open(&ws), &note("A", "x"), now()).unwrap_err();
+    let refused = save_document(&open(&ws), &note("A", "x"), now()).unwrap_err();
     assert_eq!(refused.to_string(), "`knowledge/a.md` already exists");
-    let refused = skill(&open(&ws), &ability("a", "x"), now()).unwrap_err();
+    let refused = save_skill(&open(&ws), &ability("a", "x"), now()).unwrap_err();
     assert_eq!(
         refused.to_string(),
         "`.opencode/skill/a/SKILL.md` already exists"
@@ -108,7 +112,7 @@ fn nothing_that_exists_is_overwritten_and_nothing_is_half_written() {
 fn names_and_texts_that_cannot_be_saved_are_refused() {
     let ws = TestWorkspace::empty();
     let check = |name: &str, content: &str, expect: &str| {
-        let refused = context(&open(&ws), &note(name, content), now()).unwrap_err();
+        let refused = save_document(&open(&ws), &note(name, content), now()).unwrap_err();
         assert_eq!(refused.to_string(), expect);
         assert!(!ws.exists("knowledge"), "{name:?}");
     };
@@ -125,9 +129,13 @@ fn names_and_texts_that_cannot_be_saved_are_refused() {
         "`knowledge/api-index.md` would not be a document: names that end in `-index` or `-archive` have a meaning of their own",
     );
     let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
-    let refused = context(&open(&ws), &note("a", &format!("use {token}")), now()).unwrap_err();
+    let refused =
+        save_document(&open(&ws), &note("a", &format!("use {token}")), now()).unwrap_err();
     assert!(
-        matches!(refused, Error::Refused(admit::Refusal::Secret { .. })),
+        matches!(
+            refused,
+            SaveError::Refused(admit::TextRefusal::Secret { .. })
+        ),
         "{refused}"
     );
     assert!(!refused.to_string().contains("a1B2c3"), "{refused}");
@@ -136,7 +144,7 @@ fn names_and_texts_that_cannot_be_saved_are_refused() {
 #[test]
 fn headings_move_below_the_one_that_they_stand_under() {
     let check = |content: &str, level: u8, expect: &str| {
-        assert_eq!(below(content, level), expect, "for {content:?}")
+        assert_eq!(lower_headings(content, level), expect, "for {content:?}")
     };
     check("text", 2, "text");
     check("# A\n\n## B\n", 2, "## A\n\n### B");
@@ -155,7 +163,7 @@ fn headings_move_below_the_one_that_they_stand_under() {
 #[test]
 fn an_open_fence_is_closed() {
     let ws = TestWorkspace::empty();
-    context(&open(&ws), &note("a", "~~~~sh\nmake"), now()).unwrap();
+    save_document(&open(&ws), &note("a", "~~~~sh\nmake"), now()).unwrap();
     assert_eq!(
         ws.read("knowledge/a.md"),
         "# A\n\n~~~~sh\nmake\n~~~~\n\n---\n\n_Added: 2026-03-01_\n"
@@ -178,7 +186,7 @@ fn a_note_goes_to_the_nearest_module() {
         ",
     );
     let check = |folder: &str, client, module: Option<&str>, expect: &[&str]| {
-        let route = route(&open(&ws), Some(&ws.path(folder)), client);
+        let route = route_note(&open(&ws), Some(&ws.path(folder)), client);
         assert_eq!(
             route.module.as_ref().map(RelPath::as_str),
             module,
@@ -208,11 +216,11 @@ fn a_note_goes_to_the_nearest_module() {
     check("apps/c/src", None, Some("apps/c"), &["AGENTS.md"]);
     check(
         "apps/c/src",
-        Some(Client::Claude),
+        Some(AgentClient::Claude),
         Some("apps/c"),
         &["CLAUDE.md"],
     );
-    check("apps", Some(Client::Codex), None, &["AGENTS.md"]);
+    check("apps", Some(AgentClient::Codex), None, &["AGENTS.md"]);
     check(
         "packages/a/libs/d",
         None,
@@ -221,7 +229,7 @@ fn a_note_goes_to_the_nearest_module() {
     );
     ws.write("CLAUDE.md", "# Root\n");
     check("apps/c/src", None, Some("apps/c"), &["CLAUDE.md"]);
-    check("", Some(Client::Codex), None, &["CLAUDE.md"]);
+    check("", Some(AgentClient::Codex), None, &["CLAUDE.md"]);
 }
 
 #[test]
@@ -230,7 +238,7 @@ fn a_section_is_added_once_and_can_be_undone() {
     ws.write("CLAUDE.md", "# Root\r\n\r\ntext");
     let workspace = open(&ws);
     let files = [RelPath::new("CLAUDE.md").unwrap()];
-    let saved = into_context(
+    let saved = save_section(
         &workspace,
         &note("retry-policy", "# Big\n\nThree times."),
         &files,
@@ -241,7 +249,7 @@ fn a_section_is_added_once_and_can_be_undone() {
         ws.read("CLAUDE.md"),
         "# Root\r\n\r\ntext\r\n\r\n## Retry Policy\r\n\r\n### Big\r\n\r\nThree times.\r\n"
     );
-    let refused = into_context(&workspace, &note("retry policy", "x"), &files, now()).unwrap_err();
+    let refused = save_section(&workspace, &note("retry policy", "x"), &files, now()).unwrap_err();
     assert_eq!(
         refused.to_string(),
         "A section `Retry policy` already exists in `CLAUDE.md`"
@@ -282,18 +290,18 @@ proptest! {
         name in "[a-zA-Z ()#*_`<>\\[\\]-]{1,20}",
     ) {
         prop_assume!(!content.trim().is_empty());
-        let Ok(slug) = slug(&name) else { return Ok(()) };
-        let title = title(&name);
-        let one = Skill {
+        let Ok(slug) = slugify_name(&name) else { return Ok(()) };
+        let title = title_from_name(&name);
+        let one = NewSkill {
             description: Some(&description),
             problem: Some(&problem),
             trigger: Some(&trigger),
             ..ability(&name, &content)
         };
-        let text = skill_text(&AdmittedText::unjudged(&one), &slug, &title, "2026-03-01".parse().unwrap());
-        let document = document::parse(text.as_str());
+        let text = render_skill(&AdmittedText::unjudged(&one), &slug, &title, "2026-03-01".parse().unwrap());
+        let document = document::parse_document(text.as_str());
         prop_assert_eq!(
-            outline(&document, 2),
+            heading_titles(&document, 2),
             [title.as_str(), "Problem", "Trigger Conditions", "Solution", "Verification"],
             "{}", text
         );
@@ -306,9 +314,9 @@ proptest! {
 
     #[test]
     fn a_note_keeps_its_words(content in hostile()) {
-        prop_assume!(!content.trim().is_empty() && crate::secrets::find(&content).is_empty());
+        prop_assume!(!content.trim().is_empty() && crate::secrets::find_secrets(&content).is_empty());
         let ws = TestWorkspace::empty();
-        context(&open(&ws), &note("a note", &content), now()).unwrap();
+        save_document(&open(&ws), &note("a note", &content), now()).unwrap();
         let text = ws.read("knowledge/a-note.md");
         let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).collect::<String>();
         prop_assert!(letters(&text).contains(&letters(&content)), "{}", text);

@@ -7,16 +7,16 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use jiff::civil::Date;
 
-use super::forms::without_annotation;
+use super::forms::strip_annotation;
 use super::supersede::{self, content_words};
-use super::{Decision, Form, read};
-use crate::document::{self, Document, Edit};
-use crate::mind::Error;
-use crate::mind::values::{self, apply, marker};
+use super::{Decision, DecisionForm, parse_decisions};
+use crate::document::{self, Document, TextEdit};
+use crate::mind::MindError;
+use crate::mind::values::{self, apply_edits, list_marker_length};
 
 /// What was condensed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Condensed {
+pub struct CondenseOutcome {
     /// Number of decisions that absorbed the one they replaced.
     pub pairs: usize,
     /// Number of weeks that were gathered, and of decisions in them.
@@ -24,31 +24,34 @@ pub struct Condensed {
     pub gathered: usize,
 }
 
-impl Condensed {
+impl CondenseOutcome {
     /// Returns `true` if nothing was condensed.
-    pub fn is_nothing(&self) -> bool {
+    pub fn is_noop(&self) -> bool {
         self.pairs + self.clusters == 0
     }
 }
 
 /// Number of decisions of a week from which they get a common line.
-const CLUSTER: usize = 3;
+const MIN_CLUSTER_DECISIONS: usize = 3;
 /// Maximum number of later decisions of the same week that each decision is
 /// compared with. No person decides more in a week, but a file may contain any
 /// number, and comparison is quadratic.
-const MAX_COMPARED: usize = 64;
+const MAX_COMPARED_DECISIONS: usize = 64;
 
 /// Joins superseded pairs and gathers weeks of related decisions. Idempotent: a
 /// second run changes nothing.
-pub fn condensed(path: &impl ToString, text: String) -> Result<(String, Condensed), Error> {
-    let mut done = Condensed::default();
+pub fn condense_decisions(
+    path: &impl ToString,
+    text: String,
+) -> Result<(String, CondenseOutcome), MindError> {
+    let mut done = CondenseOutcome::default();
     let mut after = text.clone();
     let mut kept = HashSet::new();
     // A joined pair may allow another one: repeat until nothing changes, with a
     // bound.
     for _ in 0..supersede::MAX_ROUNDS {
-        let (joined, pairs) = pairs(path, &after, &mut kept)?;
-        let (gathered, weeks, count) = clusters(path, &joined)?;
+        let (joined, pairs) = join_pairs(path, &after, &mut kept)?;
+        let (gathered, weeks, count) = gather_clusters(path, &joined)?;
         after = gathered;
         done.pairs += pairs;
         done.clusters += weeks;
@@ -57,35 +60,35 @@ pub fn condensed(path: &impl ToString, text: String) -> Result<(String, Condense
             break;
         }
     }
-    kept.extend(facts(&after));
-    if facts(&text).is_subset(&kept) {
+    kept.extend(collect_facts(&after));
+    if collect_facts(&text).is_subset(&kept) {
         Ok((after, done))
     } else {
-        Err(lost_words(path))
+        Err(lost_words_error(path))
     }
 }
 
-fn lost_words(path: &impl ToString) -> Error {
-    Error::Unsafe {
+fn lost_words_error(path: &impl ToString) -> MindError {
+    MindError::Unsafe {
         path: path.to_string(),
         why: "a decision would not be found in its own words",
     }
 }
 
-fn facts(text: &str) -> HashSet<String> {
-    let document = document::parse(text.to_owned());
-    let lines = read(&document).into_iter();
+fn collect_facts(text: &str) -> HashSet<String> {
+    let document = document::parse_document(text.to_owned());
+    let lines = parse_decisions(&document).into_iter();
     lines
-        .filter(|it| it.form == Form::Line)
-        .filter_map(|it| fact(&it.text).map(str::to_owned))
+        .filter(|it| it.form == DecisionForm::Line)
+        .filter_map(|it| extract_fact(&it.text).map(str::to_owned))
         .collect()
 }
 
 /// Returns the statement of a dated line, without markers and dates around it.
-fn fact(line: &str) -> Option<&str> {
+fn extract_fact(line: &str) -> Option<&str> {
     let line = line.trim();
-    let line = marker(line).map_or(line, |it| line[it.min(line.len())..].trim_start());
-    let line = without_annotation(line).trim_end();
+    let line = list_marker_length(line).map_or(line, |it| line[it.min(line.len())..].trim_start());
+    let line = strip_annotation(line).trim_end();
     let whole = line.strip_prefix("~~").and_then(|it| it.strip_suffix("~~"));
     let line = whole.unwrap_or(line);
     let (_, rest) = line.strip_prefix("**")?.split_once("**")?;
@@ -98,13 +101,17 @@ fn fact(line: &str) -> Option<&str> {
 }
 
 /// Finds dated entries at the left edge that consist of one line.
-fn plain_lines(document: &Document, all: &[Decision]) -> HashSet<usize> {
+fn find_plain_lines(document: &Document, all: &[Decision]) -> HashSet<usize> {
     let alone = |it: &Decision| {
         let rest = &document.text[it.span.end..];
         let next = rest.lines().next().unwrap_or("");
         let goes_on = next.starts_with([' ', '\t']) && !next.trim().is_empty();
-        let outer = !document.str(&it.span).starts_with([' ', '\t']);
-        it.form == Form::Line && it.date.is_some() && outer && !goes_on && fact(&it.text).is_some()
+        let outer = !document.span_text(&it.span).starts_with([' ', '\t']);
+        it.form == DecisionForm::Line
+            && it.date.is_some()
+            && outer
+            && !goes_on
+            && extract_fact(&it.text).is_some()
     };
     (0..all.len()).filter(|at| alone(&all[*at])).collect()
 }
@@ -112,18 +119,18 @@ fn plain_lines(document: &Document, all: &[Decision]) -> HashSet<usize> {
 /// Joins each superseded pair into `**new** - fact; replaces old (was date)`.
 /// Adds the joined facts to `kept`, so that the caller can verify that none was
 /// lost.
-fn pairs(
+fn join_pairs(
     path: &impl ToString,
     text: &str,
     kept: &mut HashSet<String>,
-) -> Result<(String, usize), Error> {
-    let document = document::parse(text.to_owned());
-    let all = read(&document);
-    let plain = plain_lines(&document, &all);
+) -> Result<(String, usize), MindError> {
+    let document = document::parse_document(text.to_owned());
+    let all = parse_decisions(&document);
+    let plain = find_plain_lines(&document, &all);
     let mut busy = HashSet::new();
     let mut edits = Vec::new();
     let mut joined = Vec::new();
-    for found in supersede::find(&all) {
+    for found in supersede::match_supersessions(&all) {
         let (older, newer) = (&all[found.older], &all[found.newer]);
         let both = [found.older, found.newer];
         let fits = both
@@ -133,37 +140,37 @@ fn pairs(
             && older
                 .superseded_on
                 .is_none_or(|day| Some(day) == newer.date);
-        let (Some(old), Some(day)) = (fact(&older.text), older.date) else {
+        let (Some(old), Some(day)) = (extract_fact(&older.text), older.date) else {
             continue;
         };
         if !fits {
             continue;
         }
         busy.extend(both);
-        let line = document.str(&newer.span);
+        let line = document.span_text(&newer.span);
         let end = newer.span.start + line.trim_end().len();
         let words = format!("; replaces {old} (was {day})");
         joined.push(format!("{}{words}", line.trim()));
-        edits.push(Edit {
+        edits.push(TextEdit {
             span: end..end,
             text: words,
         });
-        edits.push(document.take_out(with_gap(&document, older)));
+        edits.push(document.delete_lines(span_with_gap(&document, older)));
         kept.insert(old.to_owned());
-        kept.extend(fact(&newer.text).map(str::to_owned));
+        kept.extend(extract_fact(&newer.text).map(str::to_owned));
     }
-    let after = apply(path, text, edits)?;
+    let after = apply_edits(path, text, edits)?;
     let lines: HashSet<&str> = after.lines().map(str::trim).collect();
     if joined.iter().all(|it| lines.contains(it.as_str())) {
         Ok((after, joined.len()))
     } else {
-        Err(lost_words(path))
+        Err(lost_words_error(path))
     }
 }
 
 /// Returns the span of an entry with the blank line after it, if another blank
 /// line precedes it.
-fn with_gap(document: &Document, entry: &Decision) -> std::ops::Range<usize> {
+fn span_with_gap(document: &Document, entry: &Decision) -> std::ops::Range<usize> {
     let before = document.text[..entry.span.start].lines().next_back();
     let mut lines = document.text[entry.span.end..].split_inclusive('\n');
     let gap = match (before.map(str::trim), lines.next()) {
@@ -175,10 +182,10 @@ fn with_gap(document: &Document, entry: &Decision) -> std::ops::Range<usize> {
 
 /// Gathers related decisions of a week below `**first–last** - topic`,
 /// verbatim.
-fn clusters(path: &impl ToString, text: &str) -> Result<(String, usize, usize), Error> {
-    let document = document::parse(text.to_owned());
-    let all = read(&document);
-    let plain = plain_lines(&document, &all);
+fn gather_clusters(path: &impl ToString, text: &str) -> Result<(String, usize, usize), MindError> {
+    let document = document::parse_document(text.to_owned());
+    let all = parse_decisions(&document);
+    let plain = find_plain_lines(&document, &all);
     let mut weeks: BTreeMap<(i16, i8), Vec<usize>> = BTreeMap::new();
     for (at, decision) in all.iter().enumerate() {
         if let Some(date) = decision.date.filter(|_| plain.contains(&at)) {
@@ -190,7 +197,12 @@ fn clusters(path: &impl ToString, text: &str) -> Result<(String, usize, usize), 
         }
     }
     let words: HashMap<usize, HashSet<String>> = (plain.iter())
-        .map(|at| (*at, content_words(fact(&all[*at].text).unwrap_or(""))))
+        .map(|at| {
+            (
+                *at,
+                content_words(extract_fact(&all[*at].text).unwrap_or("")),
+            )
+        })
         .collect();
     let mut edits = Vec::new();
     let (mut clusters, mut gathered) = (0, 0);
@@ -200,34 +212,34 @@ fn clusters(path: &impl ToString, text: &str) -> Result<(String, usize, usize), 
             if taken.contains(first) {
                 continue;
             }
-            let near = week[place..].iter().take(MAX_COMPARED).copied();
+            let near = week[place..].iter().take(MAX_COMPARED_DECISIONS).copied();
             let group: Vec<usize> = near
-                .filter(|at| !taken.contains(at) && overlap(&words[first], &words[at]))
+                .filter(|at| !taken.contains(at) && has_overlap(&words[first], &words[at]))
                 .collect();
-            if group.len() >= CLUSTER {
+            if group.len() >= MIN_CLUSTER_DECISIONS {
                 clusters += 1;
                 gathered += group.len();
-                gather(&document, &all, &group, &words, &mut edits);
+                gather_group(&document, &all, &group, &words, &mut edits);
                 taken.extend(group);
             }
         }
     }
-    Ok((apply(path, text, edits)?, clusters, gathered))
+    Ok((apply_edits(path, text, edits)?, clusters, gathered))
 }
 
 /// Returns `true` if the sets share at least half of the words of the smaller
 /// one.
-fn overlap(a: &HashSet<String>, b: &HashSet<String>) -> bool {
+fn has_overlap(a: &HashSet<String>, b: &HashSet<String>) -> bool {
     let least = a.len().min(b.len());
     least > 0 && a.intersection(b).count() * 2 >= least
 }
 
-fn gather(
+fn gather_group(
     document: &Document,
     all: &[Decision],
     group: &[usize],
     words: &HashMap<usize, HashSet<String>>,
-    edits: &mut Vec<Edit>,
+    edits: &mut Vec<TextEdit>,
 ) {
     let nl = document.newline();
     let dates: Vec<Date> = group.iter().filter_map(|at| all[*at].date).collect();
@@ -237,7 +249,7 @@ fn gather(
     };
     // The topic: words that all of them share, in the spelling and order of the
     // first.
-    let first = fact(&all[group[0]].text).unwrap_or("");
+    let first = extract_fact(&all[group[0]].text).unwrap_or("");
     let common = |word: &&str| {
         let term = content_words(word);
         !term.is_empty()
@@ -251,11 +263,11 @@ fn gather(
         .collect();
     topic.dedup();
     let topic = if topic.is_empty() {
-        values::cut(first, 60)
+        values::truncate_at_word(first, 60)
     } else {
         topic.join(" ")
     };
-    let bullet = match marker(all[group[0]].text.trim()) {
+    let bullet = match list_marker_length(all[group[0]].text.trim()) {
         Some(_) => "- ",
         None => "",
     };
@@ -265,20 +277,20 @@ fn gather(
     in_order.sort_by_key(|it| it.span.start);
     for it in &in_order {
         let line = it.text.trim();
-        let line = marker(line).map_or(line, |length| line[length..].trim_start());
+        let line = list_marker_length(line).map_or(line, |length| line[length..].trim_start());
         text.push_str(&format!("{inner}- {line}{nl}"));
     }
-    let last = document.str(&in_order[0].span);
+    let last = document.span_text(&in_order[0].span);
     if !last.ends_with(['\n', '\r']) {
         text.truncate(text.len() - nl.len());
     }
     for (at, it) in in_order.iter().enumerate() {
         edits.push(match at {
-            0 => Edit {
+            0 => TextEdit {
                 span: it.span.clone(),
                 text: text.clone(),
             },
-            _ => document.take_out(with_gap(document, it)),
+            _ => document.delete_lines(span_with_gap(document, it)),
         });
     }
 }

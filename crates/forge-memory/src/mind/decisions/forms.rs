@@ -2,12 +2,12 @@
 
 use jiff::civil::Date;
 
-use super::{Decision, Form, id_at_start};
+use super::{Decision, DecisionForm, id_at_start};
 use crate::document::Document;
-use crate::mind::values::{self, is_unset, labelled, marker, plain};
+use crate::mind::values::{self, is_unset, list_marker_length, parse_labelled, plain_value};
 
 /// Parses decisions that are blocks, in the order of the file.
-pub(crate) fn blocks(document: &Document) -> Vec<Decision> {
+pub(crate) fn decision_blocks(document: &Document) -> Vec<Decision> {
     let mut found: Vec<Decision> = Vec::new();
     for section in &document.sections {
         if section.level < 2
@@ -15,7 +15,7 @@ pub(crate) fn blocks(document: &Document) -> Vec<Decision> {
         {
             continue;
         }
-        let Some((id, title)) = block_title(&section.title) else {
+        let Some((id, title)) = parse_block_title(&section.title) else {
             continue;
         };
         if is_unset(&title) || section.title.contains("[YYYY-MM-DD]") {
@@ -29,16 +29,16 @@ pub(crate) fn blocks(document: &Document) -> Vec<Decision> {
             decision: None,
             rationale: None,
             status: None,
-            superseded: document.str(&section.heading).contains("~~"),
+            superseded: document.span_text(&section.heading).contains("~~"),
             superseded_on: None,
-            text: document.str(&section.span).trim().to_owned(),
-            line: document.line_of(section.heading.start),
-            form: Form::Block,
+            text: document.span_text(&section.span).trim().to_owned(),
+            line: document.line_number_at(section.heading.start),
+            form: DecisionForm::Block,
             span: section.span.clone(),
         };
-        for (key, value) in fields(document.str(&section.own)) {
+        for (key, value) in parse_labelled_fields(document.span_text(&section.own)) {
             let date = values::first_date(&value);
-            let value = Some(plain(&value)).filter(|value| !is_unset(value));
+            let value = Some(plain_value(&value)).filter(|value| !is_unset(value));
             match key.as_str() {
                 "date" => decision.date = date,
                 "decided by" | "by" => decision.decided_by = value,
@@ -74,7 +74,7 @@ pub(crate) fn blocks(document: &Document) -> Vec<Decision> {
 
 /// Parses `DEC-007: title` or `Decision 7: title`; a heading above many
 /// decisions is not a decision.
-fn block_title(title: &str) -> Option<(Option<String>, String)> {
+fn parse_block_title(title: &str) -> Option<(Option<String>, String)> {
     let clean = |rest: &str| {
         rest.trim_start_matches(|c: char| {
             c.is_whitespace() || matches!(c, ':' | '-' | '–' | '—' | '.')
@@ -103,12 +103,13 @@ fn block_title(title: &str) -> Option<(Option<String>, String)> {
 }
 
 /// Parses `- **Key:** value` with its continuation lines.
-fn fields(text: &str) -> Vec<(String, String)> {
+fn parse_labelled_fields(text: &str) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     for line in text.lines() {
         let trimmed = line.trim();
-        let body = marker(trimmed).map_or(trimmed, |length| &trimmed[length.min(trimmed.len())..]);
-        match labelled(body) {
+        let body = list_marker_length(trimmed)
+            .map_or(trimmed, |length| &trimmed[length.min(trimmed.len())..]);
+        match parse_labelled(body) {
             Some((key, value)) => found.push((key, value.to_owned())),
             None => {
                 if let Some((_, value)) = found.last_mut()
@@ -125,19 +126,19 @@ fn fields(text: &str) -> Vec<(String, String)> {
 
 /// Parses dated lines anywhere, and numbered items below a heading about
 /// decisions.
-pub(crate) fn lines(document: &Document) -> Vec<Decision> {
+pub(crate) fn decision_lines(document: &Document) -> Vec<Decision> {
     let mut found = Vec::new();
     let mut at = document.body.start;
     for line in document.text[at..].split_inclusive('\n') {
         let span = at..at + line.len();
         at = span.end;
         let text = line.trim_end();
-        if text.is_empty() || document.in_code(span.start) {
+        if text.is_empty() || document.is_in_code(span.start) {
             continue;
         }
         let indent = text.len() - text.trim_start().len();
         let text = text.trim_start();
-        let length = marker(text);
+        let length = list_marker_length(text);
         // Deeper levels contain the decisions of a gathered week.
         if indent > 4 || indent > 1 && length.is_none() {
             continue;
@@ -150,30 +151,30 @@ pub(crate) fn lines(document: &Document) -> Vec<Decision> {
                 .parse::<usize>()
                 .ok()
         });
-        let ended = annotated_on(body);
+        let ended = supersession_date(body);
         let entry = |id: Option<String>, date, title: &str, struck: bool, form| Decision {
             id,
-            title: plain(title),
+            title: plain_value(title),
             date,
             decided_by: None,
-            decision: Some(plain(title)),
+            decision: Some(plain_value(title)),
             rationale: None,
             status: None,
             superseded: struck || ended.is_some(),
             superseded_on: ended,
             text: text.to_owned(),
-            line: document.line_of(span.start),
+            line: document.line_number_at(span.start),
             form,
             span: span.clone(),
         };
-        if let (Some((date, fact, struck)), None) = (dated(body), number) {
-            found.push(entry(None, Some(date), fact, struck, Form::Line));
+        if let (Some((date, fact, struck)), None) = (parse_dated_line(body), number) {
+            found.push(entry(None, Some(date), fact, struck, DecisionForm::Line));
             continue;
         }
         let Some(number) = number.filter(|_| indent <= 1) else {
             continue;
         };
-        if !is_unset(body) && below_decisions(document, span.start) {
+        if !is_unset(body) && is_below_decisions_heading(document, span.start) {
             let struck = body.starts_with("~~");
             let title = body.strip_prefix("~~").unwrap_or(body);
             let title = if struck {
@@ -181,14 +182,14 @@ pub(crate) fn lines(document: &Document) -> Vec<Decision> {
             } else {
                 title
             };
-            let title = without_annotation(title);
+            let title = strip_annotation(title);
             let date = values::first_date(title);
             found.push(entry(
                 Some(number.to_string()),
                 date,
                 title,
                 struck,
-                Form::Item,
+                DecisionForm::Item,
             ));
         }
     }
@@ -196,7 +197,7 @@ pub(crate) fn lines(document: &Document) -> Vec<Decision> {
 }
 
 /// Parses `**2026-03-01** - fact`, possibly struck out.
-fn dated(line: &str) -> Option<(Date, &str, bool)> {
+fn parse_dated_line(line: &str) -> Option<(Date, &str, bool)> {
     let (line, struck) = match line.strip_prefix("~~") {
         Some(rest) => (rest, true),
         None => (line, false),
@@ -221,19 +222,19 @@ fn dated(line: &str) -> Option<(Date, &str, bool)> {
     } else {
         fact
     };
-    let fact = without_annotation(fact);
+    let fact = strip_annotation(fact);
     (!fact.is_empty()).then_some((date, fact, struck))
 }
 
 /// Parses the day of `(superseded 2026-04-01)` at the end of an entry.
-pub(super) fn annotated_on(line: &str) -> Option<Date> {
+pub(super) fn supersession_date(line: &str) -> Option<Date> {
     let (_, rest) = line.trim_end().rsplit_once("(superseded ")?;
     let inside = rest.strip_suffix(')')?;
     inside.get(..10)?.parse().ok()
 }
 
-pub(super) fn without_annotation(fact: &str) -> &str {
-    match annotated_on(fact) {
+pub(super) fn strip_annotation(fact: &str) -> &str {
+    match supersession_date(fact) {
         Some(_) => fact
             .rsplit_once("(superseded ")
             .map_or(fact, |(fact, _)| fact.trim_end()),
@@ -241,7 +242,7 @@ pub(super) fn without_annotation(fact: &str) -> &str {
     }
 }
 
-fn below_decisions(document: &Document, at: usize) -> bool {
+fn is_below_decisions_heading(document: &Document, at: usize) -> bool {
     let section = document
         .sections
         .partition_point(|section| section.heading.start <= at)

@@ -4,26 +4,26 @@
 
 use std::ops::Range;
 
-use super::{Decision, Form, newest_first, read};
+use super::{Decision, DecisionForm, is_newest_first, parse_decisions};
 use crate::document::{self, Document};
-use crate::mind::archive::Archive;
-use crate::mind::compress::with_line_below_title;
-use crate::mind::values::{apply, marker};
-use crate::mind::{Error, File, Layout, Mind};
-use crate::thresholds::DECISIONS_NEARLY_FULL;
+use crate::mind::archive::StateArchive;
+use crate::mind::compress::insert_line_below_title;
+use crate::mind::values::{apply_edits, list_marker_length};
+use crate::mind::{MindError, MindFile, MindStore, StateLayoutKind};
+use crate::thresholds::NEARLY_FULL_DECISION_LINES;
 use crate::workspace::RelPath;
 
 /// Number of lines to shorten to: below the limit by enough that the next
 /// decision does not exceed it again.
-const SHORTENED: usize = 75;
+const SHORTENED_LINES: usize = 75;
 /// Number of newest entries that always stay, however long they are.
-const KEPT_ENTRIES: usize = 10;
+const MIN_KEPT_ENTRIES: usize = 10;
 
-const TITLE: &str = "Decisions - Archive";
+const ARCHIVE_TITLE: &str = "Decisions - Archive";
 
 /// A shortened file of decisions, with its archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shortened {
+pub struct ShortenedDecisions {
     pub text: String,
     pub archive: RelPath,
     /// The text of the archive before and after.
@@ -34,7 +34,7 @@ pub struct Shortened {
 
 /// How full the file of decisions is, and what can shorten it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fullness {
+pub enum DecisionFullness {
     Fine,
     /// Old entries can move to the archive.
     CanBeShortened,
@@ -42,80 +42,87 @@ pub enum Fullness {
     ByHand,
 }
 
-impl Mind<'_> {
+impl MindStore<'_> {
     /// Checks how full the file of decisions is. Files in `.mind/` have no such
     /// limit; `mind compress` handles their size.
-    pub fn decisions_fullness(&self) -> Fullness {
-        let text = self.text(File::Decisions).ok().flatten();
-        let text = text.filter(|_| self.files.layout == Layout::Manifest);
+    pub fn check_decisions_fullness(&self) -> DecisionFullness {
+        let text = self.read_text(MindFile::Decisions).ok().flatten();
+        let text = text.filter(|_| self.files.layout == StateLayoutKind::Manifest);
         match text {
-            Some(text) if text.lines().count() >= DECISIONS_NEARLY_FULL => {
-                match shortened(self.files.path(File::Decisions), &text, None) {
-                    Ok(Some(_)) => Fullness::CanBeShortened,
-                    Ok(None) | Err(_) => Fullness::ByHand,
+            Some(text) if text.lines().count() >= NEARLY_FULL_DECISION_LINES => {
+                match shorten_decisions(self.files.path(MindFile::Decisions), &text, None) {
+                    Ok(Some(_)) => DecisionFullness::CanBeShortened,
+                    Ok(None) | Err(_) => DecisionFullness::ByHand,
                 }
             }
-            _ => Fullness::Fine,
+            _ => DecisionFullness::Fine,
         }
     }
 }
 
 /// Returns the archive path of a file of decisions: `decisions-archive.md` next
 /// to it.
-pub fn archive_of(path: &RelPath) -> Option<RelPath> {
+pub fn decisions_archive_path(path: &RelPath) -> Option<RelPath> {
     let stem = path.as_str().strip_suffix(".md")?;
     RelPath::new(&format!("{stem}-archive.md")).ok()
 }
 
 /// Moves the oldest entries to the archive; returns none if the file is not
 /// nearly full, or if moving entries would not bring it below that limit.
-pub fn shortened(
+pub fn shorten_decisions(
     path: &RelPath,
     text: &str,
     archive: Option<String>,
-) -> Result<Option<Shortened>, Error> {
+) -> Result<Option<ShortenedDecisions>, MindError> {
     let lines = text.lines().count();
-    let Some(archive_path) = archive_of(path).filter(|_| lines >= DECISIONS_NEARLY_FULL) else {
+    let Some(archive_path) =
+        decisions_archive_path(path).filter(|_| lines >= NEARLY_FULL_DECISION_LINES)
+    else {
         return Ok(None);
     };
-    let document = document::parse(text.to_owned());
-    let units = units(&document);
-    let movable = units.len().saturating_sub(KEPT_ENTRIES);
+    let document = document::parse_document(text.to_owned());
+    let units = movable_entries(&document);
+    let movable = units.len().saturating_sub(MIN_KEPT_ENTRIES);
     // Two lines for the link to the archive and its blank line.
     let mut left = lines + 2;
-    let mut moved: Vec<&Unit> = Vec::new();
+    let mut moved: Vec<&MovableEntry> = Vec::new();
     for unit in units.iter().take(movable) {
-        if left <= SHORTENED {
+        if left <= SHORTENED_LINES {
             break;
         }
-        left -= document.str(&unit.span).lines().count();
+        left -= document.span_text(&unit.span).lines().count();
         moved.push(unit);
     }
-    if moved.is_empty() || left >= DECISIONS_NEARLY_FULL {
+    if moved.is_empty() || left >= NEARLY_FULL_DECISION_LINES {
         return Ok(None);
     }
     moved.sort_by_key(|it| it.entry.start);
-    let blocks: Vec<&str> = moved.iter().map(|it| document.str(&it.entry)).collect();
+    let blocks: Vec<&str> = moved
+        .iter()
+        .map(|it| document.span_text(&it.entry))
+        .collect();
     let blocks: Vec<&str> = blocks.into_iter().map(str::trim_end).collect();
-    let mut kept = Archive::new(&archive_path, archive.clone());
-    kept.add(TITLE, document.newline(), &blocks)?;
+    let mut kept = StateArchive::new(&archive_path, archive.clone());
+    kept.add_entries(ARCHIVE_TITLE, document.newline(), &blocks)?;
     let after_archive = kept.finish()?.unwrap_or_default();
-    let removals = moved.iter().map(|it| document.take_out(it.span.clone()));
-    let after = apply(path, text, removals.collect())?;
-    let after = with_line_below_title(
+    let removals = moved
+        .iter()
+        .map(|it| document.delete_lines(it.span.clone()));
+    let after = apply_edits(path, text, removals.collect())?;
+    let after = insert_line_below_title(
         path,
         after,
         &format!("Older decisions: [[{}]]", archive_path.stem()),
     )?;
-    let count = |text: &str| read(&document::parse(text.to_owned())).len();
+    let count = |text: &str| parse_decisions(&document::parse_document(text.to_owned())).len();
     let all = count(&after) + count(&after_archive) - archive.as_deref().map_or(0, count);
-    if all != count(text) || after.lines().count() >= DECISIONS_NEARLY_FULL {
-        return Err(Error::Unsafe {
+    if all != count(text) || after.lines().count() >= NEARLY_FULL_DECISION_LINES {
+        return Err(MindError::Unsafe {
             path: path.to_string(),
             why: "a decision would not read as before",
         });
     }
-    Ok(Some(Shortened {
+    Ok(Some(ShortenedDecisions {
         text: after,
         archive: archive_path,
         moved: moved.len(),
@@ -124,7 +131,7 @@ pub fn shortened(
 }
 
 /// An entry with everything that belongs to it.
-struct Unit {
+struct MovableEntry {
     entry: Range<usize>,
     /// The entry with the blank line after it, if another one precedes it.
     span: Range<usize>,
@@ -132,24 +139,28 @@ struct Unit {
 
 /// Lists the entries at the left edge, the oldest first: blocks, lines with
 /// what is indented below them, and gathered weeks.
-fn units(document: &Document) -> Vec<Unit> {
-    let all = read(document);
-    let outer =
-        |it: &&Decision| it.form == Form::Block || !document.str(&it.span).starts_with([' ', '\t']);
+fn movable_entries(document: &Document) -> Vec<MovableEntry> {
+    let all = parse_decisions(document);
+    let outer = |it: &&Decision| {
+        it.form == DecisionForm::Block || !document.span_text(&it.span).starts_with([' ', '\t'])
+    };
     let mut spans: Vec<Range<usize>> = all.iter().filter(outer).map(|it| it.span.clone()).collect();
     let mut at = document.body.start;
     for line in document.text[at..].split_inclusive('\n') {
-        if is_week(line) && !document.in_code(at) {
+        if is_week_heading(line) && !document.is_in_code(at) {
             spans.push(at..at + line.len());
         }
         at += line.len();
     }
     spans.sort_by_key(|it| it.start);
     spans.dedup_by(|next, before| next.start < before.end);
-    let mut units: Vec<Unit> = spans.into_iter().map(|it| unit(document, it)).collect();
+    let mut units: Vec<MovableEntry> = spans
+        .into_iter()
+        .map(|it| movable_entry(document, it))
+        .collect();
     let mut dated = all;
     dated.sort_by_key(|it| it.span.start);
-    if newest_first(&dated) {
+    if is_newest_first(&dated) {
         units.reverse();
     }
     units
@@ -157,8 +168,9 @@ fn units(document: &Document) -> Vec<Unit> {
 
 /// Returns `true` for `**2026-03-02–2026-03-05** - topic`, which has decisions
 /// below it.
-fn is_week(line: &str) -> bool {
-    let body = marker(line).map_or(line, |length| line[length.min(line.len())..].trim_start());
+fn is_week_heading(line: &str) -> bool {
+    let body =
+        list_marker_length(line).map_or(line, |length| line[length.min(line.len())..].trim_start());
     let date = |text: Option<&str>| text.is_some_and(|it| it.parse::<jiff::civil::Date>().is_ok());
     let Some((dates, _)) = body.strip_prefix("**").and_then(|it| it.split_once("**")) else {
         return false;
@@ -169,7 +181,7 @@ fn is_week(line: &str) -> bool {
     }
 }
 
-fn unit(document: &Document, entry: Range<usize>) -> Unit {
+fn movable_entry(document: &Document, entry: Range<usize>) -> MovableEntry {
     let text = &document.text;
     let mut end = entry.end;
     for next in text[end..].split_inclusive('\n') {
@@ -186,7 +198,7 @@ fn unit(document: &Document, entry: Range<usize>) -> Unit {
         (Some("") | None, Some(next)) if next.trim().is_empty() => next.len(),
         _ => 0,
     };
-    Unit {
+    MovableEntry {
         entry: entry.start..end,
         span: entry.start..end + gap,
     }
@@ -215,10 +227,14 @@ mod tests {
         for form in forms {
             let entries: Vec<String> = (1..=110).map(form).collect();
             let text = format!("# Decisions\n\n{}", entries.concat());
-            let done = shortened(&path(), &text, None)
+            let done = shorten_decisions(&path(), &text, None)
                 .expect("safe")
                 .expect("it is full");
-            assert!(done.text.lines().count() <= SHORTENED, "{}", done.text);
+            assert!(
+                done.text.lines().count() <= SHORTENED_LINES,
+                "{}",
+                done.text
+            );
             for entry in &entries {
                 let word = entry.trim_end();
                 let (_, archived) = &done.archived;
@@ -229,7 +245,8 @@ mod tests {
             }
             assert!(done.text.contains("Fact 110.") && !done.text.contains("Fact 1."));
             assert!(done.text.contains("Older decisions: [[decisions-archive]]"));
-            let again = shortened(&path(), &done.text, Some(done.archived.1)).expect("safe");
+            let again =
+                shorten_decisions(&path(), &done.text, Some(done.archived.1)).expect("safe");
             assert_eq!(again, None, "it is not full any more");
         }
     }
@@ -241,12 +258,12 @@ mod tests {
                 .map(|n| format!("**2026-01-01** - Fact {n}\n"))
                 .collect()
         };
-        let first = shortened(&path(), &lines(1), None)
+        let first = shorten_decisions(&path(), &lines(1), None)
             .expect("safe")
             .expect("full");
         let text = format!("{}{}", first.text, lines(101));
         let archived = first.archived.1.clone();
-        let second = shortened(&path(), &text, Some(archived))
+        let second = shorten_decisions(&path(), &text, Some(archived))
             .expect("safe")
             .expect("full");
         assert!(second.archived.1.starts_with(first.archived.1.trim_end()));
@@ -264,7 +281,7 @@ mod tests {
             "# Decisions\n\n{}",
             "A sentence about nothing.\n\n".repeat(60)
         );
-        assert_eq!(shortened(&path(), &text, None).expect("safe"), None);
+        assert_eq!(shorten_decisions(&path(), &text, None).expect("safe"), None);
     }
 
     #[test]
@@ -273,7 +290,7 @@ mod tests {
         let rest: String = (0..100)
             .map(|n| format!("**2026-01-01** - Fact {n}\n"))
             .collect();
-        let done = shortened(&path(), &format!("# Decisions\n\n{week}{rest}"), None)
+        let done = shorten_decisions(&path(), &format!("# Decisions\n\n{week}{rest}"), None)
             .expect("safe")
             .expect("full");
         assert!(

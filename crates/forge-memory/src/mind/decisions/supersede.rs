@@ -11,10 +11,10 @@ use std::ops::Range;
 use jiff::Timestamp;
 use jiff::civil::Date;
 
-use super::{Decision, Form, id_at_start, read};
-use crate::document::{self, Document, Edit, day_of};
-use crate::mind::values::{apply, first_date, labelled, marker};
-use crate::mind::{Error, File, Mind};
+use super::{Decision, DecisionForm, id_at_start, parse_decisions};
+use crate::document::{self, Document, TextEdit, day_of_timestamp};
+use crate::mind::values::{apply_edits, first_date, list_marker_length, parse_labelled};
+use crate::mind::{MindError, MindFile, MindStore};
 
 /// A decision that a later one replaced, although its entry does not state so.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub struct Supersession {
 
 /// The span of a decision in its file, and its successor, if any.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Decided {
+pub struct DecisionSpan {
     /// Byte range in the file's text.
     pub span: Range<usize>,
     /// A description of what replaced it.
@@ -35,7 +35,7 @@ pub struct Decided {
 }
 
 /// Triggers after which, or before which, the replaced thing is named.
-const WORDS: [&str; 7] = [
+const SUPERSEDING_WORDS: [&str; 7] = [
     "supersedes",
     "replaces",
     "instead of",
@@ -46,12 +46,12 @@ const WORDS: [&str; 7] = [
 ];
 
 /// Words that end the description of the replaced thing.
-const ENDS: [&str; 12] = [
+const CLAUSE_END_WORDS: [&str; 12] = [
     "because", "since", "with", "in", "as", "so", "and", "but", "to", "after", "until", "when",
 ];
 
 /// Words that are too common to compare decisions by.
-const COMMON: [&str; 63] = [
+const COMMON_WORDS: [&str; 63] = [
     "the", "and", "for", "with", "from", "that", "this", "are", "was", "were", "will", "have",
     "has", "had", "not", "all", "any", "our", "use", "used", "using", "uses", "its", "into",
     "than", "then", "them", "they", "their", "also", "only", "over", "per", "via", "now", "new",
@@ -61,20 +61,20 @@ const COMMON: [&str; 63] = [
 ];
 
 /// Maximum number of words on either side of the trigger that are examined.
-const REACH: usize = 6;
+const MAX_REACH_WORDS: usize = 6;
 
 /// Limits that keep comparison from becoming quadratic in the file: things that
 /// one decision may end, earlier decisions that each is compared with (latest
 /// first), and words by which two decisions are compared.
-const MAX_OBJECTS: usize = 8;
-const MAX_CANDIDATES: usize = 64;
-const MAX_WORDS: usize = 128;
+const MAX_OBJECTS_PER_DECISION: usize = 8;
+const MAX_EARLIER_CANDIDATES: usize = 64;
+const MAX_COMPARED_WORDS: usize = 128;
 
-impl Mind<'_> {
+impl MindStore<'_> {
     /// Finds unmarked decisions that a later one explicitly replaces.
-    pub fn supersessions(&self) -> Result<Vec<Supersession>, Error> {
-        let all = self.decisions()?;
-        let found = find(&all).into_iter();
+    pub fn find_supersessions(&self) -> Result<Vec<Supersession>, MindError> {
+        let all = self.read_decisions()?;
+        let found = match_supersessions(&all).into_iter();
         Ok(found
             .filter(|it| !all[it.older].superseded)
             .map(|it| Supersession {
@@ -87,24 +87,24 @@ impl Mind<'_> {
 
     /// Reads the decisions in the order of the file, each with the index of its
     /// successor, if one is named.
-    pub fn lineage(&self) -> Result<Vec<(Decision, Option<usize>)>, Error> {
-        let all = self.decisions()?;
-        let by = successors(&all);
+    pub fn read_decision_lineage(&self) -> Result<Vec<(Decision, Option<usize>)>, MindError> {
+        let all = self.read_decisions()?;
+        let by = find_successors(&all);
         Ok(all.into_iter().zip(by).collect())
     }
 
     /// Returns the span of each decision in its file, and what replaced it.
-    pub fn decided(&self) -> Result<Vec<Decided>, Error> {
-        let Some(document) = self.document(File::Decisions)? else {
+    pub fn decision_spans(&self) -> Result<Vec<DecisionSpan>, MindError> {
+        let Some(document) = self.parse_document(MindFile::Decisions)? else {
             return Ok(Vec::new());
         };
-        let all = read(&document);
-        let path = self.files.path(File::Decisions);
-        let by = successors(&all);
+        let all = parse_decisions(&document);
+        let path = self.files.path(MindFile::Decisions);
+        let by = find_successors(&all);
         let standing = all.iter().zip(by).map(|(it, by)| {
             let ended = (it.superseded || by.is_some()).then(|| match by {
                 Some(by) => match (&all[by].id, all[by].form) {
-                    (Some(id), Form::Block) => format!("{id} ({path}:{})", all[by].line),
+                    (Some(id), DecisionForm::Block) => format!("{id} ({path}:{})", all[by].line),
                     _ => format!("{path}:{}", all[by].line),
                 },
                 None => match it.superseded_on {
@@ -112,28 +112,28 @@ impl Mind<'_> {
                     None => "a later decision".to_owned(),
                 },
             });
-            Decided {
+            DecisionSpan {
                 span: it.span.clone(),
                 ended,
             }
         });
-        let mut standing: Vec<Decided> = standing.collect();
+        let mut standing: Vec<DecisionSpan> = standing.collect();
         standing.sort_by_key(|it| it.span.start);
         Ok(standing)
     }
 
-    /// Marks the decisions that [`Mind::supersessions`] finds. Idempotent.
-    pub fn annotate(&self, now: Timestamp) -> Result<usize, Error> {
-        if self.supersessions()?.is_empty() {
+    /// Marks the decisions that [`Mind::find_supersessions`] finds. Idempotent.
+    pub fn mark_superseded(&self, now: Timestamp) -> Result<usize, MindError> {
+        if self.find_supersessions()?.is_empty() {
             return Ok(0);
         }
-        let (marked, _) = self.rewrite(
-            File::Decisions,
+        let (marked, _) = self.rewrite_file(
+            MindFile::Decisions,
             "Mark superseded decisions",
             now,
             |_, before| {
-                let path = self.files.path(File::Decisions);
-                annotated(path, before.unwrap_or_default(), day_of(now))
+                let path = self.files.path(MindFile::Decisions);
+                mark_superseded_decisions(path, before.unwrap_or_default(), day_of_timestamp(now))
             },
         )?;
         Ok(marked)
@@ -146,14 +146,14 @@ pub(super) const MAX_ROUNDS: usize = 16;
 /// Marks every unmarked supersession, and returns how many there were. A mark
 /// can reveal another supersession, so it repeats until none is left; each
 /// round leaves fewer decisions unmarked, which bounds the loop.
-pub fn annotated(
+pub fn mark_superseded_decisions(
     path: &impl ToString,
     mut text: String,
     today: Date,
-) -> Result<(String, usize), Error> {
+) -> Result<(String, usize), MindError> {
     let mut total = 0;
     for _ in 0..MAX_ROUNDS {
-        let (after, count) = one_round(path, text, today)?;
+        let (after, count) = mark_one_round(path, text, today)?;
         total += count;
         text = after;
         if count == 0 {
@@ -163,28 +163,32 @@ pub fn annotated(
     Ok((text, total))
 }
 
-fn one_round(path: &impl ToString, text: String, today: Date) -> Result<(String, usize), Error> {
-    let document = document::parse(text);
-    let all = read(&document);
+fn mark_one_round(
+    path: &impl ToString,
+    text: String,
+    today: Date,
+) -> Result<(String, usize), MindError> {
+    let document = document::parse_document(text);
+    let all = parse_decisions(&document);
     let mut edits = Vec::new();
     let mut done = HashSet::new();
-    for found in find(&all) {
+    for found in match_supersessions(&all) {
         let (older, newer) = (&all[found.older], &all[found.newer]);
         if !older.superseded && done.insert(found.older) {
-            edits.extend(annotation(&document, older, newer, today));
+            edits.extend(annotation_edit(&document, older, newer, today));
         }
     }
     if edits.is_empty() {
         return Ok((document.text, 0));
     }
     let count = done.len();
-    let after = apply(path, &document.text, edits)?;
-    let marked = read(&document::parse(after.clone()));
+    let after = apply_edits(path, &document.text, edits)?;
+    let marked = parse_decisions(&document::parse_document(after.clone()));
     let safe = marked.len() == all.len() && done.iter().all(|&at| marked[at].superseded);
     if safe {
         Ok((after, count))
     } else {
-        Err(Error::Unsafe {
+        Err(MindError::Unsafe {
             path: path.to_string(),
             why: "a marked decision would not be read as one",
         })
@@ -192,13 +196,13 @@ fn one_round(path: &impl ToString, text: String, today: Date) -> Result<(String,
 }
 
 /// Finds the successor of each decision.
-fn successors(all: &[Decision]) -> Vec<Option<usize>> {
+fn find_successors(all: &[Decision]) -> Vec<Option<usize>> {
     let mut by: Vec<Option<usize>> = vec![None; all.len()];
-    for found in find(all) {
+    for found in match_supersessions(all) {
         by[found.older].get_or_insert(found.newer);
     }
-    let by_id: HashMap<&str, usize> = ids(all);
-    let by_day = days(all);
+    let by_id: HashMap<&str, usize> = index_by_id(all);
+    let by_day = group_by_day(all);
     for (at, decision) in all.iter().enumerate() {
         if by[at].is_some() || !decision.superseded {
             continue;
@@ -222,23 +226,23 @@ fn successors(all: &[Decision]) -> Vec<Option<usize>> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct SupersessionMatch {
     pub(super) older: usize,
     pub(super) newer: usize,
     word: &'static str,
 }
 
 /// The words of a decision, and the things that it ends.
-struct Words {
+struct DecisionWords {
     all: HashSet<String>,
     /// The words without those that name what it ended itself.
     kept: HashSet<String>,
     /// Words spelled like a name: `MySQL`, `PR-12`.
     names: HashSet<String>,
-    objects: Vec<Object>,
+    objects: Vec<SupersededObject>,
 }
 
-struct Object {
+struct SupersededObject {
     word: &'static str,
     text: String,
     terms: Vec<String>,
@@ -246,23 +250,26 @@ struct Object {
 
 /// Finds every explicitly stated supersession, marked or not, in the order of
 /// the decisions that state it.
-pub(super) fn find(all: &[Decision]) -> Vec<Found> {
-    let words: Vec<Words> = all.iter().map(|it| Words::of(&said(it))).collect();
+pub(super) fn match_supersessions(all: &[Decision]) -> Vec<SupersessionMatch> {
+    let words: Vec<DecisionWords> = all
+        .iter()
+        .map(|it| DecisionWords::from_text(&statement_text(it)))
+        .collect();
     let mut with: HashMap<&str, Vec<usize>> = HashMap::new();
     for (at, words) in words.iter().enumerate() {
         for word in &words.kept {
             with.entry(word).or_default().push(at);
         }
     }
-    let by_id = ids(all);
-    let by_day = days(all);
-    let mut found: Vec<Found> = Vec::new();
+    let by_id = index_by_id(all);
+    let by_day = group_by_day(all);
+    let mut found: Vec<SupersessionMatch> = Vec::new();
     let mut known: HashSet<(usize, usize)> = HashSet::new();
     for (newer, own) in words.iter().enumerate() {
         for object in &own.objects {
             let mut add = |older: usize| {
                 if known.insert((older, newer)) {
-                    found.push(Found {
+                    found.push(SupersessionMatch {
                         older,
                         newer,
                         word: object.word,
@@ -279,7 +286,7 @@ pub(super) fn find(all: &[Decision]) -> Vec<Found> {
             }
             let day = first_date(&object.text);
             let candidates: HashSet<usize> = match day {
-                Some(day) => before(by_day.get(&day), newer).collect(),
+                Some(day) => latest_before(by_day.get(&day), newer).collect(),
                 None => object
                     .terms
                     .iter()
@@ -287,8 +294,8 @@ pub(super) fn find(all: &[Decision]) -> Vec<Found> {
                     // A word in more than a quarter of the decisions does not
                     // identify one.
                     .filter(|places| places.len() <= (all.len() / 4).max(3))
-                    .flat_map(|places| before(Some(places), newer))
-                    .filter(|&older| !is_later(&all[older], &all[newer]))
+                    .flat_map(|places| latest_before(Some(places), newer))
+                    .filter(|&older| !is_dated_later(&all[older], &all[newer]))
                     .collect(),
             };
             if let ([only], Some(_)) = (&Vec::from_iter(&candidates)[..], day) {
@@ -298,8 +305,10 @@ pub(super) fn find(all: &[Decision]) -> Vec<Found> {
             let best = candidates
                 .into_iter()
                 .filter_map(|older| match day {
-                    Some(_) => Some((shared(&words[older], own), older)).filter(|it| it.0 > 0),
-                    None => Some((score(&words[older], own, object)?, older)),
+                    Some(_) => {
+                        Some((count_shared_words(&words[older], own), older)).filter(|it| it.0 > 0)
+                    }
+                    None => Some((score_match(&words[older], own, object)?, older)),
                 })
                 .max();
             if let Some((_, older)) = best {
@@ -311,7 +320,7 @@ pub(super) fn find(all: &[Decision]) -> Vec<Found> {
 }
 
 /// Groups the decisions by day, in their order.
-fn days(all: &[Decision]) -> HashMap<Date, Vec<usize>> {
+fn group_by_day(all: &[Decision]) -> HashMap<Date, Vec<usize>> {
     let mut days: HashMap<Date, Vec<usize>> = HashMap::new();
     for (at, decision) in all.iter().enumerate() {
         if let Some(day) = decision.date {
@@ -321,16 +330,20 @@ fn days(all: &[Decision]) -> HashMap<Date, Vec<usize>> {
     days
 }
 
-/// Returns the latest indices before `newer`, at most [`MAX_CANDIDATES`].
-fn before(places: Option<&Vec<usize>>, newer: usize) -> impl Iterator<Item = usize> {
+/// Returns the latest indices before `newer`, at most [`MAX_EARLIER_CANDIDATES`].
+fn latest_before(places: Option<&Vec<usize>>, newer: usize) -> impl Iterator<Item = usize> {
     let places = places.map_or(&[][..], Vec::as_slice);
     let earlier = &places[..places.partition_point(|it| *it < newer)];
-    earlier.iter().rev().take(MAX_CANDIDATES).copied()
+    earlier.iter().rev().take(MAX_EARLIER_CANDIDATES).copied()
 }
 
 /// Scores how likely `older` is what `object` names; returns none if the
 /// evidence is too weak.
-fn score(older: &Words, newer: &Words, object: &Object) -> Option<usize> {
+fn score_match(
+    older: &DecisionWords,
+    newer: &DecisionWords,
+    object: &SupersededObject,
+) -> Option<usize> {
     let named: Vec<&String> = object
         .terms
         .iter()
@@ -339,25 +352,25 @@ fn score(older: &Words, newer: &Words, object: &Object) -> Option<usize> {
     let by_name = named
         .iter()
         .any(|term| older.names.contains(*term) || newer.names.contains(*term));
-    let shared = shared(older, newer);
+    let shared = count_shared_words(older, newer);
     // A shared name is evidence enough; otherwise two words must be shared.
     (by_name && !named.is_empty() || !named.is_empty() && shared >= 2)
         .then_some(named.len() * 4 + shared)
 }
 
-fn shared(older: &Words, newer: &Words) -> usize {
+fn count_shared_words(older: &DecisionWords, newer: &DecisionWords) -> usize {
     older.kept.intersection(&newer.all).count()
 }
 
-fn is_later(older: &Decision, newer: &Decision) -> bool {
+fn is_dated_later(older: &Decision, newer: &Decision) -> bool {
     matches!((older.date, newer.date), (Some(older), Some(newer)) if older > newer)
 }
 
 /// Returns the text of an entry by which it is compared: title and decision,
 /// without rationale.
-fn said(decision: &Decision) -> String {
+fn statement_text(decision: &Decision) -> String {
     match &decision.decision {
-        Some(text) if decision.form == Form::Block => {
+        Some(text) if decision.form == DecisionForm::Block => {
             // `Superseded by …` describes its own end and would match as a
             // trigger; only the status before it counts.
             let status = decision.status.as_deref().unwrap_or("");
@@ -373,9 +386,9 @@ fn said(decision: &Decision) -> String {
     }
 }
 
-impl Words {
-    fn of(text: &str) -> Words {
-        let tokens = tokens(text);
+impl DecisionWords {
+    fn from_text(text: &str) -> DecisionWords {
+        let tokens = tokenize_words(text);
         let mut names = HashSet::new();
         for token in &tokens {
             let written = &text[token.start..token.end];
@@ -404,9 +417,9 @@ impl Words {
         } else {
             text
         };
-        'words: for word in WORDS {
+        'words: for word in SUPERSEDING_WORDS {
             for (at, _) in searched.match_indices(word) {
-                if objects.len() == MAX_OBJECTS {
+                if objects.len() == MAX_OBJECTS_PER_DECISION {
                     break 'words;
                 }
                 let end = at + word.len();
@@ -415,25 +428,26 @@ impl Words {
                 if !whole {
                     continue;
                 }
-                let after: Vec<&Token> = tokens[tokens.partition_point(|it| it.start < end)..]
+                let after: Vec<&DecisionToken> = tokens
+                    [tokens.partition_point(|it| it.start < end)..]
                     .iter()
-                    .take(REACH)
+                    .take(MAX_REACH_WORDS)
                     .take_while({
                         let mut last = end;
                         move |it| {
                             let gap = &text[last..it.start];
                             last = it.end;
                             !gap.contains(['.', ';', ':', '(', ')', '—', '–', '\n'])
-                                && !ENDS.contains(&it.term.as_str())
+                                && !CLAUSE_END_WORDS.contains(&it.term.as_str())
                         }
                     })
                     .collect();
                 let passive = matches!(word, "no longer" | "dropped");
-                let before: Vec<&Token> = if passive {
+                let before: Vec<&DecisionToken> = if passive {
                     tokens[..tokens.partition_point(|it| it.end <= at)]
                         .iter()
                         .rev()
-                        .take(REACH)
+                        .take(MAX_REACH_WORDS)
                         .take_while({
                             let mut last = at;
                             move |it| {
@@ -451,13 +465,13 @@ impl Words {
                     .iter()
                     .chain(&after)
                     .map(|it| it.term.clone())
-                    .filter(|it| is_content(it))
+                    .filter(|it| is_content_term(it))
                     .collect();
                 ended.extend(after.iter().map(|it| it.term.clone()));
                 if taken_in {
                     continue;
                 }
-                objects.push(Object {
+                objects.push(SupersededObject {
                     word,
                     text: rest_of_clause(text, end, to),
                     terms,
@@ -467,11 +481,11 @@ impl Words {
         let all: HashSet<String> = tokens
             .into_iter()
             .map(|it| it.term)
-            .filter(|it| is_content(it))
-            .take(MAX_WORDS)
+            .filter(|it| is_content_term(it))
+            .take(MAX_COMPARED_WORDS)
             .collect();
         let kept = all.difference(&ended).cloned().collect();
-        Words {
+        DecisionWords {
             all,
             kept,
             names,
@@ -490,11 +504,11 @@ fn rest_of_clause(text: &str, from: usize, at_least: usize) -> String {
 
 /// Returns the words of a text that identify its topic.
 pub fn content_words(text: &str) -> HashSet<String> {
-    let terms = tokens(text).into_iter().map(|it| it.term);
-    terms.filter(|it| is_content(it)).collect()
+    let terms = tokenize_words(text).into_iter().map(|it| it.term);
+    terms.filter(|it| is_content_term(it)).collect()
 }
 
-struct Token {
+struct DecisionToken {
     start: usize,
     end: usize,
     term: String,
@@ -502,8 +516,8 @@ struct Token {
     begins: bool,
 }
 
-fn tokens(text: &str) -> Vec<Token> {
-    let mut found: Vec<Token> = Vec::new();
+fn tokenize_words(text: &str) -> Vec<DecisionToken> {
+    let mut found: Vec<DecisionToken> = Vec::new();
     let mut start: Option<usize> = None;
     let inside = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '\'');
     for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {
@@ -513,10 +527,10 @@ fn tokens(text: &str) -> Vec<Token> {
                 let word = text[from..at].trim_end_matches(['-', '\'']);
                 let last = found.last().map_or(0, |it| it.end);
                 let begins = found.is_empty() || text[last..from].contains(['.', ':', '?', '!']);
-                found.push(Token {
+                found.push(DecisionToken {
                     start: from,
                     end: from + word.len(),
-                    term: term(word),
+                    term: normalize_term(word),
                     begins,
                 });
                 start = None;
@@ -527,7 +541,7 @@ fn tokens(text: &str) -> Vec<Token> {
     found
 }
 
-fn term(word: &str) -> String {
+fn normalize_term(word: &str) -> String {
     let word = word.to_lowercase();
     let word = word.strip_suffix("'s").unwrap_or(&word);
     match word.strip_suffix('s') {
@@ -536,14 +550,14 @@ fn term(word: &str) -> String {
     }
 }
 
-fn is_content(term: &str) -> bool {
-    term.chars().count() > 2 && !COMMON.contains(&term)
+fn is_content_term(term: &str) -> bool {
+    term.chars().count() > 2 && !COMMON_WORDS.contains(&term)
 }
 
-fn ids(all: &[Decision]) -> HashMap<&str, usize> {
+fn index_by_id(all: &[Decision]) -> HashMap<&str, usize> {
     let mut by: HashMap<&str, usize> = HashMap::new();
     for (at, decision) in all.iter().enumerate() {
-        if decision.form == Form::Block
+        if decision.form == DecisionForm::Block
             && let Some(id) = decision.id.as_deref()
         {
             by.entry(id).or_insert(at);
@@ -562,20 +576,20 @@ fn mentioned_ids(text: &str) -> impl Iterator<Item = String> + '_ {
 }
 
 /// Returns the edit that marks an entry as superseded.
-fn annotation(
+fn annotation_edit(
     document: &Document,
     older: &Decision,
     newer: &Decision,
     today: Date,
-) -> Option<Edit> {
+) -> Option<TextEdit> {
     let day = newer.date.unwrap_or(today);
-    if older.form == Form::Block {
-        return Some(status_of_block(document, older, newer, day));
+    if older.form == DecisionForm::Block {
+        return Some(block_status_edit(document, older, newer, day));
     }
-    let line = document.str(&older.span);
+    let line = document.span_text(&older.span);
     let text = line.trim_end();
     let indent = text.len() - text.trim_start().len();
-    let mark = marker(text.trim_start()).unwrap_or(0);
+    let mark = list_marker_length(text.trim_start()).unwrap_or(0);
     let body = (indent + mark).min(text.len());
     let body = body + (text[body..].len() - text[body..].trim_start().len());
     let fact = &text[body..];
@@ -585,7 +599,7 @@ fn annotation(
     } else {
         format!("~~{fact}~~ (superseded {day})")
     };
-    Some(Edit {
+    Some(TextEdit {
         span: older.span.start + body..older.span.start + text.len(),
         text: struck,
     })
@@ -593,9 +607,14 @@ fn annotation(
 
 /// Returns the edit that sets
 /// `- **Status:** Superseded by DEC-009 (was Final)`.
-fn status_of_block(document: &Document, older: &Decision, newer: &Decision, day: Date) -> Edit {
+fn block_status_edit(
+    document: &Document,
+    older: &Decision,
+    newer: &Decision,
+    day: Date,
+) -> TextEdit {
     let by = match (&newer.id, newer.form) {
-        (Some(id), Form::Block) => format!("Superseded by {id}"),
+        (Some(id), DecisionForm::Block) => format!("Superseded by {id}"),
         _ => format!("Superseded {day}"),
     };
     let place = document
@@ -608,12 +627,14 @@ fn status_of_block(document: &Document, older: &Decision, newer: &Decision, day:
     );
     let mut at = section.own.start;
     let mut behind = None;
-    for line in document.str(&section.own).split_inclusive('\n') {
+    for line in document.span_text(&section.own).split_inclusive('\n') {
         let text = line.trim_end();
         let lead = text.len() - text.trim_start().len();
-        let mark = marker(text.trim_start()).unwrap_or(0);
+        let mark = list_marker_length(text.trim_start()).unwrap_or(0);
         let body = (lead + mark).min(text.len());
-        if let Some((key, value)) = labelled(&text[body..]).filter(|_| !document.in_code(at)) {
+        if let Some((key, value)) =
+            parse_labelled(&text[body..]).filter(|_| !document.is_in_code(at))
+        {
             if key == "status" {
                 let from = at + text.len() - value.len();
                 let was = if value.is_empty() {
@@ -626,7 +647,7 @@ fn status_of_block(document: &Document, older: &Decision, newer: &Decision, day:
                 } else {
                     " "
                 };
-                return Edit {
+                return TextEdit {
                     span: from..at + text.len(),
                     text: format!("{gap}{by}{was}"),
                 };
@@ -642,7 +663,7 @@ fn status_of_block(document: &Document, older: &Decision, newer: &Decision, day:
     }
     let nl = document.newline();
     match behind {
-        Some((end, mark)) => Edit {
+        Some((end, mark)) => TextEdit {
             span: end..end,
             text: format!("{nl}{mark}**Status:** {by}"),
         },

@@ -12,7 +12,7 @@ fn grown() -> Fixture {
     for n in 1..=7 {
         let mut new = session(&format!("summary of {n}"));
         new.completed = vec![format!("thing {n}")];
-        mind.log(&new, days_later(n)).unwrap();
+        mind.log_session(&new, days_later(n)).unwrap();
     }
     for n in 1..=12 {
         let new = NewDecision {
@@ -22,7 +22,7 @@ fn grown() -> Fixture {
                 &format!("Decided {n}\n\nin two paragraphs"),
             )
         };
-        mind.decide(&new, days_later(n)).unwrap();
+        mind.add_decision(&new, days_later(n)).unwrap();
     }
     it
 }
@@ -44,9 +44,9 @@ fn all_text(it: &Fixture) -> String {
 fn old_entries_move_word_for_word() {
     let it = grown();
     let before = all_text(&it);
-    let sessions = it.mind().sessions().unwrap();
-    let decisions = it.mind().decisions().unwrap();
-    let done = it.mind().compress(false, now()).unwrap();
+    let sessions = it.mind().read_sessions().unwrap();
+    let decisions = it.mind().read_decisions().unwrap();
+    let done = it.mind().compress_state(false, now()).unwrap();
     assert_eq!(
         (
             done.sessions.entries,
@@ -64,8 +64,11 @@ fn old_entries_move_word_for_word() {
         (12, 2, 10)
     );
     assert_eq!(done.tasks, 1);
-    assert_eq!(done.saved(), done.sessions.saved() + done.decisions.saved());
-    assert!(done.decisions.saved() > 0);
+    assert_eq!(
+        done.saved_tokens(),
+        done.sessions.saved_tokens() + done.decisions.saved_tokens()
+    );
+    assert!(done.decisions.saved_tokens() > 0);
     let after = all_text(&it);
     for line in before.lines().filter(|line| !line.trim().is_empty()) {
         assert!(after.contains(line), "lost: {line}");
@@ -78,9 +81,9 @@ fn old_entries_move_word_for_word() {
     {
         assert!(archive.contains(text.as_str()), "{text}\n---\n{archive}");
     }
-    assert_eq!(it.mind().sessions().unwrap(), {
+    assert_eq!(it.mind().read_sessions().unwrap(), {
         let mut kept = sessions[2..].to_vec();
-        let lines = it.mind().sessions().unwrap();
+        let lines = it.mind().read_sessions().unwrap();
         for (kept, now) in kept.iter_mut().zip(&lines) {
             (kept.line, kept.span) = (now.line, now.span.clone());
         }
@@ -91,7 +94,7 @@ fn old_entries_move_word_for_word() {
 #[test]
 fn the_files_after_compression() {
     let it = grown();
-    it.mind().compress(false, now()).unwrap();
+    it.mind().compress_state(false, now()).unwrap();
     let log = it.read(".mind/SESSION-LOG.md");
     assert!(
         log.starts_with(
@@ -131,21 +134,21 @@ fn the_files_after_compression() {
 #[test]
 fn m12_twice_is_once_byte_for_byte() {
     let it = grown();
-    it.mind().compress(false, now()).unwrap();
+    it.mind().compress_state(false, now()).unwrap();
     let once = it.files.tree();
-    let again = it.mind().compress(false, days_later(0)).unwrap();
-    assert!(again.is_nothing() && again.change.is_none());
+    let again = it.mind().compress_state(false, days_later(0)).unwrap();
+    assert!(again.is_noop() && again.change.is_none());
     assert_eq!(it.files.tree(), once);
     // More of the same joins what is there.
     for n in 8..=9 {
         it.mind()
-            .log(&session(&format!("summary of {n}")), days_later(n))
+            .log_session(&session(&format!("summary of {n}")), days_later(n))
             .unwrap();
         it.mind()
-            .decide(&decision(&format!("Title {}", n + 5), "x"), days_later(n))
+            .add_decision(&decision(&format!("Title {}", n + 5), "x"), days_later(n))
             .unwrap();
     }
-    it.mind().compress(false, now()).unwrap();
+    it.mind().compress_state(false, now()).unwrap();
     let log = it.read(".mind/SESSION-LOG.md");
     assert_eq!(log.matches("## Archived Sessions").count(), 1);
     assert_eq!(log.matches("→ ARCHIVE.md").count(), 4);
@@ -159,7 +162,7 @@ fn m12_twice_is_once_byte_for_byte() {
         assert_eq!(archive.matches(part).count(), 1, "{part}");
     }
     let once = it.files.tree();
-    it.mind().compress(false, now()).unwrap();
+    it.mind().compress_state(false, now()).unwrap();
     assert_eq!(it.files.tree(), once);
 }
 
@@ -167,7 +170,7 @@ fn m12_twice_is_once_byte_for_byte() {
 fn m13_no_copies_are_left_and_one_undo_takes_it_back() {
     let it = grown();
     let before = it.files.tree_of_sources();
-    let done = it.mind().compress(false, now()).unwrap();
+    let done = it.mind().compress_state(false, now()).unwrap();
     assert!(!it.files.tree().contains("pre-compress"));
     it.workspace.undo(done.change.as_deref(), now()).unwrap();
     assert_eq!(it.files.tree_of_sources(), before);
@@ -176,7 +179,7 @@ fn m13_no_copies_are_left_and_one_undo_takes_it_back() {
 #[test]
 fn m14_the_summary_is_kept() {
     let it = grown();
-    it.mind().compress(false, now()).unwrap();
+    it.mind().compress_state(false, now()).unwrap();
     assert!(it.read(".mind/SESSION-LOG.md").contains("summary of 1"));
     assert!(
         it.read(".mind/ARCHIVE.md")
@@ -187,7 +190,7 @@ fn m14_the_summary_is_kept() {
 #[test]
 fn m15_ids_stay_and_are_never_given_again() {
     let it = grown();
-    it.mind().compress(false, now()).unwrap();
+    it.mind().compress_state(false, now()).unwrap();
     assert!(
         it.read(".mind/ARCHIVE.md")
             .contains("- **Rationale:** why 1\n  and more of it\n")
@@ -196,18 +199,24 @@ fn m15_ids_stay_and_are_never_given_again() {
     it.files.write(".mind/DECISIONS.md", "# Decision Log\n");
     it.files.write(".mind/SESSION-LOG.md", "# Session Log\n");
     assert_eq!(
-        it.mind().decide(&decision("T", "D"), now()).unwrap().0,
+        it.mind()
+            .add_decision(&decision("T", "D"), now())
+            .unwrap()
+            .0,
         "DEC-003"
     );
-    assert_eq!(it.mind().log(&session("S"), now()).unwrap().0, 3);
+    assert_eq!(it.mind().log_session(&session("S"), now()).unwrap().0, 3);
     it.files.remove(".mind/ARCHIVE.md");
     it.files.write(".mind/DECISIONS.md", "# Decision Log\n\n## Archived Decisions (compressed)\n- DEC-041 (2026-01-01): x → ARCHIVE.md\n");
     it.files.write(".mind/SESSION-LOG.md", "# Session Log\n\n## Archived Sessions (compressed)\n- Session 17 (2026-01-01): x → ARCHIVE.md\n");
     assert_eq!(
-        it.mind().decide(&decision("T", "D"), now()).unwrap().0,
+        it.mind()
+            .add_decision(&decision("T", "D"), now())
+            .unwrap()
+            .0,
         "DEC-042"
     );
-    assert_eq!(it.mind().log(&session("S"), now()).unwrap().0, 18);
+    assert_eq!(it.mind().log_session(&session("S"), now()).unwrap().0, 18);
 }
 
 #[test]
@@ -217,9 +226,11 @@ fn m16_compression_waits_for_its_lock() {
     it.workspace
         .change("Hold", now(), |_| {
             let other = Workspace::open(it.files.root()).unwrap();
-            let error = Mind::open(&other).compress(false, now()).unwrap_err();
+            let error = MindStore::open(&other)
+                .compress_state(false, now())
+                .unwrap_err();
             assert!(
-                matches!(&error, Error::Workspace(it) if it.is_locked()),
+                matches!(&error, MindError::Workspace(it) if it.is_locked()),
                 "{error}"
             );
             Ok(())
@@ -231,7 +242,7 @@ fn m16_compression_waits_for_its_lock() {
 #[test]
 fn m29_the_decision_itself_is_kept() {
     let it = grown();
-    it.mind().compress(false, now()).unwrap();
+    it.mind().compress_state(false, now()).unwrap();
     assert!(
         it.read(".mind/ARCHIVE.md")
             .contains("- **Decision:** Decided 1\n\n  in two paragraphs\n")
@@ -242,9 +253,9 @@ fn m29_the_decision_itself_is_kept() {
 fn a_dry_run_says_the_same_and_changes_nothing() {
     let it = grown();
     let before = it.files.tree();
-    let dry = it.mind().compress(true, now()).unwrap();
+    let dry = it.mind().compress_state(true, now()).unwrap();
     assert_eq!(it.files.tree(), before);
-    let wet = it.mind().compress(false, now()).unwrap();
+    let wet = it.mind().compress_state(false, now()).unwrap();
     assert_eq!(
         (dry.sessions, dry.decisions, dry.tasks),
         (wet.sessions, wet.decisions, wet.tasks)
@@ -256,7 +267,7 @@ fn an_archive_of_the_earlier_tool_is_joined() {
     let it = grown();
     let old = "# Archived Tasks\n\n## Archived on 2025-01-01\n- [x] Older (completed 2024-11-01)\n";
     it.files.write(".mind/ARCHIVE.md", old);
-    it.mind().compress(false, now()).unwrap();
+    it.mind().compress_state(false, now()).unwrap();
     let archive = it.read(".mind/ARCHIVE.md");
     assert!(
         archive.starts_with(&format!("{old}\n## Archived on 2026-03-01\n- [x] Ancient")),
@@ -275,7 +286,7 @@ fn line_ends_and_open_fences_survive() {
         ".mind/SESSION-LOG.md",
         format!("# Session Log\r\n\r\n<!-- keep -->\r\n\r\n{log}```\r\nnever closed\r\n"),
     );
-    it.mind().compress(false, now()).unwrap();
+    it.mind().compress_state(false, now()).unwrap();
     let log = it.read(".mind/SESSION-LOG.md");
     assert!(!log.replace("\r\n", "").contains('\n'), "{log:?}");
     assert!(
@@ -287,7 +298,7 @@ fn line_ends_and_open_fences_survive() {
         archive.contains("```\r\nnever closed\r\n```"),
         "{archive:?}"
     );
-    assert_eq!(it.mind().sessions().unwrap().len(), 5);
+    assert_eq!(it.mind().read_sessions().unwrap().len(), 5);
 }
 
 #[test]
@@ -299,7 +310,7 @@ fn a_workspace_moves_its_oldest_entries_to_its_own_archive() {
         "memory/session-log.md",
         format!("# Session Log\n\n---\n\n{log}"),
     );
-    let done = it.mind().compress(false, now()).unwrap();
+    let done = it.mind().compress_state(false, now()).unwrap();
     assert_eq!((done.sessions.compressed, done.sessions.kept), (2, 10));
     assert_eq!(
         it.read("memory/session-log-archive.md"),
@@ -313,19 +324,19 @@ fn a_workspace_moves_its_oldest_entries_to_its_own_archive() {
         "{log}"
     );
     let once = it.files.tree();
-    it.mind().compress(false, now()).unwrap();
+    it.mind().compress_state(false, now()).unwrap();
     assert_eq!(it.files.tree(), once);
 }
 
 #[test]
 fn the_threshold_is_one_of_bytes() {
     let it = Fixture::new("//- .mind/STATE.md\n# S\n");
-    assert!(!it.mind().wants_compression());
+    assert!(!it.mind().should_compress());
     it.files.write(".mind/SESSION-LOG.md", "x".repeat(12_001));
-    assert!(it.mind().wants_compression());
+    assert!(it.mind().should_compress());
     assert!(
         it.workspace
-            .absolute(&RelPath::new(".mind").unwrap())
+            .absolute_path(&RelPath::new(".mind").unwrap())
             .is_dir()
     );
 }

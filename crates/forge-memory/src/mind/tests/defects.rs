@@ -44,29 +44,35 @@ const TEMPLATES: &str = "
 fn m1_templates_are_read_as_unset() {
     let it = Fixture::new(TEMPLATES);
     let mind = it.mind();
-    let state = mind.state().unwrap().unwrap();
+    let state = mind.read_state().unwrap().unwrap();
     assert!(state.is_blank());
     assert_eq!(
         (state.status, state.active, state.blocked),
         (None, vec![], vec![])
     );
     assert_eq!(prompt_line(&mind, now()), None);
-    assert_eq!(mind.sessions().unwrap(), []);
-    assert_eq!(mind.log(&session("First"), now()).unwrap().0, 1);
-    let decisions = mind.decisions().unwrap();
+    assert_eq!(mind.read_sessions().unwrap(), []);
+    assert_eq!(mind.log_session(&session("First"), now()).unwrap().0, 1);
+    let decisions = mind.read_decisions().unwrap();
     let ids: Vec<_> = decisions.iter().map(|it| it.id.as_deref()).collect();
     assert_eq!(
         ids,
         [Some("1"), Some("2")],
         "items, not one decision named Decisions"
     );
-    assert_eq!(mind.decide(&decision("T", "D"), now()).unwrap().0, "3");
+    assert_eq!(
+        mind.add_decision(&decision("T", "D"), now()).unwrap().0,
+        "3"
+    );
     assert!(
         it.read(".mind/DECISIONS.md")
             .ends_with("3. **T** (2026-03-01): D\n")
     );
-    assert_eq!(mind.progress().unwrap().unwrap().open().count(), 0);
-    let done = mind.compress(false, now()).unwrap();
+    assert_eq!(
+        mind.read_progress().unwrap().unwrap().open_tasks().count(),
+        0
+    );
+    let done = mind.compress_state(false, now()).unwrap();
     assert_eq!((done.decisions.compressed, done.decisions.entries), (0, 0));
 }
 
@@ -78,7 +84,7 @@ fn m2_a_long_state_is_capped() {
         ".mind/STATE.md",
         format!("# Project State\n\n## Notes\n{filler}\n## Current Phase\nP9\n\n## Blocked Items\n- keys\n\n## Next Action\nShip it\n"),
     );
-    let briefing = brief_start(&it.mind(), &ask(StartReason::Startup, &[]));
+    let briefing = brief_start(&it.mind(), &ask(SessionStartReason::Startup, &[]));
     assert!(briefing.text.len() < 4000, "{}", briefing.text.len());
     for part in ["P9", "- keys", "Ship it", "=== END COMPACT BRIEFING ==="] {
         assert!(briefing.text.contains(part), "{part}: {}", briefing.text);
@@ -120,18 +126,22 @@ const PROGRESS: &str = "
 #[test]
 fn m3_a_task_is_in_progress_by_its_section() {
     let it = Fixture::new(PROGRESS);
-    let progress = it.mind().progress().unwrap().unwrap();
-    let names =
-        |bucket| -> Vec<String> { progress.open_in(bucket).map(|it| it.text.clone()).collect() };
-    assert_eq!(names(Bucket::InProgress), ["Login page", "Search"]);
-    assert_eq!(names(Bucket::Blocked), ["Payments: waiting for keys"]);
-    assert_eq!(names(Bucket::NotStarted), ["Billing"]);
+    let progress = it.mind().read_progress().unwrap().unwrap();
+    let names = |bucket| -> Vec<String> {
+        progress
+            .open_tasks_in(bucket)
+            .map(|it| it.text.clone())
+            .collect()
+    };
+    assert_eq!(names(TaskBucket::InProgress), ["Login page", "Search"]);
+    assert_eq!(names(TaskBucket::Blocked), ["Payments: waiting for keys"]);
+    assert_eq!(names(TaskBucket::NotStarted), ["Billing"]);
     // The short form has them as well.
     it.files.write(
         ".mind/STATE.md",
         format!("# S\n\n## Notes\n{}\n", "word ".repeat(2000)),
     );
-    let text = brief_start(&it.mind(), &ask(StartReason::Startup, &[])).text;
+    let text = brief_start(&it.mind(), &ask(SessionStartReason::Startup, &[])).text;
     assert!(
         text.contains(
             "--- IN PROGRESS ---\n<data n0nce>\n- [ ] Login page\n- [ ] Search\n</data n0nce>"
@@ -152,7 +162,7 @@ fn m4_the_last_session_is_whole() {
         ".mind/SESSION-LOG.md",
         format!("# Session Log\n\n## Session 1 — 2026-01-01\n- old\n\n## Session 2 — 2026-01-02\n{lines}"),
     );
-    let text = brief_start(&it.mind(), &ask(StartReason::Startup, &[])).text;
+    let text = brief_start(&it.mind(), &ask(SessionStartReason::Startup, &[])).text;
     assert!(
         text.contains(&format!("## Session 2 — 2026-01-02\n{}", lines.trim_end())),
         "{text}"
@@ -171,7 +181,7 @@ fn m5_a_tracked_name_is_a_whole_name() {
             .unwrap(),
         2
     );
-    assert_eq!(mind.tracked_files(), ["lib/a.ts", "a.ts"]);
+    assert_eq!(mind.read_tracked_files(), ["lib/a.ts", "a.ts"]);
 }
 
 #[test]
@@ -179,7 +189,7 @@ fn m7_the_number_is_one_more_than_the_highest() {
     let it = Fixture::new(
         "//- .mind/SESSION-LOG.md\n# Session Log\n\n## Session 7 — 2026-01-02\n- x\n\n## Session 3 — 2026-01-03\n- y\n",
     );
-    assert_eq!(it.mind().log(&session("S"), now()).unwrap().0, 8);
+    assert_eq!(it.mind().log_session(&session("S"), now()).unwrap().0, 8);
 }
 
 #[test]
@@ -204,25 +214,25 @@ fn m8_a_nudge_is_never_older_than_the_state() {
 fn m19_no_match_is_an_error_and_changes_nothing() {
     let it = Fixture::new(PROGRESS);
     let before = it.files.tree_of_sources();
-    let error = it.mind().task_done("zzz", now()).unwrap_err();
-    let Error::NoMatch { open, .. } = error else {
+    let error = it.mind().complete_task("zzz", now()).unwrap_err();
+    let MindError::NoMatch { open, .. } = error else {
         panic!("{error}");
     };
     assert_eq!(open.len(), 4);
     assert_eq!(open[0], "Login page (In Progress)");
-    let error = it.mind().task_done("a", now()).unwrap_err();
+    let error = it.mind().complete_task("a", now()).unwrap_err();
     assert!(
-        matches!(&error, Error::Ambiguous { matching, .. } if matching.len() == 3),
+        matches!(&error, MindError::Ambiguous { matching, .. } if matching.len() == 3),
         "{error}"
     );
     assert!(matches!(
-        it.mind().task_done(" ", now()),
-        Err(Error::Empty { .. })
+        it.mind().complete_task(" ", now()),
+        Err(MindError::Empty { .. })
     ));
     // What is done already is no candidate.
     assert!(matches!(
-        it.mind().task_done("Old thing", now()),
-        Err(Error::NoMatch { .. })
+        it.mind().complete_task("Old thing", now()),
+        Err(MindError::NoMatch { .. })
     ));
     assert_eq!(it.files.tree_of_sources(), before);
 }
@@ -232,13 +242,13 @@ fn m20_a_prefix_is_not_a_match() {
     let text =
         "//- .mind/PROGRESS.md\n# P\n\n### In Progress\n- [ ] Build login page\n- [ ] Build\n";
     let it = Fixture::new(text);
-    assert_eq!(it.mind().task_done("Build", now()).unwrap().0, "Build");
+    assert_eq!(it.mind().complete_task("Build", now()).unwrap().0, "Build");
     assert_eq!(
         it.read(".mind/PROGRESS.md"),
         "# P\n\n### In Progress\n- [ ] Build login page\n- [x] Build (completed 2026-03-01)\n"
     );
     assert_eq!(
-        it.mind().task_done("Build", now()).unwrap().0,
+        it.mind().complete_task("Build", now()).unwrap().0,
         "Build login page"
     );
     assert!(
@@ -251,7 +261,7 @@ fn m20_a_prefix_is_not_a_match() {
 fn m20_the_date_stands_behind_the_whole_task() {
     let text = "//- .mind/PROGRESS.md\n### In Progress\n- [ ] One\n  goes on\n  - [ ] nested\n\n  ```\n  code\n  ```\n- [ ] Two\n";
     let it = Fixture::new(text);
-    it.mind().task_done("one goes on", now()).unwrap();
+    it.mind().complete_task("one goes on", now()).unwrap();
     assert_eq!(
         it.read(".mind/PROGRESS.md"),
         "### In Progress\n- [x] One\n  goes on (completed 2026-03-01)\n  - [ ] nested\n\n  ```\n  code\n  ```\n- [ ] Two\n"
@@ -263,8 +273,8 @@ fn m21_dollar_signs_are_only_text() {
     let it = Fixture::new("");
     let mind = it.mind();
     for task in ["Pay $& and $1", "a $` b $' c", "regex \\1 \\d+"] {
-        mind.task_add(task, "In Progress", now()).unwrap();
-        assert_eq!(mind.task_done(task, now()).unwrap().0, task);
+        mind.add_task(task, "In Progress", now()).unwrap();
+        assert_eq!(mind.complete_task(task, now()).unwrap().0, task);
         let line = format!("- [x] {task} (completed 2026-03-01)\n");
         assert!(it.read(".mind/PROGRESS.md").contains(&line), "{task}");
     }
@@ -284,9 +294,9 @@ fn m23_text_from_outside_never_becomes_structure() {
             decided_by: Some("me\n## DEC-600: y".to_owned()),
             status: Some("Final\n## z".to_owned()),
         };
-        assert_eq!(mind.decide(&new, now()).unwrap().0, id);
+        assert_eq!(mind.add_decision(&new, now()).unwrap().0, id);
     }
-    let decisions = mind.decisions().unwrap();
+    let decisions = mind.read_decisions().unwrap();
     assert_eq!(decisions.len(), 2);
     assert!(!decisions[0].superseded, "its status is its own");
     assert!(
@@ -296,19 +306,19 @@ fn m23_text_from_outside_never_becomes_structure() {
             .unwrap()
             .contains("DEC-099: injected")
     );
-    mind.log(&session(hostile), now()).unwrap();
-    mind.log(&session("## Session 99 — x\n## Session 98"), now())
+    mind.log_session(&session(hostile), now()).unwrap();
+    mind.log_session(&session("## Session 99 — x\n## Session 98"), now())
         .unwrap();
-    let sessions = mind.sessions().unwrap();
+    let sessions = mind.read_sessions().unwrap();
     assert_eq!(
         sessions.iter().map(|it| it.number).collect::<Vec<_>>(),
         [Some(1), Some(2)]
     );
-    mind.task_add(hostile, "In Progress\n### Done", now())
+    mind.add_task(hostile, "In Progress\n### Done", now())
         .unwrap();
-    mind.task_add("second\n- [ ] third", "In Progress", now())
+    mind.add_task("second\n- [ ] third", "In Progress", now())
         .unwrap();
-    assert_eq!(mind.progress().unwrap().unwrap().tasks.len(), 2);
+    assert_eq!(mind.read_progress().unwrap().unwrap().tasks.len(), 2);
     let change = StateChange {
         phase: Some("P\n## Next Action\nevil".into()),
         status: Some(hostile.into()),
@@ -317,15 +327,15 @@ fn m23_text_from_outside_never_becomes_structure() {
         next: Some("real\n\n## Current Phase\nevil".into()),
         priorities: None,
     };
-    mind.set(&change, now()).unwrap();
-    mind.set(&change, now()).unwrap();
-    let document = document::parse(it.read(".mind/STATE.md"));
+    mind.set_state(&change, now()).unwrap();
+    mind.set_state(&change, now()).unwrap();
+    let document = document::parse_document(it.read(".mind/STATE.md"));
     assert_eq!(
         document.sections.len(),
         8,
         "preamble, title and six sections"
     );
-    let state = mind.state().unwrap().unwrap();
+    let state = mind.read_state().unwrap().unwrap();
     assert_eq!(state.phase.as_deref(), Some("P ## Next Action evil"));
     assert_eq!(state.active.len(), 2);
     assert_eq!(state.blocked, ["## Current Phase"]);
@@ -341,7 +351,7 @@ fn m24_any_title_is_just_a_title() {
         next: Some("new".into()),
         ..StateChange::default()
     };
-    it.mind().set(&change, now()).unwrap();
+    it.mind().set_state(&change, now()).unwrap();
     let expect = text.replace("old", "new") + "\n## Last Updated\n2026-03-01\n";
     assert_eq!(it.read(".mind/STATE.md"), expect);
 }
@@ -362,7 +372,8 @@ fn m25_only_the_folder_itself_is_ours() {
         );
         assert!(it.workspace.write_machine(&path, b"x").is_err(), "{path}");
         assert!(
-            it.workspace.remove_machine(&path).is_err() || !it.workspace.absolute(&path).exists(),
+            it.workspace.remove_machine(&path).is_err()
+                || !it.workspace.absolute_path(&path).exists(),
             "{path}"
         );
     }
@@ -377,33 +388,36 @@ fn m26_many_writers_lose_nothing() {
             let root = it.files.root();
             scope.spawn(move || {
                 let workspace = Workspace::open(root).unwrap();
-                let mind = Mind::open(&workspace);
+                let mind = MindStore::open(&workspace);
                 // Waiting for so many others may take longer than one wait.
-                let again = |f: &dyn Fn() -> Result<(), Error>| {
+                let again = |f: &dyn Fn() -> Result<(), MindError>| {
                     while let Err(error) = f() {
                         assert!(
-                            matches!(&error, Error::Workspace(it) if it.is_locked()),
+                            matches!(&error, MindError::Workspace(it) if it.is_locked()),
                             "{error}"
                         );
                     }
                 };
                 again(&|| {
-                    mind.decide(&decision(&format!("D{writer}"), "x"), now())
+                    mind.add_decision(&decision(&format!("D{writer}"), "x"), now())
                         .map(drop)
                 });
-                again(&|| mind.log(&session(&format!("S{writer}")), now()).map(drop));
                 again(&|| {
-                    mind.task_add(&format!("T{writer}."), "In Progress", now())
+                    mind.log_session(&session(&format!("S{writer}")), now())
                         .map(drop)
                 });
-                again(&|| mind.task_done(&format!("T{writer}."), now()).map(drop));
-                again(&|| mind.agent_started("builder", &format!("a{writer}"), now()));
+                again(&|| {
+                    mind.add_task(&format!("T{writer}."), "In Progress", now())
+                        .map(drop)
+                });
+                again(&|| mind.complete_task(&format!("T{writer}."), now()).map(drop));
+                again(&|| mind.log_agent_start("builder", &format!("a{writer}"), now()));
             });
         }
     });
     let mind = it.mind();
     let mut ids: Vec<String> = mind
-        .decisions()
+        .read_decisions()
         .unwrap()
         .into_iter()
         .filter_map(|it| it.id)
@@ -413,13 +427,13 @@ fn m26_many_writers_lose_nothing() {
     assert_eq!(ids.len(), WRITERS);
     assert_eq!(ids.last().map(String::as_str), Some("DEC-064"));
     let numbers: Vec<_> = mind
-        .sessions()
+        .read_sessions()
         .unwrap()
         .iter()
         .filter_map(|it| it.number)
         .collect();
     assert_eq!(numbers, (1..=WRITERS).collect::<Vec<_>>());
-    let progress = mind.progress().unwrap().unwrap();
+    let progress = mind.read_progress().unwrap().unwrap();
     assert_eq!(progress.tasks.len(), WRITERS);
     assert!(
         progress
@@ -427,7 +441,7 @@ fn m26_many_writers_lose_nothing() {
             .iter()
             .all(|it| it.done && it.completed.is_some())
     );
-    assert_eq!(mind.events(Log::Agents).len(), WRITERS);
+    assert_eq!(mind.read_events(EventLog::Agents).len(), WRITERS);
 }
 
 #[test]
@@ -439,7 +453,7 @@ fn m27_duplicate_and_fenced_headings_are_left_alone() {
         active: Some(vec!["new".into()]),
         ..StateChange::default()
     };
-    it.mind().set(&change, now()).unwrap();
+    it.mind().set_state(&change, now()).unwrap();
     let after = it.read(".mind/STATE.md");
     assert_eq!(
         after,
@@ -453,8 +467,8 @@ const STATE: &str = "# Project State\n\n## Current Phase\nBuild\n\n## Active Wor
 fn m28_after_compaction_nothing_is_there_twice() {
     let it = Fixture::new(PROGRESS);
     it.files.write(".mind/STATE.md", STATE);
-    it.mind().checkpoint("auto", now()).unwrap();
-    let text = brief_start(&it.mind(), &ask(StartReason::Compact, &[])).text;
+    it.mind().write_checkpoint("auto", now()).unwrap();
+    let text = brief_start(&it.mind(), &ask(SessionStartReason::Compact, &[])).text;
     assert!(text.starts_with("=== CONTEXT RESTORED (post-compaction) ==="));
     assert!(text.contains("--- PRE-COMPACTION CHECKPOINT ---"));
     assert!(
@@ -475,7 +489,7 @@ fn m28_after_compaction_nothing_is_there_twice() {
         ".mind/STATE.md",
         STATE.replace("Finish login", "Start search"),
     );
-    let text = brief_start(&it.mind(), &ask(StartReason::Compact, &[])).text;
+    let text = brief_start(&it.mind(), &ask(SessionStartReason::Compact, &[])).text;
     assert!(
         text.contains("no longer in the files:\n## Next Action\nFinish login\n</data"),
         "{text}"

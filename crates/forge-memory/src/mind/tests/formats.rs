@@ -34,7 +34,7 @@ fn any_order_extra_sections_and_blank_lines() {
         March 2026, 2026-02-03
         ",
     );
-    let state = it.mind().state().unwrap().unwrap();
+    let state = it.mind().read_state().unwrap().unwrap();
     assert_eq!(state.phase.as_deref(), Some("Phase 2: Build"));
     assert_eq!(state.blocked, ["keys", "a long one that goes on"]);
     assert_eq!(state.next.as_deref(), Some("[ ] Write the docs"));
@@ -95,8 +95,8 @@ const STATUS: &str = "
 fn a_workspace_keeps_its_own_formats() {
     let it = Fixture::new(STATUS);
     let mind = it.mind();
-    assert_eq!(mind.layout(), Layout::Manifest);
-    let state = mind.state().unwrap().unwrap();
+    assert_eq!(mind.layout_kind(), StateLayoutKind::Manifest);
+    let state = mind.read_state().unwrap().unwrap();
     assert_eq!(state.phase.as_deref(), Some("Discovery"));
     assert_eq!(state.status.as_deref(), Some("Talking to users"));
     assert_eq!(state.active, ["Interviews"]);
@@ -112,13 +112,13 @@ fn a_workspace_keeps_its_own_formats() {
         blocked: Some(vec![]),
         ..StateChange::default()
     };
-    mind.set(&change, now()).unwrap();
+    mind.set_state(&change, now()).unwrap();
     assert_eq!(
         it.read("memory/status.md"),
         "# Status\n\nLast updated: 2026-03-01\n\n**Phase:** Build\n\n## Active Focus\nTalking to users\n\n\
          ## What's In Progress\n- Interviews\n\n## Blocked\nNone\n\n## Next Priorities\n1. Code\n2. Present it\n"
     );
-    let decisions = mind.decisions().unwrap();
+    let decisions = mind.read_decisions().unwrap();
     let titles: Vec<_> = decisions
         .iter()
         .map(|it| (it.title.as_str(), it.superseded))
@@ -127,7 +127,7 @@ fn a_workspace_keeps_its_own_formats() {
         titles,
         [("Use Rust", false), ("Use Go", true), ("Keep Rust", false)]
     );
-    mind.decide(&decision("Queue", "Use the database"), now())
+    mind.add_decision(&decision("Queue", "Use the database"), now())
         .unwrap();
     assert!(
         it.read("memory/decisions.md")
@@ -135,13 +135,13 @@ fn a_workspace_keeps_its_own_formats() {
         "{}",
         it.read("memory/decisions.md")
     );
-    let sessions = mind.sessions().unwrap();
+    let sessions = mind.read_sessions().unwrap();
     assert_eq!(sessions.last().unwrap().title, "2026-02-02 - Second");
     assert_eq!(
         sessions.last().unwrap().text,
         "## 2026-02-02 - Second\n- did b"
     );
-    mind.log(&session("Third"), now()).unwrap();
+    mind.log_session(&session("Third"), now()).unwrap();
     assert!(
         it.read("memory/session-log.md").contains(
             "---\n\n## 2026-03-01 - Third\n- **Summary:** Third\n\n---\n\n## 2026-02-02 - Second\n"
@@ -150,20 +150,23 @@ fn a_workspace_keeps_its_own_formats() {
         it.read("memory/session-log.md")
     );
     assert_eq!(
-        mind.sessions().unwrap().last().unwrap().title,
+        mind.read_sessions().unwrap().last().unwrap().title,
         "2026-03-01 - Third"
     );
-    mind.task_add("Recruit", "In Progress", now()).unwrap();
+    mind.add_task("Recruit", "In Progress", now()).unwrap();
     assert!(
         it.read("memory/status.md")
             .contains("- Interviews\n- Recruit\n")
     );
-    assert_eq!(mind.task_done("interviews", now()).unwrap().0, "Interviews");
+    assert_eq!(
+        mind.complete_task("interviews", now()).unwrap().0,
+        "Interviews"
+    );
     assert!(
         it.read("memory/status.md")
             .contains("- [x] Interviews (completed 2026-03-01)\n- Recruit\n")
     );
-    let text = brief_start(&mind, &ask(StartReason::Startup, &[])).text;
+    let text = brief_start(&mind, &ask(SessionStartReason::Startup, &[])).text;
     assert!(
         text.contains("--- CURRENT STATE (memory/status.md) ---"),
         "{text}"
@@ -197,18 +200,30 @@ fn a_manifest_says_where_its_files_are() {
         ",
     );
     let mind = it.mind();
-    assert_eq!(mind.file(File::State).as_str(), "notes/now.md");
-    assert_eq!(mind.file(File::SessionLog).as_str(), "notes/log.md");
-    assert_eq!(mind.file(File::Decisions).as_str(), "team/decisions.md");
-    assert_eq!(mind.file(File::Archive).as_str(), "notes/log-archive.md");
+    assert_eq!(mind.file_path(MindFile::State).as_str(), "notes/now.md");
+    assert_eq!(
+        mind.file_path(MindFile::SessionLog).as_str(),
+        "notes/log.md"
+    );
+    assert_eq!(
+        mind.file_path(MindFile::Decisions).as_str(),
+        "team/decisions.md"
+    );
+    assert_eq!(
+        mind.file_path(MindFile::Archive).as_str(),
+        "notes/log-archive.md"
+    );
     // Without anything to go by, the usual place.
     let bare = Fixture::new("//- _MANIFEST.md\n# Context Routing\n");
-    assert_eq!(bare.mind().file(File::State).as_str(), "memory/status.md");
-    assert!(!bare.mind().exists());
+    assert_eq!(
+        bare.mind().file_path(MindFile::State).as_str(),
+        "memory/status.md"
+    );
+    assert!(!bare.mind().has_state_files());
     // State in `.mind/` is used where there is some.
     let both = Fixture::new("//- _MANIFEST.md\n# C\n//- .mind/STATE.md\n# S\n");
-    assert_eq!(both.mind().layout(), Layout::Mind);
-    assert_eq!(both.mind().two_layouts(), None);
+    assert_eq!(both.mind().layout_kind(), StateLayoutKind::Mind);
+    assert_eq!(both.mind().describe_layout_conflict(), None);
 }
 
 /// "One resolution of the layout; when both exist `doctor` reports it and
@@ -218,10 +233,14 @@ fn files_of_the_other_layout_never_hide_the_state() {
     let it = Fixture::new("//- _MANIFEST.md\n# C\n//- memory/status.md\n**Phase:** One\n");
     for stray in ["PROGRESS", "DECISIONS", "SESSION-LOG", "STATE"] {
         it.files.write(&format!(".mind/{stray}.md"), "# Stray\n");
-        assert_eq!(it.mind().layout(), Layout::Manifest, "{stray}");
-        let phase = it.mind().state().unwrap().and_then(|it| it.phase);
+        assert_eq!(
+            it.mind().layout_kind(),
+            StateLayoutKind::Manifest,
+            "{stray}"
+        );
+        let phase = it.mind().read_state().unwrap().and_then(|it| it.phase);
         assert_eq!(phase.as_deref(), Some("One"), "{stray}");
-        let said = it.mind().two_layouts().unwrap();
+        let said = it.mind().describe_layout_conflict().unwrap();
         assert!(
             said.contains("The state is in `memory/status.md`"),
             "{said}"
@@ -231,21 +250,21 @@ fn files_of_the_other_layout_never_hide_the_state() {
     let it = Fixture::new("//- _MANIFEST.md\n# C\n//- .mind/STATE.md\n# S\n");
     it.files.write("memory/session-log.md", "# Log\n");
     it.files.write("memory/decisions.md", "# Decisions\n");
-    assert_eq!(it.mind().layout(), Layout::Mind);
-    let said = it.mind().two_layouts().unwrap();
+    assert_eq!(it.mind().layout_kind(), StateLayoutKind::Mind);
+    let said = it.mind().describe_layout_conflict().unwrap();
     assert!(said.contains("The state is in `.mind/STATE.md`"), "{said}");
     // A file that has only the name is nobody's state.
     let it =
         Fixture::new("//- _MANIFEST.md\n# C\n//- .mind/STATE.md\n# S\n//- docs/status.md\nx\n");
-    assert_eq!(it.mind().layout(), Layout::Mind);
-    assert_eq!(it.mind().two_layouts(), None);
+    assert_eq!(it.mind().layout_kind(), StateLayoutKind::Mind);
+    assert_eq!(it.mind().describe_layout_conflict(), None);
     // A status file alone is a workspace, and no stray file ends that.
     let it = Fixture::new("//- memory/status.md\n# S\n//- .mind/PROGRESS.md\n# P\n");
-    assert_eq!(it.mind().layout(), Layout::Manifest);
-    assert!(it.mind().two_layouts().is_some());
+    assert_eq!(it.mind().layout_kind(), StateLayoutKind::Manifest);
+    assert!(it.mind().describe_layout_conflict().is_some());
     // Without a manifest `memory/` belongs to somebody else.
     let it = Fixture::new("//- memory/decisions.md\n# D\n//- .mind/PROGRESS.md\n# P\n");
-    assert_eq!(it.mind().two_layouts(), None);
+    assert_eq!(it.mind().describe_layout_conflict(), None);
 }
 
 #[test]
@@ -259,7 +278,7 @@ fn a_full_archive_of_the_state_is_followed_by_another() {
             next: Some(next.to_owned()),
             ..StateChange::default()
         };
-        it.mind().set(&change, now()).unwrap();
+        it.mind().set_state(&change, now()).unwrap();
     }
     assert_eq!(it.read(".mind/STATE-archive.md"), full);
     let second = it.read(".mind/STATE-2-archive.md");
@@ -274,7 +293,7 @@ fn decisions_in_every_form() {
     let check = |text: &str, expect: &[(Option<&str>, &str, Option<&str>)], next: &str| {
         let it = Fixture::new("");
         it.files.write(".mind/DECISIONS.md", text);
-        let found = it.mind().decisions().unwrap();
+        let found = it.mind().read_decisions().unwrap();
         let found: Vec<_> = found
             .iter()
             .map(|it| {
@@ -291,7 +310,10 @@ fn decisions_in_every_form() {
             .collect();
         assert_eq!(found, expect, "{text}");
         assert_eq!(
-            it.mind().decide(&decision("N", "D"), now()).unwrap().0,
+            it.mind()
+                .add_decision(&decision("N", "D"), now())
+                .unwrap()
+                .0,
             next,
             "{text}"
         );
@@ -360,13 +382,16 @@ fn new_entries_follow_the_order_of_the_file() {
         ",
     );
     let mind = it.mind();
-    assert_eq!(mind.log(&session("c"), now()).unwrap().0, 3);
+    assert_eq!(mind.log_session(&session("c"), now()).unwrap().0, 3);
     assert!(it.read(".mind/SESSION-LOG.md").starts_with(
         "# Log\n\n## Session 3 — 2026-03-01 09:00:00\n- **Summary:** c\n\n## Session 2"
     ));
-    assert_eq!(mind.sessions().unwrap().last().unwrap().number, Some(3));
     assert_eq!(
-        mind.decide(&decision("c", "c"), now()).unwrap().0,
+        mind.read_sessions().unwrap().last().unwrap().number,
+        Some(3)
+    );
+    assert_eq!(
+        mind.add_decision(&decision("c", "c"), now()).unwrap().0,
         "DEC-003"
     );
     assert!(
@@ -374,7 +399,7 @@ fn new_entries_follow_the_order_of_the_file() {
             .starts_with("# Decision Log\n\n## DEC-003: c\n")
     );
     assert_eq!(
-        mind.decisions().unwrap().last().unwrap().id.as_deref(),
+        mind.read_decisions().unwrap().last().unwrap().id.as_deref(),
         Some("DEC-003")
     );
 }
@@ -384,13 +409,13 @@ fn an_auto_captured_entry_reads_as_it_always_did() {
     let it =
         Fixture::new("//- .mind/SESSION-LOG.md\n# Session Log\n\n## Session 1 — 2026-01-01\n- x\n");
     let new = NewSession {
-        captured: Some(Captured {
+        captured: Some(SessionCapture {
             reason: "logout".into(),
             files: vec!["a.ts".into(), "lib/b.ts".into()],
         }),
         ..NewSession::default()
     };
-    assert_eq!(it.mind().log(&new, now()).unwrap().0, 2);
+    assert_eq!(it.mind().log_session(&new, now()).unwrap().0, 2);
     assert_eq!(
         it.read(".mind/SESSION-LOG.md"),
         "# Session Log\n\n## Session 1 — 2026-01-01\n- x\n\n## Session 2 — 2026-03-01 (auto-captured)\n\
@@ -399,19 +424,19 @@ fn an_auto_captured_entry_reads_as_it_always_did() {
          Review and enrich with context about what was accomplished.\n"
     );
     let many = NewSession {
-        captured: Some(Captured {
+        captured: Some(SessionCapture {
             reason: String::new(),
             files: (0..20).map(|n| format!("f{n}\n## Session 99")).collect(),
         }),
         ..NewSession::default()
     };
-    assert_eq!(it.mind().log(&many, now()).unwrap().0, 3);
+    assert_eq!(it.mind().log_session(&many, now()).unwrap().0, 3);
     let text = it.read(".mind/SESSION-LOG.md");
     assert!(
         text.contains("- **Files changed:** 20\n") && text.contains("  - ... and 5 more\n"),
         "{text}"
     );
-    assert_eq!(it.mind().sessions().unwrap().len(), 3);
+    assert_eq!(it.mind().read_sessions().unwrap().len(), 3);
 }
 
 #[test]
@@ -419,7 +444,7 @@ fn tasks_go_where_their_section_is() {
     let check = |before: &str, section: &str, expect: &str| {
         let it = Fixture::new("");
         it.files.write(".mind/PROGRESS.md", before);
-        it.mind().task_add("New", section, now()).unwrap();
+        it.mind().add_task("New", section, now()).unwrap();
         assert_eq!(it.read(".mind/PROGRESS.md"), expect, "{before}");
     };
     check(
@@ -460,16 +485,16 @@ fn broken_files_are_named_and_left_alone() {
     it.files.write(".mind/STATE.md", b"# S\n\xff\n");
     let before = it.files.tree_of_sources();
     let mind = it.mind();
-    assert!(mind.state().is_err());
+    assert!(mind.read_state().is_err());
     let change = StateChange {
         phase: Some("P".into()),
         ..StateChange::default()
     };
-    assert!(mind.set(&change, now()).is_err());
-    let text = brief_start(&mind, &ask(StartReason::Startup, &[])).text;
+    assert!(mind.set_state(&change, now()).is_err());
+    let text = brief_start(&mind, &ask(SessionStartReason::Startup, &[])).text;
     assert!(text.contains("STATE.md` line 2 is not UTF-8"), "{text}");
     assert!(text.contains("- [ ] a"), "{text}");
     assert_eq!(prompt_line(&mind, now()), None);
     assert_eq!(it.files.tree_of_sources(), before);
-    mind.checkpoint("auto", now()).unwrap();
+    mind.write_checkpoint("auto", now()).unwrap();
 }

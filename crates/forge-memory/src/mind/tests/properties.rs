@@ -70,11 +70,11 @@ fn line_by_hand() -> impl Strategy<Value = String> {
 
 /// One of the commands that write state files. One that refuses is fine: it
 /// changes nothing then.
-fn command(mind: &Mind<'_>, which: usize, round: usize) {
+fn command(mind: &MindStore<'_>, which: usize, round: usize) {
     let value = format!("value {which} of round {round}");
     let list = Some(vec![value.clone(), "another".to_owned()]);
     let at = days_later(20 * round as i64);
-    let set = |change: StateChange| drop(mind.set(&change, at));
+    let set = |change: StateChange| drop(mind.set_state(&change, at));
     let new = StateChange::default;
     match which {
         0 => set(StateChange {
@@ -97,26 +97,26 @@ fn command(mind: &Mind<'_>, which: usize, round: usize) {
             next: Some(value),
             ..new()
         }),
-        5 => drop(mind.task_add(&value, "In Progress", at)),
-        6 => drop(mind.task_done("first task", at)),
-        7 => drop(mind.decide(&decision(&value, &value), at)),
-        8 => drop(mind.log(&session(&value), at)),
-        9 => drop(mind.compress(false, at)),
-        10 => drop(mind.checkpoint("manual", at)),
+        5 => drop(mind.add_task(&value, "In Progress", at)),
+        6 => drop(mind.complete_task("first task", at)),
+        7 => drop(mind.add_decision(&decision(&value, &value), at)),
+        8 => drop(mind.log_session(&session(&value), at)),
+        9 => drop(mind.compress_state(false, at)),
+        10 => drop(mind.write_checkpoint("manual", at)),
         _ => {
             let state = StateChange {
                 priorities: list,
                 blocked: Some(vec![value.clone()]),
                 ..new()
             };
-            let record = Record {
+            let record = SessionRecord {
                 state,
                 decisions: vec![decision(&value, &value)],
                 session: Some(session(&value)),
                 annotate: true,
-                ..Record::default()
+                ..SessionRecord::default()
             };
-            drop(mind.record("Close the session", &record, at));
+            drop(mind.write_record("Close the session", &record, at));
         }
     }
 }
@@ -146,19 +146,19 @@ proptest! {
 };
         let it = Fixture::new(&format!("{config}{manifest}"));
         let mind = it.mind();
-        mind.task_add("first task", "In Progress", now()).unwrap();
+        mind.add_task("first task", "In Progress", now()).unwrap();
         for (round, which) in [0, 1, 2, 4, 5, 7, 8].into_iter().chain(before).enumerate() {
             command(&mind, which, round);
         }
-        let files = [File::State, File::Progress, File::Decisions, File::SessionLog];
-        let path = mind.file(files[file]);
+        let files = [MindFile::State, MindFile::Progress, MindFile::Decisions, MindFile::SessionLog];
+        let path = mind.file_path(files[file]);
         let text = it.read(path.as_str());
         let mut lines: Vec<&str> = text.lines().collect();
         lines.insert(place.min(lines.len()), &line);
         it.files.write(path.as_str(), lines.join("\n") + "\n");
         for (round, which) in after.into_iter().enumerate() {
             command(&mind, which, 20 + round);
-            let all = Mind::all_files(&it.workspace);
+            let all = MindStore::list_all_files(&it.workspace);
             let holds = |path: &RelPath| it.read(path.as_str()).contains(BY_HAND);
             prop_assert!(
                 all.iter().filter(|it| !it.starts_with(".mind/checkpoints")).any(holds),
@@ -178,24 +178,24 @@ proptest! {
             it.files.write(&format!(".mind/{name}.md"), &before);
         }
         let mind = it.mind();
-        if mind.task_add(&value, "In Progress", now()).is_ok() {
+        if mind.add_task(&value, "In Progress", now()).is_ok() {
             keeps_lines(&before, &it.read(".mind/PROGRESS.md"))?;
         }
-        let decisions = mind.decisions().unwrap().len();
-        if mind.decide(&decision(&value, &value), now()).is_ok() {
+        let decisions = mind.read_decisions().unwrap().len();
+        if mind.add_decision(&decision(&value, &value), now()).is_ok() {
             keeps_lines(&before, &it.read(".mind/DECISIONS.md"))?;
-            prop_assert_eq!(mind.decisions().unwrap().len(), decisions + 1);
+            prop_assert_eq!(mind.read_decisions().unwrap().len(), decisions + 1);
         }
-        let sessions = mind.sessions().unwrap().len();
-        if mind.log(&session(&value), now()).is_ok() {
+        let sessions = mind.read_sessions().unwrap().len();
+        if mind.log_session(&session(&value), now()).is_ok() {
             keeps_lines(&before, &it.read(".mind/SESSION-LOG.md"))?;
-            prop_assert_eq!(mind.sessions().unwrap().len(), sessions + 1);
+            prop_assert_eq!(mind.read_sessions().unwrap().len(), sessions + 1);
         }
         // The parts that are set lose their old text, and nothing else does.
-        let document = document::parse(before.clone());
-        let owned: Vec<_> = [state::Part::Next, state::Part::Phase, state::Part::Updated]
+        let document = document::parse_document(before.clone());
+        let owned: Vec<_> = [state::StatePart::Next, state::StatePart::Phase, state::StatePart::Updated]
             .iter()
-            .filter_map(|part| part.find(&document))
+            .filter_map(|part| part.find_section(&document))
             .map(|index| document.sections[index].own.clone())
             .collect();
         let kept: String = document
@@ -214,10 +214,10 @@ proptest! {
             next: Some(value.clone()),
             ..StateChange::default()
         };
-        mind.set(&change, now()).unwrap();
+        mind.set_state(&change, now()).unwrap();
         let once = it.read(".mind/STATE.md");
         keeps_lines(&kept, &once)?;
-        mind.set(&change, now()).unwrap();
+        mind.set_state(&change, now()).unwrap();
         prop_assert_eq!(it.read(".mind/STATE.md"), once);
     }
 
@@ -229,7 +229,7 @@ proptest! {
         it.files.write(".mind/PROGRESS.md", &progress);
         let mind = it.mind();
         let before = it.files.tree_of_sources();
-        match mind.compress(false, now()) {
+        match mind.compress_state(false, now()) {
             Err(_) => prop_assert_eq!(it.files.tree_of_sources(), before),
             Ok(_) => {
                 let all: String = ["SESSION-LOG", "DECISIONS", "PROGRESS", "ARCHIVE"]
@@ -241,7 +241,7 @@ proptest! {
                     prop_assert!(all.lines().any(|it| it == line), "{line:?} is gone from\n{all}");
                 }
                 let once = it.files.tree_of_sources();
-                mind.compress(false, now()).unwrap();
+                mind.compress_state(false, now()).unwrap();
                 prop_assert_eq!(it.files.tree_of_sources(), once);
             }
         }
@@ -271,12 +271,12 @@ proptest! {
             it.files.write(".mind/DECISIONS.md", old + &text);
         }
         let mind = it.mind();
-        mind.checkpoint("auto", now()).unwrap();
-        let source = if compact { StartReason::Compact } else { StartReason::Startup };
+        mind.write_checkpoint("auto", now()).unwrap();
+        let source = if compact { SessionStartReason::Compact } else { SessionStartReason::Startup };
         let briefing = brief_start(&mind, &ask(source, &events));
-        let tokens = crate::tokens::estimate(&briefing.text);
-        prop_assert!(tokens <= MAX_TOKENS, "{tokens}");
-        prop_assert!(briefing.text.len() < MAX_BYTES, "{}", briefing.text.len());
+        let tokens = crate::tokens::estimate_tokens(&briefing.text);
+        prop_assert!(tokens <= MAX_BRIEF_TOKENS, "{tokens}");
+        prop_assert!(briefing.text.len() < MAX_BRIEF_BYTES, "{}", briefing.text.len());
         for part in ["NEXTACTION", "BLOCKER one", "PHASE", "## DEC-003: title 3"] {
             prop_assert!(briefing.text.contains(part), "{part}: {}", briefing.text);
         }

@@ -7,7 +7,7 @@ fn a_checkpoint_holds_state_and_open_work() {
     let it = Fixture::new(
         "//- .mind/STATE.md\n# Project State\n\n## Next Action\nShip\n//- .mind/PROGRESS.md\n# P\n\n### Completed\n- [x] old\n\n### In Progress\n- [ ] a\n",
     );
-    let kept = it.mind().checkpoint("auto", now()).unwrap();
+    let kept = it.mind().write_checkpoint("auto", now()).unwrap();
     assert_eq!(kept.path.as_str(), ".mind/checkpoints/latest.md");
     assert_eq!(
         kept.copy.as_ref().map(|it| it.as_str()),
@@ -45,11 +45,17 @@ fn checkpoints_are_few_and_not_too_many_at_once() {
         it.files.write(".mind/STATE.md", format!("# S\n{n}\n"));
         // Later than the copies were written by the file system's clock.
         let at = days_later(3650 + n);
-        assert!(it.mind().checkpoint("auto", at).unwrap().copy.is_some());
+        assert!(
+            it.mind()
+                .write_checkpoint("auto", at)
+                .unwrap()
+                .copy
+                .is_some()
+        );
         // One that says the same is enough, however old it is.
         let again = it
             .mind()
-            .checkpoint("manual", at + jiff::SignedDuration::from_hours(1));
+            .write_checkpoint("manual", at + jiff::SignedDuration::from_hours(1));
         assert_eq!(again.unwrap().copy, None);
     }
     assert_eq!(copies().len(), 10);
@@ -58,7 +64,7 @@ fn checkpoints_are_few_and_not_too_many_at_once() {
     let newest = it.files.path(&format!(".mind/checkpoints/{}", copies()[9]));
     let made = std::fs::metadata(&newest).unwrap().modified().unwrap();
     let just_now = Timestamp::try_from(made).unwrap();
-    let kept = it.mind().checkpoint("auto", just_now).unwrap();
+    let kept = it.mind().write_checkpoint("auto", just_now).unwrap();
     assert_eq!(kept.copy, None);
     assert!(
         it.read(".mind/checkpoints/latest.md")
@@ -70,29 +76,29 @@ fn checkpoints_are_few_and_not_too_many_at_once() {
 fn events_are_lines_as_they_always_were() {
     let it = Fixture::new("//- .mind/STATE.md\n# S\n");
     let mind = it.mind();
-    mind.agent_started("builder", "a1", now()).unwrap();
-    mind.agent_stopped("builder", "a1\nSTARTED: evil", now())
+    mind.log_agent_start("builder", "a1", now()).unwrap();
+    mind.log_agent_stop("builder", "a1\nSTARTED: evil", now())
         .unwrap();
-    mind.agent_stopped("", "", now()).unwrap();
+    mind.log_agent_stop("", "", now()).unwrap();
     assert_eq!(
         it.read(".mind/.agent-activity"),
         "[2026-03-01T09:00:00Z] STARTED: builder (a1)\n\
          [2026-03-01T09:00:00Z] STOPPED: builder (a1 STARTED: evil)\n\
          [2026-03-01T09:00:00Z] STOPPED: unknown (unknown)\n"
     );
-    mind.task_completed("7", "Do X", "", now()).unwrap();
+    mind.log_task_completion("7", "Do X", "", now()).unwrap();
     assert_eq!(
         it.read(".mind/.task-completions"),
         "[2026-03-01T09:00:00Z] COMPLETED: #7 — Do X (by: self)\n"
     );
-    mind.session_ended("logout", now()).unwrap();
+    mind.log_session_end("logout", now()).unwrap();
     assert_eq!(
         it.read(".mind/.session-tracking"),
         "Session ended: 2026-03-01T09:00:00Z (reason: logout)\n"
     );
-    mind.touch(now()).unwrap();
+    mind.touch_activity(now()).unwrap();
     assert_eq!(it.read(".mind/.last-activity"), "2026-03-01T09:00:00Z\n");
-    assert_eq!(mind.last_activity(), Some(now()));
+    assert_eq!(mind.read_last_activity(), Some(now()));
 }
 
 #[test]
@@ -101,10 +107,10 @@ fn a_log_of_events_stays_short_and_whole() {
     let mind = it.mind();
     it.files.write(".mind/.agent-activity", "torn 日本");
     for n in 0..200 {
-        mind.agent_started("größe 日本", &n.to_string(), now())
+        mind.log_agent_start("größe 日本", &n.to_string(), now())
             .unwrap();
     }
-    let lines = mind.events(Log::Agents);
+    let lines = mind.read_events(EventLog::Agents);
     assert_eq!(lines.len(), 100);
     assert!(
         lines
@@ -117,12 +123,12 @@ fn a_log_of_events_stays_short_and_whole() {
         "{}",
         lines[0]
     );
-    let done = mind.compress(false, now()).unwrap();
+    let done = mind.compress_state(false, now()).unwrap();
     assert_eq!(
         done.tracking[0],
         (
             ".agent-activity",
-            Rotation {
+            EventLogRotation {
                 before: 100,
                 after: 100
             }
@@ -139,14 +145,14 @@ fn names_with_any_characters_come_back() {
         .to_vec();
     assert_eq!(mind.track_files(&names, now()).unwrap(), 6);
     assert_eq!(mind.track_files(&names, now()).unwrap(), 6);
-    assert_eq!(mind.tracked_files(), names);
+    assert_eq!(mind.read_tracked_files(), names);
     assert!(
         it.read(".mind/.file-tracker")
             .starts_with("# Session file changes (tracked since 2026-03-01T09:00:00Z)\na.ts\n")
     );
     mind.forget_tracked_files().unwrap();
     mind.forget_tracked_files().unwrap();
-    assert!(mind.tracked_files().is_empty() && !it.files.exists(".mind/.file-tracker"));
+    assert!(mind.read_tracked_files().is_empty() && !it.files.exists(".mind/.file-tracker"));
 }
 
 #[test]
@@ -160,15 +166,15 @@ fn nothing_is_written_through_a_link() {
     .unwrap();
     std::os::unix::fs::symlink(it.files.path("target"), it.files.path(".mind/DECISIONS.md"))
         .unwrap();
-    assert!(it.mind().agent_started("a", "b", now()).is_err());
-    assert!(it.mind().decide(&decision("T", "D"), now()).is_err());
+    assert!(it.mind().log_agent_start("a", "b", now()).is_err());
+    assert!(it.mind().add_decision(&decision("T", "D"), now()).is_err());
     assert_eq!(it.read("target"), "x\n");
 }
 
 #[test]
 fn a_state_that_is_long_ago_is_called_stale() {
     let it = Fixture::new("//- .mind/STATE.md\n# S\n");
-    let made = modified(&it.files.path(".mind/STATE.md")).unwrap();
+    let made = file_modified_at(&it.files.path(".mind/STATE.md")).unwrap();
     assert_eq!(it.mind().stale_reminder(made), None);
     let later = made + jiff::SignedDuration::from_hours(2);
     assert_eq!(
@@ -179,15 +185,15 @@ fn a_state_that_is_long_ago_is_called_stale() {
 
 #[test]
 fn health_names_what_is_wrong() {
-    let problems = |it: &Fixture, now| it.mind().health(now).problems;
+    let problems = |it: &Fixture, now| it.mind().check_health(now).problems;
     let none = Fixture::new("");
     assert_eq!(problems(&none, now())[0], HealthProblem::NoFolder);
     let it =
         Fixture::new("//- .mind/STATE.md\n# S\n//- .mcp.json\n{}\n//- .claude/settings.json\n{}\n");
-    let made = modified(&it.files.path(".mind/STATE.md")).unwrap();
+    let made = file_modified_at(&it.files.path(".mind/STATE.md")).unwrap();
     assert_eq!(problems(&it, made), []);
     let later = made + jiff::SignedDuration::from_hours(25);
-    let state = it.mind().file(File::State);
+    let state = it.mind().file_path(MindFile::State);
     let found = problems(&it, later);
     assert_eq!(found, [HealthProblem::Untouched(state)]);
     assert!(found[0].message().contains("more than 24 hours ago"));
@@ -207,23 +213,30 @@ fn health_names_what_is_wrong() {
 #[test]
 fn failures_of_hooks_are_counted_beyond_those_that_are_kept() {
     let it = Fixture::new("//- .mind/STATE.md\n# S\n");
-    assert_eq!(failures(&it.workspace), None);
+    assert_eq!(read_hook_failures(&it.workspace), None);
     for _ in 0..250 {
         let what = "Stop: the client\nsent nothing";
-        it.mind().hook_failed(what, now()).unwrap();
+        it.mind().log_hook_failure(what, now()).unwrap();
     }
-    let seen = failures(&it.workspace).expect("they were noted");
+    let seen = read_hook_failures(&it.workspace).expect("they were noted");
     assert_eq!(seen.count, 250);
     assert!(
         seen.latest
             .ends_with("] #250 Stop: the client sent nothing"),
         "{seen:?}"
     );
-    let kept = it.read(HOOK_FAILURES).lines().count();
+    let kept = it.read(HOOK_FAILURES_FILE).lines().count();
     assert!(kept <= 200, "{kept}");
     // Lines of an older version have no numbers.
-    it.files.write(HOOK_FAILURES, "[t] Stop: x\n[t] Stop: y\n");
-    assert_eq!(failures(&it.workspace).map(|it| it.count), Some(2));
-    it.mind().hook_failed("Stop: z", now()).unwrap();
-    assert_eq!(failures(&it.workspace).map(|it| it.count), Some(3));
+    it.files
+        .write(HOOK_FAILURES_FILE, "[t] Stop: x\n[t] Stop: y\n");
+    assert_eq!(
+        read_hook_failures(&it.workspace).map(|it| it.count),
+        Some(2)
+    );
+    it.mind().log_hook_failure("Stop: z", now()).unwrap();
+    assert_eq!(
+        read_hook_failures(&it.workspace).map(|it| it.count),
+        Some(3)
+    );
 }

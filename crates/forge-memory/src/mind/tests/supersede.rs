@@ -3,14 +3,14 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::mind::decisions::supersede::annotated;
+use crate::mind::decisions::supersede::mark_superseded_decisions;
 
 /// The pairs of lines that are found, older first.
 #[track_caller]
 fn check(text: &str, expect: &[(usize, usize)]) {
     let it = Fixture::new("//- _MANIFEST.md\n# M\n");
     it.files.write("memory/decisions.md", text);
-    let found = it.mind().supersessions().unwrap();
+    let found = it.mind().find_supersessions().unwrap();
     let found: Vec<_> = found
         .iter()
         .map(|it| (it.older.line, it.newer.line))
@@ -79,9 +79,9 @@ fn what_is_merely_alike_is_left_alone() {
 fn marking_keeps_the_entry_and_happens_once() {
     let check = |text: &str, expect: &str| {
         let today = "2026-03-01".parse().unwrap();
-        let (once, _) = annotated(&"d.md", text.to_owned(), today).unwrap();
+        let (once, _) = mark_superseded_decisions(&"d.md", text.to_owned(), today).unwrap();
         assert_eq!(once, expect);
-        let (twice, count) = annotated(&"d.md", once.clone(), today).unwrap();
+        let (twice, count) = mark_superseded_decisions(&"d.md", once.clone(), today).unwrap();
         assert_eq!((twice, count), (once, 0));
     };
     check(
@@ -127,8 +127,8 @@ proptest! {
     fn marking_twice_is_marking_once_and_loses_no_word(text in decisions_file()) {
         let today = "2026-03-01".parse().unwrap();
         // What would not be read as before is refused, and then nothing changes.
-        if let Ok((once, _)) = annotated(&"d.md", text.clone(), today) {
-            let (twice, _) = annotated(&"d.md", once.clone(), today).unwrap();
+        if let Ok((once, _)) = mark_superseded_decisions(&"d.md", text.clone(), today) {
+            let (twice, _) = mark_superseded_decisions(&"d.md", once.clone(), today).unwrap();
             prop_assert_eq!(&twice, &once);
             let words = |text: &str| -> Vec<String> {
                 text.split(|c: char| !c.is_alphanumeric()).map(str::to_owned).collect()
@@ -169,10 +169,10 @@ proptest! {
 
     #[test]
     fn gathering_twice_is_gathering_once_and_loses_no_word(text in long_file()) {
-        let before = crate::mind::decisions::read(&document::parse(text.clone()));
-        if let Ok((once, done)) = crate::mind::condensed(&"d.md", text.clone()) {
-            let (twice, again) = crate::mind::condensed(&"d.md", once.clone()).unwrap();
-            prop_assert!(again.is_nothing(), "{:?}\n{}\n{}", again, once, twice);
+        let before = crate::mind::decisions::parse_decisions(&document::parse_document(text.clone()));
+        if let Ok((once, done)) = crate::mind::condense_decisions(&"d.md", text.clone()) {
+            let (twice, again) = crate::mind::condense_decisions(&"d.md", once.clone()).unwrap();
+            prop_assert!(again.is_noop(), "{:?}\n{}\n{}", again, once, twice);
             prop_assert_eq!(&twice, &once);
             let words = |text: &str| -> Vec<String> {
                 let mut words: Vec<String> = text
@@ -187,7 +187,7 @@ proptest! {
             for word in words(&text) {
                 prop_assert!(after.binary_search(&word).is_ok(), "{} is gone from\n{}", word, once);
             }
-            let left = crate::mind::decisions::read(&document::parse(once.clone())).len();
+            let left = crate::mind::decisions::parse_decisions(&document::parse_document(once.clone())).len();
             prop_assert_eq!(left + done.pairs, before.len(), "{}", once);
         }
     }
@@ -209,11 +209,11 @@ fn very_many_decisions_are_gathered_and_marked() {
             )
         })
         .collect();
-    let (after, done) = crate::mind::condensed(&"d.md", one_day.clone()).unwrap();
+    let (after, done) = crate::mind::condense_decisions(&"d.md", one_day.clone()).unwrap();
     assert!(done.pairs > 0, "{done:?}");
-    let left = crate::mind::decisions::read(&document::parse(after));
+    let left = crate::mind::decisions::parse_decisions(&document::parse_document(after));
     assert_eq!(left.len() + done.pairs, MANY);
-    let (marked, count) = annotated(&"d.md", one_day, today).unwrap();
+    let (marked, count) = mark_superseded_decisions(&"d.md", one_day, today).unwrap();
     assert!(count > 0);
     assert_eq!(marked.matches("(superseded 2026-01-02)").count(), count);
 }

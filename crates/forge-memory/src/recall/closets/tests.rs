@@ -1,29 +1,29 @@
 use super::*;
-use crate::document::parse;
+use crate::document::parse_document;
 use crate::embed;
 use crate::retractions::Corrections;
-use crate::routing::closets::{Context, extract};
+use crate::routing::closets::{EntryContext, extract_entry};
 
-fn listed(name: &str, text: &str) -> Listed {
-    let context = Context {
+fn listed(name: &str, text: &str) -> ListedEntry {
+    let context = EntryContext {
         name,
         archived: false,
     };
-    let entry = extract(&parse(text), &context);
-    Listed {
+    let entry = extract_entry(&parse_document(text), &context);
+    ListedEntry {
         name: name.to_owned(),
         path: Some(format!("a/{name}.md")),
         hub: "a".to_owned(),
         archived: false,
         closets: "a/_CLOSETS.md".to_owned(),
         lines: (1, 1),
-        text: format!("## [[{name}]]\n{}", entry.lines().join("\n")),
+        text: format!("## [[{name}]]\n{}", entry.render_lines().join("\n")),
         notes: String::new(),
         entry,
     }
 }
 
-fn three() -> [Listed; 3] {
+fn three() -> [ListedEntry; 3] {
     [
         listed(
             "a",
@@ -42,13 +42,13 @@ fn three() -> [Listed; 3] {
 
 /// Names of the entries found, best first, and the mode that found them.
 fn found(
-    all: &[Listed],
+    all: &[ListedEntry],
     question: &str,
-    mode: Mode,
+    mode: RecallMode,
     embedder: Option<&dyn Embedder>,
-) -> (Vec<String>, Answer) {
-    let (forgotten, corrections) = (HashSet::new(), Corrections::of(Vec::new()));
-    let query = Ask {
+) -> (Vec<String>, RecallAnswer) {
+    let (forgotten, corrections) = (HashSet::new(), Corrections::from_list(Vec::new()));
+    let query = RecallQuery {
         question,
         mode,
         limit: 5,
@@ -61,7 +61,7 @@ fn found(
         corrections: &corrections,
         explain: true,
     };
-    let answer = ask(all, embedder, None, &query).expect("it answers");
+    let answer = rank_entries(all, embedder, None, &query).expect("it answers");
     let hits = answer.hits.iter();
     let names = hits.map(|hit| all[hit.passage.chunk as usize].name.clone());
     (names.collect(), answer)
@@ -71,28 +71,31 @@ fn found(
 fn a_question_is_answered_by_field() {
     let all = three();
     let best = |question: &str| {
-        let (names, answer) = found(&all, question, Mode::Text, None);
+        let (names, answer) = found(&all, question, RecallMode::Text, None);
         let entry = &all[answer.hits[0].passage.chunk as usize].entry;
-        let why = reasons(entry, question, None, Date::new(2026, 3, 20).ok());
+        let why = matching_fields(entry, question, None, Date::new(2026, 3, 20).ok());
         (names[0].clone(), why.first().map(|it| it.0))
     };
     assert_eq!(
         best("what about Mike?"),
-        ("c".to_owned(), Some(Field::People))
+        ("c".to_owned(), Some(ClosetField::People))
     );
     assert_eq!(best("when did I switch to Linear?").0, "b");
     assert_eq!(best("what am I allergic to").0, "a");
     assert_eq!(
         best("what happened this month"),
-        ("b".to_owned(), Some(Field::Dates))
+        ("b".to_owned(), Some(ClosetField::Dates))
     );
-    assert_eq!(best("in January"), ("a".to_owned(), Some(Field::Dates)));
+    assert_eq!(
+        best("in January"),
+        ("a".to_owned(), Some(ClosetField::Dates))
+    );
 }
 
 #[test]
 fn phrases_prefixes_and_strings_are_found_as_in_every_scope() {
     let all = three();
-    let names = |question: &str| found(&all, question, Mode::Text, None).0;
+    let names = |question: &str| found(&all, question, RecallMode::Text, None).0;
     assert_eq!(names("\"from Jira to Linear\""), ["b"]);
     assert!(names("\"from Linear to Jira\"").is_empty());
     assert_eq!(names("allerg*"), ["a"]);
@@ -105,12 +108,12 @@ fn phrases_prefixes_and_strings_are_found_as_in_every_scope() {
 fn meaning_finds_what_no_word_does_and_the_lack_of_a_model_is_reported() {
     let all = three();
     let question = "which beverage makes me ill";
-    let model = Some(embed::builtin());
-    let (names, answer) = found(&all, question, Mode::Vector, model);
+    let model = Some(embed::builtin_embedder());
+    let (names, answer) = found(&all, question, RecallMode::Vector, model);
     assert_eq!(names[0], "a");
-    assert_eq!((answer.mode, answer.mode_note), (Mode::Vector, None));
-    let (_, answer) = found(&all, question, Mode::Hybrid, None);
-    assert_eq!(answer.mode, Mode::Text);
+    assert_eq!((answer.mode, answer.mode_note), (RecallMode::Vector, None));
+    let (_, answer) = found(&all, question, RecallMode::Hybrid, None);
+    assert_eq!(answer.mode, RecallMode::Text);
     assert!(answer.mode_note.is_some());
 }
 
@@ -119,10 +122,10 @@ fn forgotten_and_older_files_are_left_out() {
     let all = three();
     let forgotten = HashSet::from(["a/a.md".to_owned()]);
     let query = |since: Option<Date>, forgotten: &HashSet<String>| {
-        let corrections = Corrections::of(Vec::new());
-        let query = Ask {
+        let corrections = Corrections::from_list(Vec::new());
+        let query = RecallQuery {
             question: "allergic Linear Mike",
-            mode: Mode::Text,
+            mode: RecallMode::Text,
             limit: 5,
             unique: true,
             kinds: Vec::new(),
@@ -133,7 +136,7 @@ fn forgotten_and_older_files_are_left_out() {
             corrections: &corrections,
             explain: false,
         };
-        let answer = ask(&all, None, None, &query).expect("it answers");
+        let answer = rank_entries(&all, None, None, &query).expect("it answers");
         let mut paths: Vec<String> = answer.hits.into_iter().map(|h| h.passage.path).collect();
         paths.sort();
         paths

@@ -8,19 +8,24 @@ use std::time::UNIX_EPOCH;
 use jiff::Timestamp;
 use jiff::civil::Date;
 
-use super::file::{Block, File, Stamp, source_hash};
-use super::merge::merge;
-use super::{Context, Entry, Field, MANY_ARCHIVED, PRIMARY, RECENT, extract};
-use crate::document::{self, Document, day_of, own_date};
+use super::file::{ClosetBlock, ClosetFile, EntryStamp, source_hash};
+use super::merge::merge_refined;
+use super::{
+    ClosetEntry, ClosetField, EntryContext, MANY_ARCHIVED_ENTRIES, MAX_PRIMARY_ENTRIES,
+    MAX_RECENT_ENTRIES, extract_entry,
+};
+use crate::document::{self, Document, day_of_timestamp, document_date};
 use crate::retractions::Corrections;
 use crate::routing::archives::{ArchiveRow, list_archive};
 use crate::routing::hubs::{self, Hub};
-use crate::routing::manifest::{Manifest, Part};
-use crate::workspace::{Change, Error, RelPath, Role, Workspace, role_by_path};
+use crate::routing::manifest::{Manifest, ManifestPart};
+use crate::workspace::{
+    FileRole, RelPath, Workspace, WorkspaceChange, WorkspaceError, role_by_path,
+};
 
 /// What a build did, or would do.
 #[derive(Debug, Clone, Default)]
-pub struct Report {
+pub struct ClosetBuildReport {
     /// Number of documents that could be read.
     pub files: usize,
     pub refreshed: usize,
@@ -40,7 +45,7 @@ pub struct Report {
 
 /// Options of a build.
 #[derive(Debug, Clone, Copy)]
-pub struct Build {
+pub struct ClosetBuildOptions {
     /// Reads every file again, including unchanged ones.
     pub force: bool,
     /// Reports the changes without writing them.
@@ -50,42 +55,42 @@ pub struct Build {
 /// Returns the link to a hub's archive for the manifest's Tier 3: the file's
 /// own path, so that the link resolves (W-1).
 pub fn archive_link(hub: &Hub) -> String {
-    link_to(&hub.closets_archive())
+    link_to_path(&hub.closets_archive_path())
 }
 
-fn link_to(path: &RelPath) -> String {
-    link_of(path.as_str()).to_owned()
+fn link_to_path(path: &RelPath) -> String {
+    link_target(path.as_str()).to_owned()
 }
 
-fn link_of(path: &str) -> &str {
+fn link_target(path: &str) -> &str {
     path.strip_suffix(".md").unwrap_or(path)
 }
 
 /// A document of a hub.
 #[derive(Debug, Clone)]
-struct Member {
+struct HubMember {
     path: RelPath,
     name: String,
     hash: String,
     mtime_ns: i64,
     date: Option<Date>,
     /// A new entry; none if the current one is still valid.
-    fresh: Option<Entry>,
+    fresh: Option<ClosetEntry>,
 }
 
 /// Lists the hubs that have closets: those of the manifest and `memory/`, or
 /// `knowledge/` if there is no manifest.
-pub fn hubs(workspace: &Workspace) -> Result<Vec<Hub>, Error> {
-    let known = hubs::hubs(workspace)?;
+pub fn closet_hubs(workspace: &Workspace) -> Result<Vec<Hub>, WorkspaceError> {
+    let known = hubs::load_hubs(workspace)?;
     let folder = RelPath::new("knowledge")?;
-    if !known.is_empty() || !workspace.absolute(&folder).is_dir() {
+    if !known.is_empty() || !workspace.absolute_path(&folder).is_dir() {
         return Ok(known);
     }
     let members: Vec<RelPath> = workspace
         .scan()
         .files
         .into_iter()
-        .filter(|found| found.role == Role::Knowledge && found.path.starts_with("knowledge"))
+        .filter(|found| found.role == FileRole::Knowledge && found.path.starts_with("knowledge"))
         .map(|found| found.path)
         .collect();
     if members.is_empty() {
@@ -105,10 +110,10 @@ pub fn hubs(workspace: &Workspace) -> Result<Vec<Hub>, Error> {
 /// interrupted one left unlisted.
 pub fn list_archives(
     workspace: &Workspace,
-    change: &mut Change<'_>,
+    change: &mut WorkspaceChange<'_>,
     hubs: &[&Hub],
     now: Timestamp,
-) -> Result<usize, Error> {
+) -> Result<usize, WorkspaceError> {
     // Check before reading: without a row to add, nothing is read that another
     // writer could have changed.
     let Some(manifest) = Manifest::read(workspace) else {
@@ -116,7 +121,7 @@ pub fn list_archives(
     };
     let mut listed = 0;
     for hub in hubs {
-        let archive = hub.closets_archive();
+        let archive = hub.closets_archive_path();
         if is_listed(&manifest, hub) || change.read(&archive)?.is_none() {
             continue;
         }
@@ -134,14 +139,14 @@ pub fn list_archives(
 fn is_listed(manifest: &Manifest, hub: &Hub) -> bool {
     let link = archive_link(hub);
     let old = format!("{}-CLOSETS-archive", hub.folder.file_name());
-    let mut entries = manifest.part(Part::Tier3);
-    entries.any(|it| it.target == old || link_of(&it.target) == link)
+    let mut entries = manifest.entries_of(ManifestPart::Tier3);
+    entries.any(|it| it.target == old || link_target(&it.target) == link)
 }
 
 /// How the entries of a hub match its documents.
-pub(super) struct Matched {
+pub(super) struct HubMatches {
     /// One match per entry, in the order of the files.
-    pub(super) of_entries: Vec<Found>,
+    pub(super) of_entries: Vec<EntryMatch>,
     /// Documents without an entry.
     pub(super) missing: Vec<RelPath>,
     pub(super) unreadable: Vec<(RelPath, String)>,
@@ -149,7 +154,7 @@ pub(super) struct Matched {
 
 /// The document that an entry describes, if any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum EntryMatch {
     /// A document in its current version.
     Current,
     /// A document in an earlier version.
@@ -160,14 +165,14 @@ pub(super) enum Found {
     Nothing,
 }
 
-pub(super) fn matched<'a>(
+pub(super) fn match_entries<'a>(
     workspace: &Workspace,
     hub: &Hub,
-    files: impl Iterator<Item = &'a File>,
-) -> Matched {
+    files: impl Iterator<Item = &'a ClosetFile>,
+) -> HubMatches {
     let mut members = Vec::new();
     let mut unreadable = Vec::new();
-    for (path, name) in hub.members.iter().zip(names(hub)) {
+    for (path, name) in hub.members.iter().zip(entry_names(hub)) {
         // Only the hash is computed here, so that a check stays fast.
         let hash = match workspace.read_text(path) {
             Ok(text) => source_hash(&text),
@@ -176,7 +181,7 @@ pub(super) fn matched<'a>(
                 String::new()
             }
         };
-        members.push(Member {
+        members.push(HubMember {
             path: path.clone(),
             name,
             hash,
@@ -185,20 +190,20 @@ pub(super) fn matched<'a>(
             fresh: None,
         });
     }
-    let by_stem = by_stem(&members);
+    let by_stem = index_by_stem(&members);
     let mut taken = vec![false; members.len()];
     let mut of_entries = Vec::new();
-    for block in files.flat_map(File::entries) {
-        of_entries.push(match member_of(block, &members, &by_stem) {
-            None => Found::Nothing,
-            Some(at) if std::mem::replace(&mut taken[at], true) => Found::Twice,
+    for block in files.flat_map(ClosetFile::entries) {
+        of_entries.push(match find_member(block, &members, &by_stem) {
+            None => EntryMatch::Nothing,
+            Some(at) if std::mem::replace(&mut taken[at], true) => EntryMatch::Twice,
             Some(at) => {
                 let member = &members[at];
                 let source = block.stamp.as_ref().map(|stamp| &stamp.source);
                 if source == Some(&member.hash) || member.hash.is_empty() {
-                    Found::Current
+                    EntryMatch::Current
                 } else {
-                    Found::Stale
+                    EntryMatch::Stale
                 }
             }
         });
@@ -209,7 +214,7 @@ pub(super) fn matched<'a>(
         .filter(|(member, taken)| !**taken && !member.hash.is_empty())
         .map(|(member, _)| member.path.clone())
         .collect();
-    Matched {
+    HubMatches {
         of_entries,
         missing,
         unreadable,
@@ -217,19 +222,19 @@ pub(super) fn matched<'a>(
 }
 
 /// Brings the closets of one hub up to date.
-pub fn build(
+pub fn build_closets(
     workspace: &Workspace,
     hub: &Hub,
-    build: Build,
+    build: ClosetBuildOptions,
     now: Timestamp,
-) -> Result<Report, Error> {
+) -> Result<ClosetBuildReport, WorkspaceError> {
     let survey = HubSurvey::read(workspace, hub, build.force)?;
     if build.dry_run {
-        return survey.preview(workspace);
+        return survey.preview_build(workspace);
     }
     let what = format!("closets of {}", hub.name);
     let (report, _) =
-        workspace.change_with(&what, now, |change| survey.write(workspace, change))?;
+        workspace.change_with(&what, now, |change| survey.write_closets(workspace, change))?;
     Ok(report)
 }
 
@@ -238,7 +243,7 @@ pub fn build(
 /// lock.
 pub struct HubSurvey<'h> {
     hub: &'h Hub,
-    members: Vec<Member>,
+    members: Vec<HubMember>,
     /// Documents that could not be read, and why.
     problems: Vec<String>,
     corrections: Corrections,
@@ -248,10 +253,14 @@ pub struct HubSurvey<'h> {
 impl<'h> HubSurvey<'h> {
     /// Reads the documents of a hub. With `force`, every document gets a new
     /// entry.
-    pub fn read(workspace: &Workspace, hub: &'h Hub, force: bool) -> Result<HubSurvey<'h>, Error> {
-        let primary = workspace.text_if_there(&hub.closets())?;
-        let archive = workspace.text_if_there(&hub.closets_archive())?;
-        let (members, problems) = survey(workspace, hub, &primary, &archive, force);
+    pub fn read(
+        workspace: &Workspace,
+        hub: &'h Hub,
+        force: bool,
+    ) -> Result<HubSurvey<'h>, WorkspaceError> {
+        let primary = workspace.read_text_if_present(&hub.closets_path())?;
+        let archive = workspace.read_text_if_present(&hub.closets_archive_path())?;
+        let (members, problems) = survey_members(workspace, hub, &primary, &archive, force);
         Ok(HubSurvey {
             hub,
             members,
@@ -262,33 +271,37 @@ impl<'h> HubSurvey<'h> {
     }
 
     /// Computes what a build would do, and writes nothing.
-    pub fn preview(self, workspace: &Workspace) -> Result<Report, Error> {
-        let primary = workspace.text_if_there(&self.hub.closets())?;
-        let archive = workspace.text_if_there(&self.hub.closets_archive())?;
-        self.weave(workspace, primary, archive)
+    pub fn preview_build(self, workspace: &Workspace) -> Result<ClosetBuildReport, WorkspaceError> {
+        let primary = workspace.read_text_if_present(&self.hub.closets_path())?;
+        let archive = workspace.read_text_if_present(&self.hub.closets_archive_path())?;
+        self.weave_closets(workspace, primary, archive)
     }
 
     /// Writes the closets as part of a change. Reads them again under its lock,
     /// so that no entry that was edited in the meantime is lost. After an
     /// error, nothing of this hub is staged.
-    pub fn write(self, workspace: &Workspace, change: &mut Change<'_>) -> Result<Report, Error> {
-        let primary = change.read_text(&self.hub.closets())?;
-        let archive = change.read_text(&self.hub.closets_archive())?;
-        let report = self.weave(workspace, primary, archive)?;
+    pub fn write_closets(
+        self,
+        workspace: &Workspace,
+        change: &mut WorkspaceChange<'_>,
+    ) -> Result<ClosetBuildReport, WorkspaceError> {
+        let primary = change.read_text(&self.hub.closets_path())?;
+        let archive = change.read_text(&self.hub.closets_archive_path())?;
+        let report = self.weave_closets(workspace, primary, archive)?;
         for (path, _, text) in &report.changes {
             change.write(path, text.clone());
         }
         Ok(report)
     }
 
-    fn weave(
+    fn weave_closets(
         mut self,
         workspace: &Workspace,
         primary: Option<String>,
         archive: Option<String>,
-    ) -> Result<Report, Error> {
-        let mut report = Report::default();
-        weave(
+    ) -> Result<ClosetBuildReport, WorkspaceError> {
+        let mut report = ClosetBuildReport::default();
+        weave_hub(
             workspace,
             self.hub,
             &self.corrections,
@@ -305,31 +318,31 @@ impl<'h> HubSurvey<'h> {
 
 /// Computes the closets of a hub from texts that may not be on disk yet, and
 /// returns path, text before and text after. Writes nothing.
-pub fn preview(
+pub fn preview_closets(
     workspace: &Workspace,
     hub: &Hub,
     read: &mut dyn FnMut(&RelPath) -> Option<String>,
-) -> Result<Vec<(RelPath, Option<String>, String)>, Error> {
+) -> Result<Vec<(RelPath, Option<String>, String)>, WorkspaceError> {
     let corrections = Corrections::read(workspace)?;
     let mut members = Vec::new();
-    for (path, name) in hub.members.iter().zip(names(hub)) {
+    for (path, name) in hub.members.iter().zip(entry_names(hub)) {
         let Some(text) = read(path) else { continue };
         let hash = source_hash(&text);
-        let document = document::parse(text);
-        members.push(Member {
-            date: own_date(&document, path.stem()),
-            fresh: Some(fresh(path, &name, &document)),
-            mtime_ns: mtime(workspace, path),
+        let document = document::parse_document(text);
+        members.push(HubMember {
+            date: document_date(&document, path.stem()),
+            fresh: Some(extract_fresh_entry(path, &name, &document)),
+            mtime_ns: modified_nanoseconds(workspace, path),
             path: path.clone(),
             name,
             hash,
         });
     }
-    let primary = workspace.text_if_there(&hub.closets())?;
-    let archive = workspace.text_if_there(&hub.closets_archive())?;
+    let primary = workspace.read_text_if_present(&hub.closets_path())?;
+    let archive = workspace.read_text_if_present(&hub.closets_archive_path())?;
     let there = [primary.is_some(), archive.is_some()];
-    let mut report = Report::default();
-    weave(
+    let mut report = ClosetBuildReport::default();
+    weave_hub(
         workspace,
         hub,
         &corrections,
@@ -340,7 +353,7 @@ pub fn preview(
         &mut report,
     )?;
     let changes = report.changes.into_iter().map(|(path, before, after)| {
-        let was_there = there[usize::from(path != hub.closets())];
+        let was_there = there[usize::from(path != hub.closets_path())];
         (path, was_there.then_some(before), after)
     });
     Ok(changes.collect())
@@ -348,29 +361,32 @@ pub fn preview(
 
 /// Reads the members, and extracts entries for those that differ from their
 /// stamp.
-fn survey(
+fn survey_members(
     workspace: &Workspace,
     hub: &Hub,
     primary: &Option<String>,
     archive: &Option<String>,
     force: bool,
-) -> (Vec<Member>, Vec<String>) {
-    let files: Vec<File> = [primary, archive]
+) -> (Vec<HubMember>, Vec<String>) {
+    let files: Vec<ClosetFile> = [primary, archive]
         .into_iter()
         .flatten()
-        .map(|text| File::parse(text.clone()))
+        .map(|text| ClosetFile::parse(text.clone()))
         .collect();
     let known: HashMap<(&str, &str), ()> = files
         .iter()
-        .flat_map(File::entries)
+        .flat_map(ClosetFile::entries)
         .filter_map(|block| {
             Some((
-                (stem(&block.name), block.stamp.as_ref()?.source.as_str()),
+                (
+                    name_stem(&block.name),
+                    block.stamp.as_ref()?.source.as_str(),
+                ),
                 (),
             ))
         })
         .collect();
-    let names = names(hub);
+    let names = entry_names(hub);
     let mut members = Vec::new();
     let mut problems = Vec::new();
     for (path, name) in hub.members.iter().zip(names) {
@@ -383,11 +399,11 @@ fn survey(
         };
         let hash = source_hash(&text);
         let current = !force && known.contains_key(&(path.stem(), hash.as_str()));
-        let document = document::parse(text);
-        members.push(Member {
-            date: own_date(&document, path.stem()),
-            fresh: (!current).then(|| fresh(path, &name, &document)),
-            mtime_ns: mtime(workspace, path),
+        let document = document::parse_document(text);
+        members.push(HubMember {
+            date: document_date(&document, path.stem()),
+            fresh: (!current).then(|| extract_fresh_entry(path, &name, &document)),
+            mtime_ns: modified_nanoseconds(workspace, path),
             path: path.clone(),
             name,
             hash,
@@ -396,16 +412,17 @@ fn survey(
     (members, problems)
 }
 
-fn fresh(path: &RelPath, name: &str, document: &Document) -> Entry {
-    let context = Context {
+fn extract_fresh_entry(path: &RelPath, name: &str, document: &Document) -> ClosetEntry {
+    let context = EntryContext {
         name,
-        archived: role_by_path(path) == Role::Archive,
+        archived: role_by_path(path) == FileRole::Archive,
     };
-    extract(document, &context)
+    extract_entry(document, &context)
 }
 
-fn mtime(workspace: &Workspace, path: &RelPath) -> i64 {
-    let modified = std::fs::metadata(workspace.absolute(path)).and_then(|meta| meta.modified());
+fn modified_nanoseconds(workspace: &Workspace, path: &RelPath) -> i64 {
+    let modified =
+        std::fs::metadata(workspace.absolute_path(path)).and_then(|meta| meta.modified());
     modified
         .ok()
         .and_then(|time| time.duration_since(UNIX_EPOCH).ok())
@@ -414,14 +431,14 @@ fn mtime(workspace: &Workspace, path: &RelPath) -> i64 {
 
 /// Returns the names of entries: the stem, with as many parent folders as
 /// needed to be unique.
-pub fn names(hub: &Hub) -> Vec<String> {
-    names_of(&hub.members)
+pub fn entry_names(hub: &Hub) -> Vec<String> {
+    unique_names(&hub.members)
 }
 
-pub(super) fn names_of(members: &[RelPath]) -> Vec<String> {
+pub(super) fn unique_names(members: &[RelPath]) -> Vec<String> {
     let mut count: HashMap<String, usize> = HashMap::new();
     let tail = |path: &RelPath, parts: usize| -> String {
-        let link = link_to(path);
+        let link = link_to_path(path);
         let all: Vec<&str> = link.split('/').collect();
         all[all.len().saturating_sub(parts)..].join("/")
     };
@@ -444,14 +461,14 @@ pub(super) fn names_of(members: &[RelPath]) -> Vec<String> {
         .collect()
 }
 
-fn stem(name: &str) -> &str {
+fn name_stem(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
 
-fn by_stem(members: &[Member]) -> HashMap<String, Vec<usize>> {
+fn index_by_stem(members: &[HubMember]) -> HashMap<String, Vec<usize>> {
     let mut by_stem: HashMap<String, Vec<usize>> = HashMap::new();
     for (at, member) in members.iter().enumerate() {
-        for name in [stem(&member.name), member.path.stem()] {
+        for name in [name_stem(&member.name), member.path.stem()] {
             let same = by_stem.entry(name.to_lowercase()).or_default();
             if !same.contains(&at) {
                 same.push(at);
@@ -462,18 +479,18 @@ fn by_stem(members: &[Member]) -> HashMap<String, Vec<usize>> {
 }
 
 /// Finds the member that an entry describes.
-fn member_of(
-    block: &Block,
-    members: &[Member],
+fn find_member(
+    block: &ClosetBlock,
+    members: &[HubMember],
     by_stem: &HashMap<String, Vec<usize>>,
 ) -> Option<usize> {
     let name = block.name.to_lowercase();
     let same: Vec<usize> = by_stem
-        .get(stem(&name))?
+        .get(name_stem(&name))?
         .iter()
         .copied()
         .filter(|at| {
-            let path = link_to(&members[*at].path).to_lowercase();
+            let path = link_to_path(&members[*at].path).to_lowercase();
             let own = members[*at].name.to_lowercase();
             own == name || path == name || path.ends_with(&format!("/{name}"))
         })
@@ -489,41 +506,43 @@ fn member_of(
 
 /// Computes new texts of both files, from the members and the current texts.
 #[expect(clippy::too_many_arguments, reason = "both files, before and after")]
-fn weave(
+fn weave_hub(
     workspace: &Workspace,
     hub: &Hub,
     corrections: &Corrections,
-    members: &mut [Member],
+    members: &mut [HubMember],
     primary_text: Option<String>,
     archive_text: Option<String>,
     force: bool,
-    report: &mut Report,
-) -> Result<(), Error> {
+    report: &mut ClosetBuildReport,
+) -> Result<(), WorkspaceError> {
     let mut primary = match &primary_text {
-        Some(text) => File::parse(text.clone()),
-        None => File::new(&format!("Closets: {}", hub.name), hub.is_memory()),
+        Some(text) => ClosetFile::parse(text.clone()),
+        None => ClosetFile::new(&format!("Closets: {}", hub.name), hub.is_memory_hub()),
     };
-    let archive_known = archive_text.as_ref().map(|text| File::parse(text.clone()));
-    let mut archive =
-        archive_known.unwrap_or_else(|| File::new(&format!("Closets archive: {}", hub.name), true));
-    let by_stem = by_stem(members);
+    let archive_known = archive_text
+        .as_ref()
+        .map(|text| ClosetFile::parse(text.clone()));
+    let mut archive = archive_known
+        .unwrap_or_else(|| ClosetFile::new(&format!("Closets archive: {}", hub.name), true));
+    let by_stem = index_by_stem(members);
     // The block of each member with the file that it is in, and the member of
     // each block in the order of the files.
-    let mut blocks: Vec<Option<(bool, Block)>> = vec![None; members.len()];
+    let mut blocks: Vec<Option<(bool, ClosetBlock)>> = vec![None; members.len()];
     let mut assigned: [Vec<Option<usize>>; 2] = Default::default();
     for (file, list) in [&primary, &archive].into_iter().zip(&mut assigned) {
         let in_primary = std::ptr::eq(file, &primary);
         for block in file.entries() {
-            let at = member_of(block, members, &by_stem).filter(|at| blocks[*at].is_none());
+            let at = find_member(block, members, &by_stem).filter(|at| blocks[*at].is_none());
             match at {
                 Some(at) => blocks[at] = Some((in_primary, block.clone())),
                 None if block.is_refined() => report.remarks.push(format!(
                     "`{}` line {}: [[{}]] describes a file that is not there; the entry was \
                      edited by hand and is kept",
                     if in_primary {
-                        hub.closets()
+                        hub.closets_path()
                     } else {
-                        hub.closets_archive()
+                        hub.closets_archive_path()
                     },
                     block.line,
                     block.name
@@ -534,7 +553,7 @@ fn weave(
         }
     }
     report.files = members.len();
-    let mut done: Vec<Block> = Vec::with_capacity(members.len());
+    let mut done: Vec<ClosetBlock> = Vec::with_capacity(members.len());
     for (member, known) in members.iter_mut().zip(&blocks) {
         let current = known.as_ref().is_some_and(|(_, block)| {
             block
@@ -543,14 +562,16 @@ fn weave(
                 .is_some_and(|stamp| stamp.source == member.hash)
         });
         match known {
-            Some((_, block)) if current && !force && !repeats(&block.entry, corrections) => {
+            Some((_, block))
+                if current && !force && !has_corrected_fact(&block.entry, corrections) =>
+            {
                 report.skipped += 1;
                 done.push(block.clone());
             }
             _ => {
                 report.refreshed += 1;
                 let newline = primary.newline();
-                done.push(refreshed(
+                done.push(refresh_entry(
                     workspace,
                     member,
                     known.as_ref().map(|it| &it.1),
@@ -579,19 +600,19 @@ fn weave(
         .count();
     report.demoted = to_archive.len();
     let [of_primary, of_archive] = assigned;
-    let stays = |block: Block, at: Option<usize>, here: bool| match at {
+    let stays = |block: ClosetBlock, at: Option<usize>, here: bool| match at {
         Some(at) => (keep[at] == here).then(|| done[at].clone()),
         None => block.is_refined().then_some(block),
     };
     let moved = |list: &[usize]| list.iter().map(|at| done[*at].clone()).collect();
     let mut places = of_primary.into_iter();
-    primary.arrange(
+    primary.arrange_entries(
         |block| stays(block, places.next().flatten(), true),
         Vec::new(),
         moved(&to_primary),
     );
     let mut places = of_archive.into_iter();
-    archive.arrange(
+    archive.arrange_entries(
         |block| stays(block, places.next().flatten(), false),
         moved(&to_archive),
         Vec::new(),
@@ -599,25 +620,28 @@ fn weave(
 
     report.archived = archive.entries().count();
     let paginated = report.archived > 0 || archive_text.is_some();
-    primary.mark(paginated || hub.is_memory());
+    primary.set_marker(paginated || hub.is_memory_hub());
     let recent: Vec<String> = archive
         .entries()
-        .take(RECENT)
-        .map(|block| recent_line(block, members))
+        .take(MAX_RECENT_ENTRIES)
+        .map(|block| render_recent_line(block, members))
         .collect();
     primary.set_recent(&recent);
-    if report.archived > MANY_ARCHIVED {
+    if report.archived > MANY_ARCHIVED_ENTRIES {
         report.remarks.push(format!(
             "`{}` holds {} entries; a person decides which notes to merge, and \
              `memory-forge consolidate` names those that may be the same",
-            hub.closets_archive(),
+            hub.closets_archive_path(),
             report.archived
         ));
     }
-    for (file, path) in [(&primary, hub.closets()), (&archive, hub.closets_archive())] {
+    for (file, path) in [
+        (&primary, hub.closets_path()),
+        (&archive, hub.closets_archive_path()),
+    ] {
         // An unclosed fence or comment would swallow the entries.
-        if File::parse(file.render()).entries().count() != file.entries().count() {
-            return Err(Error::Refused(format!(
+        if ClosetFile::parse(file.render()).entries().count() != file.entries().count() {
+            return Err(WorkspaceError::Refused(format!(
                 "`{path}` has a code fence or a comment that is never closed; close it and try again"
             )));
         }
@@ -631,10 +655,10 @@ fn weave(
     };
     // An empty hub gets a file too; otherwise every check would report it as
     // missing.
-    change(hub.closets(), primary_text, primary.render());
+    change(hub.closets_path(), primary_text, primary.render());
     if paginated {
-        archive.mark(true);
-        change(hub.closets_archive(), archive_text, archive.render());
+        archive.set_marker(true);
+        change(hub.closets_archive_path(), archive_text, archive.render());
     }
     Ok(())
 }
@@ -642,27 +666,28 @@ fn weave(
 /// Creates the entry of a new or changed file. Refinements by an agent are
 /// merged with the new text (D14); the stamp records the extractor's result, so
 /// that the refinement is recognized as one next time.
-fn refreshed(
+fn refresh_entry(
     workspace: &Workspace,
-    member: &mut Member,
-    known: Option<&Block>,
+    member: &mut HubMember,
+    known: Option<&ClosetBlock>,
     corrections: &Corrections,
     newline: &str,
-) -> Result<Block, Error> {
+) -> Result<ClosetBlock, WorkspaceError> {
     let mut document = None;
-    let read =
-        || -> Result<Document, Error> { Ok(document::parse(workspace.read_text(&member.path)?)) };
+    let read = || -> Result<Document, WorkspaceError> {
+        Ok(document::parse_document(workspace.read_text(&member.path)?))
+    };
     let fresh = match member.fresh.take() {
         Some(fresh) => fresh,
         None => {
             let read = read()?;
-            let entry = fresh(&member.path, &member.name, &read);
+            let entry = extract_fresh_entry(&member.path, &member.name, &read);
             document = Some(read);
             entry
         }
     };
-    let fresh = corrected(fresh, corrections);
-    let mut stamp = Stamp::new("", &fresh);
+    let fresh = drop_corrected_facts(fresh, corrections);
+    let mut stamp = EntryStamp::new("", &fresh);
     stamp.source = member.hash.clone();
     Ok(match known {
         Some(block) if block.is_refined() => {
@@ -670,30 +695,32 @@ fn refreshed(
                 Some(document) => document,
                 None => read()?,
             };
-            let merged = merge(&block.entry, &fresh, &document, &member.name);
-            let merged = corrected(merged, corrections);
+            let merged = merge_refined(&block.entry, &fresh, &document, &member.name);
+            let merged = drop_corrected_facts(merged, corrections);
             block.with_fields(&member.name, merged, stamp, newline)
         }
         Some(block) => block.with_fields(&member.name, fresh, stamp, newline),
-        None => Block::new(&member.name, fresh, stamp, newline),
+        None => ClosetBlock::new(&member.name, fresh, stamp, newline),
     })
 }
 
 /// The fields that state facts.
-const STATEMENTS: [Field; 2] = [Field::Claims, Field::Decisions];
+const STATEMENT_FIELDS: [ClosetField; 2] = [ClosetField::Claims, ClosetField::Decisions];
 
 /// Returns `true` if an entry repeats a corrected fact.
-fn repeats(entry: &Entry, corrections: &Corrections) -> bool {
-    let mut said = STATEMENTS.iter().flat_map(|field| entry.values(*field));
-    !corrections.is_empty() && said.any(|value| !corrections.check(value).is_empty())
+fn has_corrected_fact(entry: &ClosetEntry, corrections: &Corrections) -> bool {
+    let mut said = STATEMENT_FIELDS
+        .iter()
+        .flat_map(|field| entry.values(*field));
+    !corrections.is_empty() && said.any(|value| !corrections.check_text(value).is_empty())
 }
 
 /// Removes corrected facts from an entry: a person's correction overrides the
 /// text.
-fn corrected(mut entry: Entry, corrections: &Corrections) -> Entry {
-    for field in STATEMENTS {
+fn drop_corrected_facts(mut entry: ClosetEntry, corrections: &Corrections) -> ClosetEntry {
+    for field in STATEMENT_FIELDS {
         if let Some(values) = entry.values_mut(field) {
-            values.retain(|value| corrections.check(value).is_empty());
+            values.retain(|value| corrections.check_text(value).is_empty());
         }
     }
     entry
@@ -701,7 +728,7 @@ fn corrected(mut entry: Entry, corrections: &Corrections) -> Entry {
 
 /// Sorts newest first. A checkout gives all files nearly the same time, which
 /// then means nothing: the documents' own dates decide, and then their paths.
-fn sort_by_age(order: &mut [usize], members: &[Member]) {
+fn sort_by_age(order: &mut [usize], members: &[HubMember]) {
     const ONE_CHECKOUT_NS: i64 = 600 * 1_000_000_000;
     let times = members.iter().map(|it| it.mtime_ns);
     let spread = times.clone().max().unwrap_or(0) - times.min().unwrap_or(0);
@@ -722,16 +749,20 @@ fn sort_by_age(order: &mut [usize], members: &[Member]) {
 
 /// Selects the members that stay in `_CLOSETS.md`. The hub of the state files
 /// keeps all.
-fn primary_members(members: &[Member], hub: &Hub) -> Vec<bool> {
+fn primary_members(members: &[HubMember], hub: &Hub) -> Vec<bool> {
     let mut order: Vec<usize> = (0..members.len()).collect();
     sort_by_age(&mut order, members);
-    let most = if hub.is_memory() { usize::MAX } else { PRIMARY };
+    let most = if hub.is_memory_hub() {
+        usize::MAX
+    } else {
+        MAX_PRIMARY_ENTRIES
+    };
     let mut keep = vec![false; members.len()];
     order.into_iter().take(most).for_each(|at| keep[at] = true);
     keep
 }
 
-fn recent_line(block: &Block, members: &[Member]) -> String {
+fn render_recent_line(block: &ClosetBlock, members: &[HubMember]) -> String {
     let subjects = block
         .entry
         .subjects
@@ -743,7 +774,7 @@ fn recent_line(block: &Block, members: &[Member]) -> String {
     let member = members.iter().find(|it| it.name == block.name);
     let touched = member.and_then(|it| {
         let modified = Timestamp::from_nanosecond(i128::from(it.mtime_ns)).ok()?;
-        Some(it.date.unwrap_or(day_of(modified)))
+        Some(it.date.unwrap_or(day_of_timestamp(modified)))
     });
     let subjects = if subjects.is_empty() {
         block.entry.status.clone()

@@ -1,14 +1,14 @@
 //! Checks the closets of a hub, read-only.
 
-use super::LONGEST_ENTRY;
-use super::build::{Found, matched};
-use super::file::File;
+use super::MAX_ENTRY_CHARS;
+use super::build::{EntryMatch, match_entries};
+use super::file::ClosetFile;
 use crate::routing::hubs::Hub;
-use crate::workspace::{Error, RelPath, Workspace};
+use crate::workspace::{RelPath, Workspace, WorkspaceError};
 
 /// The ways in which closets and documents can differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ClosetMismatchKind {
     /// The hub has no `_CLOSETS.md`.
     NoFile,
     /// The file has no version marker.
@@ -29,32 +29,32 @@ pub enum Kind {
     Unreadable,
 }
 
-impl Kind {
+impl ClosetMismatchKind {
     /// Every kind.
-    pub const ALL: [Kind; 9] = [
-        Kind::NoFile,
-        Kind::NoMarker,
-        Kind::Missing,
-        Kind::Stale,
-        Kind::Unstamped,
-        Kind::Orphan,
-        Kind::Twice,
-        Kind::TooLong,
-        Kind::Unreadable,
+    pub const ALL: [ClosetMismatchKind; 9] = [
+        ClosetMismatchKind::NoFile,
+        ClosetMismatchKind::NoMarker,
+        ClosetMismatchKind::Missing,
+        ClosetMismatchKind::Stale,
+        ClosetMismatchKind::Unstamped,
+        ClosetMismatchKind::Orphan,
+        ClosetMismatchKind::Twice,
+        ClosetMismatchKind::TooLong,
+        ClosetMismatchKind::Unreadable,
     ];
 
     /// Returns the name of the kind in machine-readable output.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::NoFile => "no-file",
-            Kind::NoMarker => "no-marker",
-            Kind::Missing => "missing",
-            Kind::Stale => "stale",
-            Kind::Unstamped => "unstamped",
-            Kind::Orphan => "orphan",
-            Kind::Twice => "twice",
-            Kind::TooLong => "too-long",
-            Kind::Unreadable => "unreadable",
+            ClosetMismatchKind::NoFile => "no-file",
+            ClosetMismatchKind::NoMarker => "no-marker",
+            ClosetMismatchKind::Missing => "missing",
+            ClosetMismatchKind::Stale => "stale",
+            ClosetMismatchKind::Unstamped => "unstamped",
+            ClosetMismatchKind::Orphan => "orphan",
+            ClosetMismatchKind::Twice => "twice",
+            ClosetMismatchKind::TooLong => "too-long",
+            ClosetMismatchKind::Unreadable => "unreadable",
         }
     }
 }
@@ -62,7 +62,7 @@ impl Kind {
 /// An entry that does not match its document, or a hub without closets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClosetMismatch {
-    pub kind: Kind,
+    pub kind: ClosetMismatchKind,
     /// The file to fix.
     pub file: RelPath,
     pub line: Option<usize>,
@@ -75,7 +75,7 @@ pub struct ClosetMismatch {
 
 impl ClosetMismatch {
     /// Returns `file` or `file:line`.
-    pub fn place(&self) -> String {
+    pub fn location(&self) -> String {
         match self.line {
             Some(line) => format!("{}:{line}", self.file),
             None => self.file.to_string(),
@@ -86,19 +86,23 @@ impl ClosetMismatch {
     pub fn message(&self) -> String {
         let entry = &self.entry;
         match self.kind {
-            Kind::NoFile => format!("the hub `{entry}` has no closets"),
-            Kind::NoMarker => "missing memex-closets version marker".to_owned(),
-            Kind::Missing => format!("no entry for `{entry}`"),
-            Kind::Stale => format!("closet entry [[{entry}]] is older than its file"),
-            Kind::Unstamped => {
+            ClosetMismatchKind::NoFile => format!("the hub `{entry}` has no closets"),
+            ClosetMismatchKind::NoMarker => "missing memex-closets version marker".to_owned(),
+            ClosetMismatchKind::Missing => format!("no entry for `{entry}`"),
+            ClosetMismatchKind::Stale => format!("closet entry [[{entry}]] is older than its file"),
+            ClosetMismatchKind::Unstamped => {
                 format!("closet entry [[{entry}]] does not say which text it describes")
             }
-            Kind::Orphan => format!("closet entry [[{entry}]] points to missing file"),
-            Kind::Twice => {
+            ClosetMismatchKind::Orphan => {
+                format!("closet entry [[{entry}]] points to missing file")
+            }
+            ClosetMismatchKind::Twice => {
                 format!("closet entry [[{entry}]] describes a file that has one already")
             }
-            Kind::TooLong => format!("closet entry [[{entry}]] is too long: {}", self.detail),
-            Kind::Unreadable => format!("`{entry}` cannot be read: {}", self.detail),
+            ClosetMismatchKind::TooLong => {
+                format!("closet entry [[{entry}]] is too long: {}", self.detail)
+            }
+            ClosetMismatchKind::Unreadable => format!("`{entry}` cannot be read: {}", self.detail),
         }
     }
 }
@@ -107,21 +111,28 @@ impl ClosetMismatch {
     /// Returns what to do about it. A build keeps edits by hand, so a person
     /// has to resolve some mismatches.
     pub fn advice(&self) -> &'static str {
-        const BUILD: &str = "run `memory-forge closets build`";
+        const BUILD_ADVICE: &str = "run `memory-forge closets build`";
         match self.kind {
-            Kind::NoFile | Kind::NoMarker | Kind::Missing | Kind::Stale | Kind::Unstamped => BUILD,
-            Kind::Orphan | Kind::Twice if !self.refined => BUILD,
-            Kind::Orphan | Kind::Twice => {
+            ClosetMismatchKind::NoFile
+            | ClosetMismatchKind::NoMarker
+            | ClosetMismatchKind::Missing
+            | ClosetMismatchKind::Stale
+            | ClosetMismatchKind::Unstamped => BUILD_ADVICE,
+            ClosetMismatchKind::Orphan | ClosetMismatchKind::Twice if !self.refined => BUILD_ADVICE,
+            ClosetMismatchKind::Orphan | ClosetMismatchKind::Twice => {
                 "it was edited by hand; delete the entry, or correct its name"
             }
-            Kind::TooLong => "it was edited by hand; shorten it",
-            Kind::Unreadable => "make it readable text",
+            ClosetMismatchKind::TooLong => "it was edited by hand; shorten it",
+            ClosetMismatchKind::Unreadable => "make it readable text",
         }
     }
 }
 
 /// Finds every mismatch in a hub's closets.
-pub fn check(workspace: &Workspace, hub: &Hub) -> Result<Vec<ClosetMismatch>, Error> {
+pub fn check_closets(
+    workspace: &Workspace,
+    hub: &Hub,
+) -> Result<Vec<ClosetMismatch>, WorkspaceError> {
     let mut findings = Vec::new();
     let mut add = |kind, file: &RelPath, line, entry: &str, detail: String| {
         findings.push(ClosetMismatch {
@@ -134,54 +145,99 @@ pub fn check(workspace: &Workspace, hub: &Hub) -> Result<Vec<ClosetMismatch>, Er
         });
     };
     let mut files = Vec::new();
-    for path in [hub.closets(), hub.closets_archive()] {
+    for path in [hub.closets_path(), hub.closets_archive_path()] {
         match workspace.read_text(&path) {
-            Ok(text) => files.push((path, File::parse(text))),
+            Ok(text) => files.push((path, ClosetFile::parse(text))),
             Err(error) if error.is_not_found() => {}
             Err(error) => return Err(error),
         }
     }
     let has_primary = files
         .first()
-        .is_some_and(|(path, _)| *path == hub.closets());
+        .is_some_and(|(path, _)| *path == hub.closets_path());
     if !has_primary {
-        add(Kind::NoFile, &hub.closets(), None, &hub.name, String::new());
+        add(
+            ClosetMismatchKind::NoFile,
+            &hub.closets_path(),
+            None,
+            &hub.name,
+            String::new(),
+        );
         return Ok(findings);
     }
     for (path, file) in &files {
-        if file.version().is_none() {
-            add(Kind::NoMarker, path, Some(1), "", String::new());
+        if file.marker_version().is_none() {
+            add(
+                ClosetMismatchKind::NoMarker,
+                path,
+                Some(1),
+                "",
+                String::new(),
+            );
         }
     }
-    let matched = matched(workspace, hub, files.iter().map(|it| &it.1));
+    let matched = match_entries(workspace, hub, files.iter().map(|it| &it.1));
     for (path, reason) in matched.unreadable {
-        add(Kind::Unreadable, &path, None, path.as_str(), reason);
+        add(
+            ClosetMismatchKind::Unreadable,
+            &path,
+            None,
+            path.as_str(),
+            reason,
+        );
     }
     let mut of_entries = matched.of_entries.into_iter();
     for (path, file) in &files {
         for block in file.entries() {
             let line = Some(block.line);
             match of_entries.next() {
-                Some(Found::Current) => {}
-                Some(Found::Stale) if block.stamp.is_none() => {
-                    add(Kind::Unstamped, path, line, &block.name, String::new());
+                Some(EntryMatch::Current) => {}
+                Some(EntryMatch::Stale) if block.stamp.is_none() => {
+                    add(
+                        ClosetMismatchKind::Unstamped,
+                        path,
+                        line,
+                        &block.name,
+                        String::new(),
+                    );
                 }
-                Some(Found::Stale) => add(Kind::Stale, path, line, &block.name, String::new()),
-                Some(Found::Twice) => add(Kind::Twice, path, line, &block.name, String::new()),
-                Some(Found::Nothing) | None => {
-                    add(Kind::Orphan, path, line, &block.name, String::new());
+                Some(EntryMatch::Stale) => add(
+                    ClosetMismatchKind::Stale,
+                    path,
+                    line,
+                    &block.name,
+                    String::new(),
+                ),
+                Some(EntryMatch::Twice) => add(
+                    ClosetMismatchKind::Twice,
+                    path,
+                    line,
+                    &block.name,
+                    String::new(),
+                ),
+                Some(EntryMatch::Nothing) | None => {
+                    add(
+                        ClosetMismatchKind::Orphan,
+                        path,
+                        line,
+                        &block.name,
+                        String::new(),
+                    );
                 }
             }
-            if block.length() > LONGEST_ENTRY {
-                let length = format!("{} characters, {LONGEST_ENTRY} at most", block.length());
-                add(Kind::TooLong, path, line, &block.name, length);
+            if block.char_length() > MAX_ENTRY_CHARS {
+                let length = format!(
+                    "{} characters, {MAX_ENTRY_CHARS} at most",
+                    block.char_length()
+                );
+                add(ClosetMismatchKind::TooLong, path, line, &block.name, length);
             }
         }
     }
     for path in matched.missing {
         add(
-            Kind::Missing,
-            &hub.closets(),
+            ClosetMismatchKind::Missing,
+            &hub.closets_path(),
             None,
             path.as_str(),
             String::new(),

@@ -11,88 +11,89 @@ use std::collections::{BinaryHeap, HashMap, HashSet};
 
 use jiff::civil::Date;
 
-use super::prose::{self, Place, Sentence, sentences};
-use super::words::{self, has};
-use super::{Entry, Field, LONGEST_ENTRY, people};
-use crate::document::{self, Document, Voice, inert_line, own_date, when};
-use crate::index::terms::Terms;
+use super::prose::{self, ProseSentence, SentencePlace, document_sentences};
+use super::words::{self, has_word};
+use super::{ClosetEntry, ClosetField, MAX_ENTRY_CHARS, people};
+use crate::document::{self, Document, TurnSpeaker, document_date, escape_markdown_line, when};
+use crate::index::terms::TermSplitter;
 use crate::secrets;
 
 /// What an entry depends on besides the text.
 #[derive(Debug, Clone, Copy)]
-pub struct Context<'a> {
+pub struct EntryContext<'a> {
     /// The name of the entry.
     pub name: &'a str,
     /// Whether the file is in an archive.
     pub archived: bool,
 }
 
-const MOST_DATES: usize = 10;
-const MOST_DECISIONS: usize = 4;
-const LONGEST_VALUE: usize = 240;
+const MAX_DATES: usize = 10;
+const MAX_DECISIONS: usize = 4;
+const MAX_VALUE_CHARS: usize = 240;
 /// Length above which parts of a sentence are candidates too.
-const LONG: usize = 110;
+const SPLIT_SENTENCE_CHARS: usize = 110;
 /// Factor for the worth of a whole sentence over its words. It contains small
 /// words without information, and yet states more than the phrases in it.
-const FACT: f32 = 2.8;
+const SENTENCE_WORTH_FACTOR: f32 = 2.8;
 /// Maximum number of words in a phrase.
-const PHRASE_WORDS: usize = 4;
+const MAX_PHRASE_WORDS: usize = 4;
 
-/// Extracts the entry of a document, with at most [`LONGEST_ENTRY`] characters.
-pub fn extract(document: &Document, context: &Context) -> Entry {
+/// Extracts the entry of a document, with at most [`MAX_ENTRY_CHARS`] characters.
+pub fn extract_entry(document: &Document, context: &EntryContext) -> ClosetEntry {
     // An entry is copied to another file, so it must not contain secrets.
-    match secrets::redact(&document.text) {
-        Cow::Borrowed(_) => entry_of(document, context),
-        Cow::Owned(text) => entry_of(&document::parse(text), context),
+    match secrets::redact_secrets(&document.text) {
+        Cow::Borrowed(_) => build_entry(document, context),
+        Cow::Owned(text) => build_entry(&document::parse_document(text), context),
     }
 }
 
-fn entry_of(document: &Document, context: &Context) -> Entry {
-    let sentences = sentences(document);
-    let date = own_date(document, context.name);
-    let mut entry = Entry {
-        people: people::people(document, &sentences),
-        dates: dates(&sentences, date),
-        status: status(document, context),
-        ..Entry::default()
+fn build_entry(document: &Document, context: &EntryContext) -> ClosetEntry {
+    let sentences = document_sentences(document);
+    let date = document_date(document, context.name);
+    let mut entry = ClosetEntry {
+        people: people::find_people(document, &sentences),
+        dates: collect_dates(&sentences, date),
+        status: document_status(document, context),
+        ..ClosetEntry::default()
     };
-    let room = size(document).saturating_sub(overhead(context.name) + written(&entry));
-    let mut pool = Pool::default();
-    pool.names(document);
+    let room = target_entry_chars(document)
+        .saturating_sub(entry_overhead(context.name) + fields_length(&entry));
+    let mut pool = CandidatePool::default();
+    pool.offer_names(document);
     for (at, sentence) in sentences.iter().enumerate() {
-        pool.sentence(at, sentence);
+        pool.offer_sentence(at, sentence);
     }
-    pool.fill(room, &mut entry);
-    shorten(&mut entry, context.name);
+    pool.fill_entry(room, &mut entry);
+    shorten_entry(&mut entry, context.name);
     entry
 }
 
 /// Returns the target length: about a tenth of the text, so that reading
 /// entries is cheap, but enough for a short file to be found.
-fn size(document: &Document) -> usize {
+fn target_entry_chars(document: &Document) -> usize {
     let length = document.body.len();
-    (length * 23 / 200).clamp(490, 1420).min(LONGEST_ENTRY)
+    (length * 23 / 200).clamp(490, 1420).min(MAX_ENTRY_CHARS)
 }
 
 /// Returns the length of heading, stamp and line ends.
-pub(super) fn overhead(name: &str) -> usize {
+pub(super) fn entry_overhead(name: &str) -> usize {
     name.chars().count() + 56
 }
 
-fn written(entry: &Entry) -> usize {
-    let lines = entry.lines();
+fn fields_length(entry: &ClosetEntry) -> usize {
+    let lines = entry.render_lines();
     lines.iter().map(|line| line.chars().count() + 1).sum()
 }
 
 /// Removes whole values while an entry is too long, from the longest field
 /// first. The last resort if names are long.
-pub(super) fn shorten(entry: &mut Entry, name: &str) {
-    while overhead(name) + written(entry) > LONGEST_ENTRY {
-        let longest = Field::ALL[..5]
+pub(super) fn shorten_entry(entry: &mut ClosetEntry, name: &str) {
+    while entry_overhead(name) + fields_length(entry) > MAX_ENTRY_CHARS {
+        let longest = ClosetField::ALL[..5]
             .iter()
             .copied()
             .filter(|field| !entry.values(*field).is_empty())
-            .max_by_key(|field| entry.written(*field).chars().count());
+            .max_by_key(|field| entry.render_field(*field).chars().count());
         match longest.and_then(|field| entry.values_mut(field)) {
             Some(values) => values.pop(),
             None => break,
@@ -100,7 +101,7 @@ pub(super) fn shorten(entry: &mut Entry, name: &str) {
     }
 }
 
-fn status(document: &Document, context: &Context) -> String {
+fn document_status(document: &Document, context: &EntryContext) -> String {
     let front = document.front_matter.as_ref();
     let by_front = front
         .and_then(|front| front.text("status"))
@@ -131,46 +132,49 @@ fn status(document: &Document, context: &Context) -> String {
 
 /// Collects the file's own date, then the dates that it names, relative ones
 /// with their words.
-fn dates(sentences: &[Sentence], own: Option<Date>) -> Vec<String> {
+fn collect_dates(sentences: &[ProseSentence], own: Option<Date>) -> Vec<String> {
     let mut out: Vec<String> = own.iter().map(Date::to_string).collect();
     let mut seen: HashSet<String> = out.iter().cloned().collect();
     let mut late = Vec::new();
     for sentence in sentences {
-        for when in when::find(&sentence.text, own) {
-            let day = when.written();
+        for when in when::find_date_ranges(&sentence.text, own) {
+            let day = when.to_compact_text();
             // The file's own date is in the list already.
             if !seen.insert(day.clone()) {
                 continue;
             }
             let words = &sentence.text[when.span.clone()];
             let value = if when.relative {
-                format!("{day} (\"{}\")", inert_line(words).replace(['"', ','], ""))
+                format!(
+                    "{day} (\"{}\")",
+                    escape_markdown_line(words).replace(['"', ','], "")
+                )
             } else {
                 day
             };
             match sentence.voice {
-                Voice::Assistant => late.push(value),
+                TurnSpeaker::Assistant => late.push(value),
                 _ => out.push(value),
             }
         }
     }
     out.append(&mut late);
-    out.truncate(MOST_DATES);
+    out.truncate(MAX_DATES);
     out
 }
 
 #[derive(Default)]
-struct Pool {
-    terms: Terms,
+struct CandidatePool {
+    terms: TermSplitter,
     ids: HashMap<String, usize>,
     /// How often each term occurs in the text.
     counts: Vec<u32>,
-    candidates: Vec<Candidate>,
+    candidates: Vec<EntryCandidate>,
     offered: HashSet<String>,
 }
 
-struct Candidate {
-    field: Field,
+struct EntryCandidate {
+    field: ClosetField,
     text: String,
     /// Term ids and their weights.
     tells: Vec<(usize, f32)>,
@@ -182,68 +186,75 @@ struct Candidate {
     sentence: usize,
 }
 
-impl Pool {
+impl CandidatePool {
     /// Offers title, aliases and tags, which the author chose to describe the
     /// text.
-    fn names(&mut self, document: &Document) {
+    fn offer_names(&mut self, document: &Document) {
         if let Some(title) = document.title() {
-            self.offer(Field::Subjects, title, 2.0, 0, 0);
+            self.offer_candidate(ClosetField::Subjects, title, 2.0, 0, 0);
         }
         if let Some(front) = &document.front_matter {
             for key in ["aliases", "alias", "tags", "keywords", "projects", "topics"] {
                 for value in front.list(key) {
                     let value = value.trim_start_matches("[[").trim_end_matches("]]");
-                    self.offer(Field::Subjects, value, 1.5, 0, 0);
+                    self.offer_candidate(ClosetField::Subjects, value, 1.5, 0, 0);
                 }
             }
         }
     }
 
-    fn sentence(&mut self, at: usize, sentence: &Sentence) {
-        let text = without_throat_clearing(&sentence.text);
-        let spoken = sentence.voice != Voice::Assistant;
+    fn offer_sentence(&mut self, at: usize, sentence: &ProseSentence) {
+        let text = strip_throat_clearing(&sentence.text);
+        let spoken = sentence.voice != TurnSpeaker::Assistant;
         let question = text.ends_with('?');
         let lower = text.to_lowercase();
         let at = at + 1;
-        let decides = spoken && !question && decides(&lower);
-        if spoken && !question && sentence.place != Place::Heading {
-            let stated = stated(&lower, sentence);
+        let decides = spoken && !question && reports_decision(&lower);
+        if spoken && !question && sentence.place != SentencePlace::Heading {
+            let stated = statement_worth(&lower, sentence);
             if decides || stated > 0.0 {
                 let field = if decides {
-                    Field::Decisions
+                    ClosetField::Decisions
                 } else {
-                    Field::Claims
+                    ClosetField::Claims
                 };
-                let worth = FACT * if decides { 1.0 } else { stated };
-                if text.chars().count() <= LONGEST_VALUE {
-                    self.offer(field, text, worth, at, at);
+                let worth = SENTENCE_WORTH_FACTOR * if decides { 1.0 } else { stated };
+                if text.chars().count() <= MAX_VALUE_CHARS {
+                    self.offer_candidate(field, text, worth, at, at);
                 }
-                if text.chars().count() > LONG {
-                    for clause in prose::clauses(text) {
-                        let clause = without_throat_clearing(clause);
+                if text.chars().count() > SPLIT_SENTENCE_CHARS {
+                    for clause in prose::split_clauses(text) {
+                        let clause = strip_throat_clearing(clause);
                         let length = clause.chars().count();
-                        if (12..=LONGEST_VALUE).contains(&length) && length < text.len() {
-                            self.offer(Field::Claims, clause, worth * 0.95, at, at);
+                        if (12..=MAX_VALUE_CHARS).contains(&length) && length < text.len() {
+                            self.offer_candidate(ClosetField::Claims, clause, worth * 0.95, at, at);
                         }
                     }
                 }
             }
         }
         let factor = match (sentence.voice, sentence.place) {
-            (Voice::Assistant, Place::Running) => 0.25,
-            (Voice::Assistant, _) => 0.35,
-            (_, Place::Heading) => 1.5,
+            (TurnSpeaker::Assistant, SentencePlace::Running) => 0.25,
+            (TurnSpeaker::Assistant, _) => 0.35,
+            (_, SentencePlace::Heading) => 1.5,
             _ => 1.0,
         };
-        for phrase in phrases(text) {
-            self.offer(Field::Subjects, phrase, factor, at, 0);
+        for phrase in split_phrases(text) {
+            self.offer_candidate(ClosetField::Subjects, phrase, factor, at, 0);
         }
     }
 
-    fn offer(&mut self, field: Field, text: &str, factor: f32, at: usize, sentence: usize) {
+    fn offer_candidate(
+        &mut self,
+        field: ClosetField,
+        text: &str,
+        factor: f32,
+        at: usize,
+        sentence: usize,
+    ) {
         let text = match field {
-            Field::Subjects => subject(text),
-            _ => value(text, field),
+            ClosetField::Subjects => clean_subject(text),
+            _ => clean_value(text, field),
         };
         if text.is_empty() {
             return;
@@ -252,11 +263,11 @@ impl Pool {
         let mut known: HashSet<usize> = HashSet::new();
         let mut words: Vec<(std::ops::Range<usize>, String)> = Vec::new();
         self.terms
-            .each_with_place(&text, |span, term| words.push((span, term.to_owned())));
+            .for_each_with_place(&text, |span, term| words.push((span, term.to_owned())));
         for (span, term) in words {
             let raw = &text[span.clone()];
             let capital = span.start > 0 && raw.starts_with(char::is_uppercase);
-            let weight = words::weight(&raw.to_lowercase());
+            let weight = words::word_weight(&raw.to_lowercase());
             if weight == 0.0 {
                 continue;
             }
@@ -280,7 +291,7 @@ impl Pool {
         {
             return;
         }
-        self.candidates.push(Candidate {
+        self.candidates.push(EntryCandidate {
             field,
             text,
             tells,
@@ -294,12 +305,12 @@ impl Pool {
     /// is used. A candidate's gain only falls as others are selected, so a
     /// candidate that is best by an old gain, and still best after recomputing
     /// it, is the best of all.
-    fn fill(mut self, room: usize, entry: &mut Entry) {
+    fn fill_entry(mut self, room: usize, entry: &mut ClosetEntry) {
         let mut covered = vec![0u8; self.counts.len()];
         // Names of people have their own field, so their words count as
         // covered.
         for name in &entry.people {
-            for term in self.terms.of(name) {
+            for term in self.terms.distinct_terms(name) {
                 if let Some(id) = self.ids.get(&term) {
                     covered[*id] = 1;
                 }
@@ -310,7 +321,7 @@ impl Pool {
         let mut left = room;
         let mut decisions = 0;
         let counts = &self.counts;
-        let gain = |candidate: &Candidate, covered: &[u8]| {
+        let gain = |candidate: &EntryCandidate, covered: &[u8]| {
             let told: f32 = candidate
                 .tells
                 .iter()
@@ -323,32 +334,32 @@ impl Pool {
             // phrase better than its words one by one.
             candidate.factor * told / (candidate.text.chars().count() as f32 + 8.0)
         };
-        let mut heap: BinaryHeap<Ranked> = self
+        let mut heap: BinaryHeap<RankedCandidate> = self
             .candidates
             .iter()
             .enumerate()
-            .map(|(at, candidate)| Ranked(gain(candidate, &covered), at))
+            .map(|(at, candidate)| RankedCandidate(gain(candidate, &covered), at))
             .collect();
-        while let Some(Ranked(old, at)) = heap.pop() {
+        while let Some(RankedCandidate(old, at)) = heap.pop() {
             let candidate = &self.candidates[at];
             let cost = candidate.text.chars().count() + 4;
-            let full = candidate.field == Field::Decisions && decisions == MOST_DECISIONS;
+            let full = candidate.field == ClosetField::Decisions && decisions == MAX_DECISIONS;
             if cost > left || full || used.contains(&candidate.sentence) {
                 continue;
             }
             let now = gain(candidate, &covered);
             // A negligible fall is not worth another round through the heap.
             if now < old * 0.999 {
-                heap.push(Ranked(now, at));
+                heap.push(RankedCandidate(now, at));
                 continue;
             }
             // A phrase whose words are all covered adds nothing.
             let told = candidate.tells.iter().all(|(id, _)| covered[*id] > 0);
-            if told && candidate.field == Field::Subjects {
+            if told && candidate.field == ClosetField::Subjects {
                 continue;
             }
             left -= cost;
-            decisions += (candidate.field == Field::Decisions) as usize;
+            decisions += (candidate.field == ClosetField::Decisions) as usize;
             for (id, _) in &candidate.tells {
                 covered[*id] = (covered[*id] + 1).min(2);
             }
@@ -369,29 +380,29 @@ impl Pool {
 
 /// A candidate by gain, then by position, so that equal gains have a stable
 /// order.
-struct Ranked(f32, usize);
+struct RankedCandidate(f32, usize);
 
-impl Ord for Ranked {
+impl Ord for RankedCandidate {
     fn cmp(&self, other: &Self) -> Ordering {
         self.0.total_cmp(&other.0).then(other.1.cmp(&self.1))
     }
 }
 
-impl PartialOrd for Ranked {
+impl PartialOrd for RankedCandidate {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Ranked {
+impl PartialEq for RankedCandidate {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Ranked {}
+impl Eq for RankedCandidate {}
 
-fn without_throat_clearing(text: &str) -> &str {
+fn strip_throat_clearing(text: &str) -> &str {
     let mut text = text;
     'again: loop {
         for opening in words::THROAT_CLEARING {
@@ -405,8 +416,8 @@ fn without_throat_clearing(text: &str) -> &str {
     }
 }
 
-fn decides(lower: &str) -> bool {
-    words::DECISIONS.iter().any(|verb| {
+fn reports_decision(lower: &str) -> bool {
+    words::DECISION_VERBS.iter().any(|verb| {
         memchr::memmem::find_iter(lower.as_bytes(), verb.as_bytes()).any(|at| {
             // `picked up` and `dropped by` are not decisions.
             let behind = &lower[at + verb.len()..];
@@ -419,8 +430,12 @@ fn decides(lower: &str) -> bool {
 
 /// Rates how likely a sentence in lower case is a fact that its speaker states:
 /// about themselves, or with a number, a denial or a requirement. From 0 to 1.
-fn stated(lower: &str, sentence: &Sentence) -> f32 {
-    if lower.split(' ').count() < 3 || words::INTRODUCTIONS.iter().any(|it| lower.starts_with(it)) {
+fn statement_worth(lower: &str, sentence: &ProseSentence) -> f32 {
+    if lower.split(' ').count() < 3
+        || words::INTRODUCTION_OPENINGS
+            .iter()
+            .any(|it| lower.starts_with(it))
+    {
         return 0.0;
     }
     let words = || {
@@ -428,29 +443,29 @@ fn stated(lower: &str, sentence: &Sentence) -> f32 {
             .split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '’')
             .filter(|word| !word.is_empty())
     };
-    if words().any(|word| has(words::FIRST_PERSON, &word.replace('’', "'"))) {
+    if words().any(|word| has_word(words::FIRST_PERSON_WORDS, &word.replace('’', "'"))) {
         return 1.0;
     }
-    let firm =
-        words().any(|word| word.bytes().any(|b| b.is_ascii_digit()) || has(words::FIRM, word));
+    let firm = words()
+        .any(|word| word.bytes().any(|b| b.is_ascii_digit()) || has_word(words::FIRM_WORDS, word));
     match (firm, sentence.voice, sentence.place) {
         // Lists that a user pastes are rarely about the user.
-        (_, Voice::User, Place::Item) => 0.0,
+        (_, TurnSpeaker::User, SentencePlace::Item) => 0.0,
         (true, _, _) => 0.7,
-        (false, Voice::User, _) => 0.6,
+        (false, TurnSpeaker::User, _) => 0.6,
         (false, _, _) => 0.0,
     }
 }
 
 /// Splits text into runs of informative words, at most four long.
-fn phrases(text: &str) -> Vec<&str> {
+fn split_phrases(text: &str) -> Vec<&str> {
     let mut out = Vec::new();
     let mut run: Vec<std::ops::Range<usize>> = Vec::new();
     let mut flush = |run: &mut Vec<std::ops::Range<usize>>| {
-        for part in run.chunks(PHRASE_WORDS) {
+        for part in run.chunks(MAX_PHRASE_WORDS) {
             // Trim words of small talk at the ends.
             let weak = |span: &std::ops::Range<usize>| {
-                words::weight(&text[span.clone()].to_lowercase()) < 0.2
+                words::word_weight(&text[span.clone()].to_lowercase()) < 0.2
             };
             let first = part.iter().position(|span| !weak(span));
             let last = part.iter().rposition(|span| !weak(span));
@@ -486,7 +501,7 @@ fn phrases(text: &str) -> Vec<&str> {
             flush(&mut run);
         }
         let lower = word.to_lowercase();
-        if word.is_empty() || words::weight(&lower) == 0.0 || word.len() > 60 {
+        if word.is_empty() || words::word_weight(&lower) == 0.0 || word.len() > 60 {
             flush(&mut run);
         } else {
             run.push(start..start + word.len());
@@ -505,11 +520,11 @@ fn phrases(text: &str) -> Vec<&str> {
 
 /// Cleans a subject, which must not contain commas, since commas separate
 /// subjects.
-fn subject(text: &str) -> String {
-    let plain = prose::plain(text).replace([',', ';', '"'], " ");
+fn clean_subject(text: &str) -> String {
+    let plain = prose::plain_text(text).replace([',', ';', '"'], " ");
     let plain = plain.split_whitespace().collect::<Vec<_>>().join(" ");
     let plain =
-        inert(plain.trim_matches(|c: char| {
+        inert_value(plain.trim_matches(|c: char| {
             !c.is_alphanumeric() && !matches!(c, '$' | '€' | '%' | '+' | '#')
         }));
     if plain.chars().count() > 80 {
@@ -521,21 +536,21 @@ fn subject(text: &str) -> String {
 
 /// Cleans a value: a claim is written in quotation marks, decisions are
 /// separated by semicolons.
-pub(super) fn value(text: &str, field: Field) -> String {
-    let text = prose::plain(text);
+pub(super) fn clean_value(text: &str, field: ClosetField) -> String {
+    let text = prose::plain_text(text);
     let text = match field {
-        Field::Decisions => text.replace("; ", ", "),
+        ClosetField::Decisions => text.replace("; ", ", "),
         _ => text.replace('"', "'"),
     };
-    inert(text.trim_end_matches(['.', ' ']))
+    inert_value(text.trim_end_matches(['.', ' ']))
 }
 
 /// Removes characters that would end a value, or become a link, a comment or
 /// HTML.
-fn inert(text: &str) -> String {
+fn inert_value(text: &str) -> String {
     let mut text = text.replace("](", "] (").replace(['[', ']'], "");
     if text.contains('<') {
         text = text.replace('<', "‹");
     }
-    inert_line(&text)
+    escape_markdown_line(&text)
 }

@@ -3,16 +3,16 @@
 
 use std::ops::Range;
 
-use super::extract::value;
-use super::{Entry, Field};
+use super::extract::clean_value;
+use super::{ClosetEntry, ClosetField};
 use crate::document::{self, Document, content_hash};
 
 /// A closets file as a sequence of parts.
 #[derive(Debug, Clone)]
-pub struct File {
+pub struct ClosetFile {
     text: String,
     newline: &'static str,
-    parts: Vec<Part>,
+    parts: Vec<ClosetFilePart>,
     /// The texts of the parts as they were read.
     before: Vec<String>,
 }
@@ -20,10 +20,10 @@ pub struct File {
 /// A part of a closets file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "nearly every part is an entry")]
-pub enum Part {
+pub enum ClosetFilePart {
     /// Title, marker and the text before the first entry.
     Head(String),
-    Entry(Block),
+    Entry(ClosetBlock),
     /// The section that names recently archived entries.
     Recent(String),
     /// Other sections, which belong to the user.
@@ -32,11 +32,11 @@ pub enum Part {
 
 /// An entry as it appears in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Block {
+pub struct ClosetBlock {
     /// The link target of the heading: `stem` or `folder/stem`.
     pub name: String,
-    pub entry: Entry,
-    pub stamp: Option<Stamp>,
+    pub entry: ClosetEntry,
+    pub stamp: Option<EntryStamp>,
     /// Lines that are not fields, verbatim.
     others: Vec<String>,
     /// Its bytes, including the heading, without trailing blank lines.
@@ -47,27 +47,27 @@ pub struct Block {
 
 /// The origin of an entry, in an HTML comment that other tools ignore.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stamp {
+pub struct EntryStamp {
     /// Hash of the file that the entry describes.
     pub source: String,
     /// Hash of the fields as the extractor made them.
     pub fields: String,
 }
 
-impl Stamp {
+impl EntryStamp {
     /// Creates the stamp of an entry that was extracted from a text.
-    pub fn new(source_text: &str, extracted: &Entry) -> Stamp {
-        Stamp {
+    pub fn new(source_text: &str, extracted: &ClosetEntry) -> EntryStamp {
+        EntryStamp {
             source: source_hash(source_text),
             fields: fields_hash(extracted),
         }
     }
 
-    fn written(&self) -> String {
+    fn to_comment(&self) -> String {
         format!("<!-- forge {} {} -->", self.source, self.fields)
     }
 
-    fn read(line: &str) -> Option<Stamp> {
+    fn parse_comment(line: &str) -> Option<EntryStamp> {
         let inner = line
             .trim()
             .strip_prefix("<!-- forge ")?
@@ -75,7 +75,7 @@ impl Stamp {
         let mut words = inner.split_ascii_whitespace();
         let (source, fields) = (words.next()?, words.next()?);
         let hex = |word: &str| word.bytes().all(|b| b.is_ascii_hexdigit());
-        (words.next().is_none() && hex(source) && hex(fields)).then(|| Stamp {
+        (words.next().is_none() && hex(source) && hex(fields)).then(|| EntryStamp {
             source: source.to_owned(),
             fields: fields.to_owned(),
         })
@@ -86,38 +86,38 @@ pub(super) fn source_hash(text: &str) -> String {
     content_hash(text)[..12].to_owned()
 }
 
-fn fields_hash(entry: &Entry) -> String {
-    content_hash(&entry.lines().join("\n"))[..8].to_owned()
+fn fields_hash(entry: &ClosetEntry) -> String {
+    content_hash(&entry.render_lines().join("\n"))[..8].to_owned()
 }
 
-impl Block {
+impl ClosetBlock {
     /// Creates an entry with its text.
-    pub fn new(name: &str, entry: Entry, stamp: Stamp, newline: &str) -> Block {
-        Block::with_lines(name, entry, stamp, Vec::new(), newline)
+    pub fn new(name: &str, entry: ClosetEntry, stamp: EntryStamp, newline: &str) -> ClosetBlock {
+        ClosetBlock::with_lines(name, entry, stamp, Vec::new(), newline)
     }
 
     /// Returns a copy with other fields; its lines that are not fields stay.
     pub(super) fn with_fields(
         &self,
         name: &str,
-        entry: Entry,
-        stamp: Stamp,
+        entry: ClosetEntry,
+        stamp: EntryStamp,
         newline: &str,
-    ) -> Block {
-        Block::with_lines(name, entry, stamp, self.others.clone(), newline)
+    ) -> ClosetBlock {
+        ClosetBlock::with_lines(name, entry, stamp, self.others.clone(), newline)
     }
 
     fn with_lines(
         name: &str,
-        entry: Entry,
-        stamp: Stamp,
+        entry: ClosetEntry,
+        stamp: EntryStamp,
         others: Vec<String>,
         newline: &str,
-    ) -> Block {
-        let mut lines = vec![format!("## [[{name}]]"), stamp.written()];
-        lines.extend(entry.lines());
+    ) -> ClosetBlock {
+        let mut lines = vec![format!("## [[{name}]]"), stamp.to_comment()];
+        lines.extend(entry.render_lines());
         lines.extend(others.iter().cloned());
-        Block {
+        ClosetBlock {
             name: name.to_owned(),
             entry,
             stamp: Some(stamp),
@@ -135,36 +135,39 @@ impl Block {
     }
 
     /// Returns the length in characters.
-    pub fn length(&self) -> usize {
+    pub fn char_length(&self) -> usize {
         self.text.chars().count() + 1
     }
 
     /// Returns the first and last line in the file.
-    pub fn lines(&self) -> (usize, usize) {
+    pub fn line_range(&self) -> (usize, usize) {
         let further = self.text.matches('\n').count();
         (self.line, self.line + further)
     }
 
     /// Returns the lines that are not fields.
-    pub fn notes(&self) -> String {
+    pub fn note_lines(&self) -> String {
         self.others.join("\n")
     }
 
     /// Returns the text without the stamp, which matches no query.
-    pub fn without_stamp(&self) -> String {
-        let lines = self.text.lines().filter(|line| Stamp::read(line).is_none());
+    pub fn text_without_stamp(&self) -> String {
+        let lines = self
+            .text
+            .lines()
+            .filter(|line| EntryStamp::parse_comment(line).is_none());
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    fn read(document: &Document, span: &Range<usize>, name: &str) -> Block {
-        let text = document.str(span).trim_end();
-        let mut block = Block {
+    fn parse_section(document: &Document, span: &Range<usize>, name: &str) -> ClosetBlock {
+        let text = document.span_text(span).trim_end();
+        let mut block = ClosetBlock {
             name: name.to_owned(),
-            entry: Entry::default(),
+            entry: ClosetEntry::default(),
             stamp: None,
             others: Vec::new(),
             text: text.to_owned(),
-            line: document.line_of(span.start),
+            line: document.line_number_at(span.start),
         };
         let end = span.start + text.len();
         // The document knows where lines begin: a lone CR ends one too.
@@ -176,14 +179,14 @@ impl Block {
             }
             let line = &document.text[start.max(span.start)..next.min(end)];
             let line = line.trim_end_matches(['\n', '\r']);
-            if number == 0 || line.trim().is_empty() && !document.in_code(start) {
+            if number == 0 || line.trim().is_empty() && !document.is_in_code(start) {
                 continue;
             }
-            if document.in_code(start) {
+            if document.is_in_code(start) {
                 block.others.push(line.to_owned());
-            } else if let Some(stamp) = Stamp::read(line) {
+            } else if let Some(stamp) = EntryStamp::parse_comment(line) {
                 block.stamp = Some(stamp);
-            } else if let Some((field, values)) = field(line) {
+            } else if let Some((field, values)) = parse_field(line) {
                 match block.entry.values_mut(field) {
                     Some(list) => list.extend(values),
                     None => block.entry.status = values.join(" "),
@@ -197,20 +200,20 @@ impl Block {
 }
 
 /// Parses `- subjects: a, b`, with or without the bullet.
-fn field(line: &str) -> Option<(Field, Vec<String>)> {
+fn parse_field(line: &str) -> Option<(ClosetField, Vec<String>)> {
     let line = line.trim();
     let line = line.strip_prefix(['-', '*', '+']).unwrap_or(line);
     let (name, written) = line.split_once(':')?;
     let name = name.trim().trim_matches('*');
-    let field = Field::named(name)?;
+    let field = ClosetField::from_name(name)?;
     let written = written.trim_start_matches('*').trim();
     let mut values: Vec<String> = match field {
-        Field::Subjects => written.split(',').map(str::to_owned).collect(),
-        Field::People => people(written),
-        Field::Claims => claims(written),
-        Field::Decisions => written.split("; ").map(str::to_owned).collect(),
-        Field::Dates => outside_brackets(written),
-        Field::Status => vec![written.to_owned()],
+        ClosetField::Subjects => written.split(',').map(str::to_owned).collect(),
+        ClosetField::People => parse_people(written),
+        ClosetField::Claims => parse_claims(written),
+        ClosetField::Decisions => written.split("; ").map(str::to_owned).collect(),
+        ClosetField::Dates => split_outside_brackets(written),
+        ClosetField::Status => vec![written.to_owned()],
     };
     values
         .iter_mut()
@@ -219,7 +222,7 @@ fn field(line: &str) -> Option<(Field, Vec<String>)> {
     Some((field, values))
 }
 
-fn people(written: &str) -> Vec<String> {
+fn parse_people(written: &str) -> Vec<String> {
     let mut out = Vec::new();
     for part in written.split([',', ';']) {
         let name = part.trim().trim_start_matches("[[").trim_end_matches("]]");
@@ -234,7 +237,7 @@ fn people(written: &str) -> Vec<String> {
 }
 
 /// Splits quoted facts; without quotation marks, splits at semicolons or bars.
-fn claims(written: &str) -> Vec<String> {
+fn parse_claims(written: &str) -> Vec<String> {
     let pieces: Vec<&str> = written.split('"').collect();
     let between = pieces.iter().step_by(2);
     let quoted = pieces.len() % 2 == 1
@@ -253,11 +256,11 @@ fn claims(written: &str) -> Vec<String> {
     written
         .split("; ")
         .flat_map(|part| part.split(" | "))
-        .map(|part| value(part, Field::Claims))
+        .map(|part| clean_value(part, ClosetField::Claims))
         .collect()
 }
 
-fn outside_brackets(written: &str) -> Vec<String> {
+fn split_outside_brackets(written: &str) -> Vec<String> {
     let mut out = Vec::new();
     let mut depth = 0usize;
     let mut start = 0;
@@ -276,10 +279,10 @@ fn outside_brackets(written: &str) -> Vec<String> {
     out
 }
 
-impl File {
+impl ClosetFile {
     /// Parses a file; never fails.
-    pub fn parse(text: impl Into<String>) -> File {
-        let document = document::parse(text);
+    pub fn parse(text: impl Into<String>) -> ClosetFile {
+        let document = document::parse_document(text);
         let mut parts = Vec::new();
         let mut at = 0;
         for section in document.sections.iter().filter(|it| it.level == 2) {
@@ -287,28 +290,30 @@ impl File {
             if span.start < at {
                 continue;
             }
-            rest(&document, at..span.start, &mut parts);
-            let part = match entry_name(document.str(&section.heading)) {
-                Some(name) => Part::Entry(Block::read(&document, &span, &name)),
+            push_rest(&document, at..span.start, &mut parts);
+            let part = match entry_name(document.span_text(&section.heading)) {
+                Some(name) => {
+                    ClosetFilePart::Entry(ClosetBlock::parse_section(&document, &span, &name))
+                }
                 None if section
                     .title
                     .trim()
                     .eq_ignore_ascii_case("recently archived") =>
                 {
-                    Part::Recent(document.str(&span).trim_end().to_owned())
+                    ClosetFilePart::Recent(document.span_text(&span).trim_end().to_owned())
                 }
-                None => Part::Other(document.str(&span).trim_end().to_owned()),
+                None => ClosetFilePart::Other(document.span_text(&span).trim_end().to_owned()),
             };
             parts.push(part);
             at = span.end;
         }
-        rest(&document, at..document.text.len(), &mut parts);
-        if !matches!(parts.first(), Some(Part::Head(_))) {
-            parts.insert(0, Part::Head(String::new()));
+        push_rest(&document, at..document.text.len(), &mut parts);
+        if !matches!(parts.first(), Some(ClosetFilePart::Head(_))) {
+            parts.insert(0, ClosetFilePart::Head(String::new()));
         }
         let newline = document.newline();
         let before = parts.iter().map(|part| part.text().to_owned()).collect();
-        File {
+        ClosetFile {
             text: document.text,
             newline,
             parts,
@@ -317,13 +322,13 @@ impl File {
     }
 
     /// Creates an empty file for a hub.
-    pub fn new(title: &str, paginated: bool) -> File {
+    pub fn new(title: &str, paginated: bool) -> ClosetFile {
         let version = if paginated { "1.1" } else { "1.0" };
         let head = format!("# {title}\n\n<!-- memex-closets:{version} -->");
-        File {
+        ClosetFile {
             text: String::new(),
             newline: "\n",
-            parts: vec![Part::Head(head)],
+            parts: vec![ClosetFilePart::Head(head)],
             before: Vec::new(),
         }
     }
@@ -334,14 +339,14 @@ impl File {
     }
 
     /// Returns the parts in order.
-    pub fn parts(&self) -> &[Part] {
+    pub fn parts(&self) -> &[ClosetFilePart] {
         &self.parts
     }
 
     /// Returns the entries in order.
-    pub fn entries(&self) -> impl Iterator<Item = &Block> {
+    pub fn entries(&self) -> impl Iterator<Item = &ClosetBlock> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Entry(block) => Some(block),
+            ClosetFilePart::Entry(block) => Some(block),
             _ => None,
         })
     }
@@ -349,7 +354,7 @@ impl File {
     /// Returns the text outside of entries, each line at its line number in the
     /// file; none if there is only title, marker and the list of archived
     /// entries.
-    pub fn others(&self) -> Option<String> {
+    pub fn text_outside_entries(&self) -> Option<String> {
         let mut out = String::new();
         let mut at = 0;
         let empty = |text: &str| text.replace(|c| !matches!(c, '\n' | '\r'), "");
@@ -360,8 +365,8 @@ impl File {
             out += &empty(&self.text[at..at + found]);
             at += found + part.text().len();
             match part {
-                Part::Entry(_) | Part::Recent(_) => out += &empty(part.text()),
-                Part::Head(text) | Part::Other(text) => out += text,
+                ClosetFilePart::Entry(_) | ClosetFilePart::Recent(_) => out += &empty(part.text()),
+                ClosetFilePart::Head(text) | ClosetFilePart::Other(text) => out += text,
             }
         }
         let written = |line: &str| {
@@ -372,8 +377,8 @@ impl File {
     }
 
     /// Returns the version that the marker states, `1.0` or `1.1`.
-    pub fn version(&self) -> Option<&str> {
-        let Some(Part::Head(head)) = self.parts.first() else {
+    pub fn marker_version(&self) -> Option<&str> {
+        let Some(ClosetFilePart::Head(head)) = self.parts.first() else {
             return None;
         };
         let (_, rest) = head.split_once("<!-- memex-closets:")?;
@@ -381,10 +386,10 @@ impl File {
     }
 
     /// Adds the marker, and raises its version once the file has an archive.
-    pub(super) fn mark(&mut self, paginated: bool) {
-        let version = self.version().map(str::to_owned);
+    pub(super) fn set_marker(&mut self, paginated: bool) {
+        let version = self.marker_version().map(str::to_owned);
         let newline = self.newline;
-        let Some(Part::Head(head)) = self.parts.first_mut() else {
+        let Some(ClosetFilePart::Head(head)) = self.parts.first_mut() else {
             return;
         };
         match version.as_deref() {
@@ -409,21 +414,21 @@ impl File {
 
     /// Replaces the entries: `kept` returns the new version of each entry or
     /// none, `first` go before all others, `last` after them.
-    pub(super) fn arrange(
+    pub(super) fn arrange_entries(
         &mut self,
-        mut kept: impl FnMut(Block) -> Option<Block>,
-        first: Vec<Block>,
-        last: Vec<Block>,
+        mut kept: impl FnMut(ClosetBlock) -> Option<ClosetBlock>,
+        first: Vec<ClosetBlock>,
+        last: Vec<ClosetBlock>,
     ) {
         let parts = std::mem::take(&mut self.parts);
-        let mut out: Vec<Part> = Vec::with_capacity(parts.len());
+        let mut out: Vec<ClosetFilePart> = Vec::with_capacity(parts.len());
         let mut behind = 1;
         let mut before = 1;
         for (at, part) in parts.into_iter().enumerate() {
             match part {
-                Part::Entry(block) => {
+                ClosetFilePart::Entry(block) => {
                     if let Some(block) = kept(block) {
-                        out.push(Part::Entry(block));
+                        out.push(ClosetFilePart::Entry(block));
                         behind = out.len();
                     }
                 }
@@ -437,8 +442,8 @@ impl File {
             }
         }
         let behind = behind.max(before);
-        out.splice(behind..behind, last.into_iter().map(Part::Entry));
-        out.splice(before..before, first.into_iter().map(Part::Entry));
+        out.splice(behind..behind, last.into_iter().map(ClosetFilePart::Entry));
+        out.splice(before..before, first.into_iter().map(ClosetFilePart::Entry));
         self.parts = out;
     }
 
@@ -447,21 +452,24 @@ impl File {
         let at = self
             .parts
             .iter()
-            .position(|it| matches!(it, Part::Recent(_)));
+            .position(|it| matches!(it, ClosetFilePart::Recent(_)));
         if lines.is_empty() {
-            self.parts.retain(|it| !matches!(it, Part::Recent(_)));
+            self.parts
+                .retain(|it| !matches!(it, ClosetFilePart::Recent(_)));
             return;
         }
         let mut text = vec!["## Recently Archived".to_owned()];
         text.extend(lines.iter().cloned());
-        let part = Part::Recent(text.join(self.newline));
+        let part = ClosetFilePart::Recent(text.join(self.newline));
         match at {
             Some(at) => self.parts[at] = part,
             None => {
                 let behind = self
                     .parts
                     .iter()
-                    .rposition(|it| matches!(it, Part::Entry(_) | Part::Head(_)))
+                    .rposition(|it| {
+                        matches!(it, ClosetFilePart::Entry(_) | ClosetFilePart::Head(_))
+                    })
                     .map_or(0, |at| at + 1);
                 self.parts.insert(behind, part);
             }
@@ -471,7 +479,7 @@ impl File {
     /// Renders the file: the original bytes if nothing changed, else the parts
     /// with blank lines between them.
     pub fn render(&self) -> String {
-        let texts: Vec<&str> = self.parts.iter().map(Part::text).collect();
+        let texts: Vec<&str> = self.parts.iter().map(ClosetFilePart::text).collect();
         if texts == self.before {
             return self.text.clone();
         }
@@ -480,22 +488,24 @@ impl File {
     }
 }
 
-impl Part {
+impl ClosetFilePart {
     fn text(&self) -> &str {
         match self {
-            Part::Entry(block) => &block.text,
-            Part::Head(text) | Part::Recent(text) | Part::Other(text) => text,
+            ClosetFilePart::Entry(block) => &block.text,
+            ClosetFilePart::Head(text)
+            | ClosetFilePart::Recent(text)
+            | ClosetFilePart::Other(text) => text,
         }
     }
 }
 
 /// Adds the text before an entry that belongs to none.
-fn rest(document: &Document, span: Range<usize>, parts: &mut Vec<Part>) {
-    let text = document.str(&span).trim_end();
+fn push_rest(document: &Document, span: Range<usize>, parts: &mut Vec<ClosetFilePart>) {
+    let text = document.span_text(&span).trim_end();
     if parts.is_empty() {
-        parts.push(Part::Head(text.to_owned()));
+        parts.push(ClosetFilePart::Head(text.to_owned()));
     } else if !text.trim().is_empty() {
-        parts.push(Part::Other(text.to_owned()));
+        parts.push(ClosetFilePart::Other(text.to_owned()));
     }
 }
 

@@ -2,15 +2,15 @@
 
 use std::collections::HashMap;
 
-use super::Entry;
-use super::build::{hubs, names_of};
-use super::file::File;
-use crate::routing::hubs::{CLOSETS, CLOSETS_ARCHIVE, Hub};
-use crate::workspace::{Error, RelPath, Workspace};
+use super::ClosetEntry;
+use super::build::{closet_hubs, unique_names};
+use super::file::ClosetFile;
+use crate::routing::hubs::{CLOSETS_ARCHIVE_FILE, CLOSETS_FILE, Hub};
+use crate::workspace::{RelPath, Workspace, WorkspaceError};
 
 /// An entry and its location.
 #[derive(Debug, Clone)]
-pub struct Listed {
+pub struct ListedEntry {
     /// The name in the heading.
     pub name: String,
     /// The file that it describes, if it exists.
@@ -26,13 +26,13 @@ pub struct Listed {
     pub text: String,
     /// Its lines that are not fields.
     pub notes: String,
-    pub entry: Entry,
+    pub entry: ClosetEntry,
 }
 
 /// The content of all closets of a workspace.
 #[derive(Debug, Clone, Default)]
-pub struct Listing {
-    pub entries: Vec<Listed>,
+pub struct ClosetListing {
+    pub entries: Vec<ListedEntry>,
     /// Text of closets files outside of entries, at its line numbers.
     pub others: Vec<(RelPath, String)>,
     /// Closets files that could not be read, and why.
@@ -40,7 +40,7 @@ pub struct Listing {
 }
 
 /// A folder with closets, and the documents that they may describe.
-struct Place {
+struct ClosetFolder {
     name: String,
     closets: RelPath,
     archive: RelPath,
@@ -49,39 +49,42 @@ struct Place {
 
 /// Lists the entries of every hub, and of closets files in folders that are not
 /// hubs: other tools write those too.
-pub fn list(workspace: &Workspace) -> Result<Listing, Error> {
-    let mut places: Vec<Place> = hubs(workspace)?.into_iter().map(Place::of).collect();
+pub fn list_closets(workspace: &Workspace) -> Result<ClosetListing, WorkspaceError> {
+    let mut places: Vec<ClosetFolder> = closet_hubs(workspace)?
+        .into_iter()
+        .map(ClosetFolder::from_hub)
+        .collect();
     let tree = workspace.tree().files.into_iter().map(|found| found.path);
     let tree: Vec<RelPath> = tree.collect();
-    for path in tree.iter().filter(|path| is_closets(path)) {
-        let known = |place: &Place| place.closets == *path || place.archive == *path;
+    for path in tree.iter().filter(|path| is_closets_file(path)) {
+        let known = |place: &ClosetFolder| place.closets == *path || place.archive == *path;
         if !places.iter().any(known) {
-            places.push(Place::around(path, &tree)?);
+            places.push(ClosetFolder::around_file(path, &tree)?);
         }
     }
-    let mut listing = Listing::default();
+    let mut listing = ClosetListing::default();
     for place in &places {
-        place.list(workspace, &mut listing);
+        place.list_entries(workspace, &mut listing);
     }
     Ok(listing)
 }
 
-fn is_closets(path: &RelPath) -> bool {
-    matches!(path.file_name(), CLOSETS | CLOSETS_ARCHIVE)
+fn is_closets_file(path: &RelPath) -> bool {
+    matches!(path.file_name(), CLOSETS_FILE | CLOSETS_ARCHIVE_FILE)
 }
 
-impl Place {
-    fn of(hub: Hub) -> Place {
-        Place {
-            closets: hub.closets(),
-            archive: hub.closets_archive(),
+impl ClosetFolder {
+    fn from_hub(hub: Hub) -> ClosetFolder {
+        ClosetFolder {
+            closets: hub.closets_path(),
+            archive: hub.closets_archive_path(),
             name: hub.name,
             members: hub.members,
         }
     }
 
     /// Creates the folder of a closets file that belongs to no hub.
-    fn around(path: &RelPath, tree: &[RelPath]) -> Result<Place, Error> {
+    fn around_file(path: &RelPath, tree: &[RelPath]) -> Result<ClosetFolder, WorkspaceError> {
         let folder = path.parent();
         let beside = |name: &str| match &folder {
             Some(folder) => folder.join(name),
@@ -93,21 +96,21 @@ impl Place {
         };
         let described = |path: &&RelPath| {
             let document = path.as_str().ends_with(".md") && !path.is_private();
-            document && inside(path) && !is_closets(path)
+            document && inside(path) && !is_closets_file(path)
         };
-        Ok(Place {
+        Ok(ClosetFolder {
             name: match &folder {
                 Some(folder) => folder.file_name().to_owned(),
                 None => "workspace".to_owned(),
             },
-            closets: beside(CLOSETS)?,
-            archive: beside(CLOSETS_ARCHIVE)?,
+            closets: beside(CLOSETS_FILE)?,
+            archive: beside(CLOSETS_ARCHIVE_FILE)?,
             members: tree.iter().filter(described).cloned().collect(),
         })
     }
 
-    fn list(&self, workspace: &Workspace, listing: &mut Listing) {
-        let names = names_of(&self.members).into_iter();
+    fn list_entries(&self, workspace: &Workspace, listing: &mut ClosetListing) {
+        let names = unique_names(&self.members).into_iter();
         let by_name: HashMap<String, &RelPath> = names
             .map(|name| name.to_lowercase())
             .zip(&self.members)
@@ -121,27 +124,27 @@ impl Place {
                     continue;
                 }
             };
-            let file = File::parse(text);
-            let entries = file.entries().map(|block| Listed {
-                path: self.described(&block.name, &by_name),
+            let file = ClosetFile::parse(text);
+            let entries = file.entries().map(|block| ListedEntry {
+                path: self.described_member(&block.name, &by_name),
                 hub: self.name.clone(),
                 archived,
                 closets: path.as_str().to_owned(),
-                lines: block.lines(),
-                text: block.without_stamp(),
-                notes: block.notes(),
+                lines: block.line_range(),
+                text: block.text_without_stamp(),
+                notes: block.note_lines(),
                 name: block.name.clone(),
                 entry: block.entry.clone(),
             });
             listing.entries.extend(entries);
-            let others = file.others().map(|text| (path.clone(), text));
+            let others = file.text_outside_entries().map(|text| (path.clone(), text));
             listing.others.extend(others);
         }
     }
 
     /// Finds the member that an entry names, by its short name or by the end of
     /// its path.
-    fn described(&self, name: &str, by_name: &HashMap<String, &RelPath>) -> Option<String> {
+    fn described_member(&self, name: &str, by_name: &HashMap<String, &RelPath>) -> Option<String> {
         let name = name.to_lowercase();
         if let Some(path) = by_name.get(&name) {
             return Some(path.as_str().to_owned());

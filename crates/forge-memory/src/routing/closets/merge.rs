@@ -3,35 +3,41 @@
 
 use std::collections::HashSet;
 
-use super::extract::{overhead, value};
-use super::prose::plain;
+use super::extract::{clean_value, entry_overhead};
+use super::prose::plain_text;
 use super::words;
-use super::{Entry, Field, LONGEST_ENTRY};
+use super::{ClosetEntry, ClosetField, MAX_ENTRY_CHARS};
 use crate::document::Document;
 
 /// Merges a refined entry with the one extracted from the new text. Claims that
 /// are still in the text are never dropped, not even for length.
-pub(super) fn merge(refined: &Entry, fresh: &Entry, document: &Document, name: &str) -> Entry {
-    let text = comparable(&plain(document.str(&document.body)));
+pub(super) fn merge_refined(
+    refined: &ClosetEntry,
+    fresh: &ClosetEntry,
+    document: &Document,
+    name: &str,
+) -> ClosetEntry {
+    let text = normalize_claim(&plain_text(document.span_text(&document.body)));
     let words: HashSet<&str> = text
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
         .collect();
-    let mut out = Entry::default();
+    let mut out = ClosetEntry::default();
     let mut kept = [0; 5];
-    for (at, field) in Field::ALL[..5].iter().copied().enumerate() {
+    for (at, field) in ClosetField::ALL[..5].iter().copied().enumerate() {
         let mut values: Vec<String> = refined
             .values(field)
             .iter()
-            .filter(|value| stands(field, value, &text, &words))
+            .filter(|value| is_still_stated(field, value, &text, &words))
             .cloned()
             .collect();
         kept[at] = values.len();
         for value in fresh.values(field) {
-            let new = comparable(value);
+            let new = normalize_claim(value);
             let known = values.iter().any(|old| {
-                let old = comparable(old);
-                old == new || field == Field::Claims && (old.contains(&new) || new.contains(&old))
+                let old = normalize_claim(old);
+                old == new
+                    || field == ClosetField::Claims && (old.contains(&new) || new.contains(&old))
             });
             if !known {
                 values.push(value.clone());
@@ -46,27 +52,27 @@ pub(super) fn merge(refined: &Entry, fresh: &Entry, document: &Document, name: &
         "active" if !refined.status.is_empty() => refined.status.clone(),
         _ => fresh.status.clone(),
     };
-    shorten(&mut out, &kept, name);
+    shorten_merged(&mut out, &kept, name);
     out
 }
 
 /// Returns `true` if the text still supports a value.
-fn stands(field: Field, value: &str, text: &str, words: &HashSet<&str>) -> bool {
-    let wanted = comparable(value);
-    if field == Field::Claims || text.contains(&wanted) {
+fn is_still_stated(field: ClosetField, value: &str, text: &str, words: &HashSet<&str>) -> bool {
+    let wanted = normalize_claim(value);
+    if field == ClosetField::Claims || text.contains(&wanted) {
         return text.contains(&wanted);
     }
-    if field == Field::Dates {
-        let quoted = value.split('"').nth(1).map(comparable);
+    if field == ClosetField::Dates {
+        let quoted = value.split('"').nth(1).map(normalize_claim);
         return quoted.is_some_and(|words| !words.is_empty() && text.contains(&words))
             || value
                 .split(" (")
                 .next()
-                .is_some_and(|day| text.contains(&comparable(day)));
+                .is_some_and(|day| text.contains(&normalize_claim(day)));
     }
     let telling: Vec<&str> = wanted
         .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty() && words::weight(word) > 0.0)
+        .filter(|word| !word.is_empty() && words::word_weight(word) > 0.0)
         .collect();
     let there = telling.iter().filter(|word| words.contains(**word)).count();
     !telling.is_empty() && there * 2 >= telling.len()
@@ -74,8 +80,8 @@ fn stands(field: Field, value: &str, text: &str, words: &HashSet<&str>) -> bool 
 
 /// Normalizes a claim for comparison: as the extractor writes it, in lower
 /// case, without escapes.
-fn comparable(text: &str) -> String {
-    let written = value(text, Field::Claims).to_lowercase();
+fn normalize_claim(text: &str) -> String {
+    let written = clean_value(text, ClosetField::Claims).to_lowercase();
     let mut out = String::with_capacity(written.len());
     let mut chars = written.chars().peekable();
     while let Some(c) = chars.next() {
@@ -89,25 +95,25 @@ fn comparable(text: &str) -> String {
 
 /// Removes values while an entry is too long: new ones first, then an agent's;
 /// claims that are in the text are never removed.
-fn shorten(entry: &mut Entry, kept: &[usize; 5], name: &str) {
-    let length = |entry: &Entry| {
-        let lines = entry.lines();
-        overhead(name)
+fn shorten_merged(entry: &mut ClosetEntry, kept: &[usize; 5], name: &str) {
+    let length = |entry: &ClosetEntry| {
+        let lines = entry.render_lines();
+        entry_overhead(name)
             + lines
                 .iter()
                 .map(|line| line.chars().count() + 1)
                 .sum::<usize>()
     };
-    while length(entry) > LONGEST_ENTRY {
+    while length(entry) > MAX_ENTRY_CHARS {
         let longest = |least: &dyn Fn(usize) -> usize| {
             (0..5)
-                .filter(|at| entry.values(Field::ALL[*at]).len() > least(*at))
-                .max_by_key(|at| entry.written(Field::ALL[*at]).chars().count())
+                .filter(|at| entry.values(ClosetField::ALL[*at]).len() > least(*at))
+                .max_by_key(|at| entry.render_field(ClosetField::ALL[*at]).chars().count())
         };
-        let claims = Field::Claims as usize;
+        let claims = ClosetField::Claims as usize;
         let at = longest(&|at| kept[at])
             .or_else(|| longest(&|at| if at == claims { usize::MAX } else { 0 }));
-        match at.and_then(|at| entry.values_mut(Field::ALL[at])) {
+        match at.and_then(|at| entry.values_mut(ClosetField::ALL[at])) {
             Some(values) => values.pop(),
             None => break,
         };

@@ -4,14 +4,14 @@
 
 use std::collections::HashMap;
 
-use super::prose::Sentence;
-use super::words::{self, has};
-use crate::document::Voice;
+use super::prose::ProseSentence;
+use super::words::{self, has_word};
+use crate::document::TurnSpeaker;
 use crate::document::{Document, LinkKind};
 
-const MOST: usize = 8;
-const LONGEST: usize = 40;
-const KEYS: [&str; 9] = [
+const MAX_PEOPLE: usize = 8;
+const MAX_NAME_CHARS: usize = 40;
+const PEOPLE_KEYS: [&str; 9] = [
     "people",
     "person",
     "attendees",
@@ -24,12 +24,12 @@ const KEYS: [&str; 9] = [
 ];
 
 /// Finds at most eight names, those with the best evidence first.
-pub(super) fn people(document: &Document, sentences: &[Sentence]) -> Vec<String> {
-    let mut found = Names::default();
+pub(super) fn find_people(document: &Document, sentences: &[ProseSentence]) -> Vec<String> {
+    let mut found = PeopleNames::default();
     if let Some(front) = &document.front_matter {
-        for key in KEYS {
+        for key in PEOPLE_KEYS {
             for value in front.list(key) {
-                found.add(&unlinked(value), 10.0);
+                found.add_name(&strip_link(value), 10.0);
             }
         }
     }
@@ -37,37 +37,37 @@ pub(super) fn people(document: &Document, sentences: &[Sentence]) -> Vec<String>
         let target = &link.target;
         let by_folder = target.starts_with("people/") || target.contains("/people/");
         if link.kind == LinkKind::Wiki && by_folder {
-            found.add(target.rsplit('/').next().unwrap_or(target), 6.0);
+            found.add_name(target.rsplit('/').next().unwrap_or(target), 6.0);
         }
     }
     for sentence in sentences {
         // An assistant mentions celebrities and authors more often than people
         // of the user.
-        let trust = if sentence.voice == Voice::Assistant {
+        let trust = if sentence.voice == TurnSpeaker::Assistant {
             0.3
         } else {
             1.0
         };
-        in_sentence(&sentence.text, trust, &mut found);
+        find_in_sentence(&sentence.text, trust, &mut found);
     }
-    found.best()
+    found.best_names()
 }
 
 /// Reduces `[[Alice Wu|Alice]]` to Alice Wu.
-fn unlinked(value: &str) -> String {
+fn strip_link(value: &str) -> String {
     let value = value.trim().trim_start_matches("[[").trim_end_matches("]]");
     let value = value.split('|').next().unwrap_or(value);
     value.rsplit('/').next().unwrap_or(value).trim().to_owned()
 }
 
 #[derive(Default)]
-struct Names {
+struct PeopleNames {
     /// Name in lower case → its spelling, the evidence, and its first position.
     known: HashMap<String, (String, f32, usize)>,
 }
 
-impl Names {
-    fn add(&mut self, name: &str, evidence: f32) {
+impl PeopleNames {
+    fn add_name(&mut self, name: &str, evidence: f32) {
         let name: String = name
             .chars()
             .map(|c| if c == '_' { ' ' } else { c })
@@ -76,7 +76,7 @@ impl Names {
         let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
         let name = name.trim_matches(|c: char| !c.is_alphanumeric() && c != '.');
         let letters = name.chars().any(char::is_alphabetic);
-        if name.is_empty() || !letters || name.chars().count() > LONGEST {
+        if name.is_empty() || !letters || name.chars().count() > MAX_NAME_CHARS {
             return;
         }
         let place = self.known.len();
@@ -87,7 +87,7 @@ impl Names {
         known.1 += evidence;
     }
 
-    fn best(self) -> Vec<String> {
+    fn best_names(self) -> Vec<String> {
         let mut names: Vec<_> = self.known.into_values().collect();
         // `Ana` is `Ana Wu` if a text has both.
         let full: Vec<String> = names
@@ -103,26 +103,26 @@ impl Names {
         });
         names.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.2.cmp(&b.2)));
         names.retain(|name| name.1 >= 1.0);
-        names.truncate(MOST);
+        names.truncate(MAX_PEOPLE);
         names.into_iter().map(|name| name.0).collect()
     }
 }
 
-fn in_sentence(text: &str, trust: f32, found: &mut Names) {
+fn find_in_sentence(text: &str, trust: f32, found: &mut PeopleNames) {
     let tokens: Vec<&str> = text.split(' ').collect();
-    let lower: Vec<String> = tokens.iter().map(|t| bare(t).to_lowercase()).collect();
+    let lower: Vec<String> = tokens.iter().map(|t| bare_word(t).to_lowercase()).collect();
     // A line in capitals, or a title, capitalizes every word.
-    let capitals = tokens.iter().filter(|t| is_name(bare(t))).count();
+    let capitals = tokens.iter().filter(|t| is_name_word(bare_word(t))).count();
     let title = tokens.len() >= 4 && capitals * 3 > tokens.len() * 2;
     let mut at = 0;
     while at < tokens.len() {
-        let word = bare(tokens[at]);
-        if !is_name(word) || words::is_empty_word(&lower[at]) || is_calendar(&lower[at]) {
+        let word = bare_word(tokens[at]);
+        if !is_name_word(word) || words::is_empty_word(&lower[at]) || is_calendar_word(&lower[at]) {
             at += 1;
             continue;
         }
         // `meine Schwester Ana`: the relation is not part of the name.
-        if has(words::RELATIONS, &lower[at]) && at + 1 < tokens.len() {
+        if has_word(words::RELATION_WORDS, &lower[at]) && at + 1 < tokens.len() {
             at += 1;
             continue;
         }
@@ -134,19 +134,21 @@ fn in_sentence(text: &str, trust: f32, found: &mut Names) {
             && !ends_clause(tokens[end - 1])
             && !tokens[end - 1].ends_with("'s")
             && !tokens[end - 1].ends_with("’s")
-            && is_name(bare(tokens[end]))
+            && is_name_word(bare_word(tokens[end]))
             && !words::is_empty_word(&lower[end])
-            && !is_calendar(&lower[end])
+            && !is_calendar_word(&lower[end])
         {
             end += 1;
         }
-        let honorific = has(words::HONORIFICS, before) && at > 0 && !first
-            || at > 0 && tokens[at - 1].ends_with('.') && has(words::HONORIFICS, before);
-        let relation = has(words::RELATIONS, before);
-        let said = lower.get(end).is_some_and(|next| has(words::SAYING, next))
+        let honorific = has_word(words::HONORIFIC_WORDS, before) && at > 0 && !first
+            || at > 0 && tokens[at - 1].ends_with('.') && has_word(words::HONORIFIC_WORDS, before);
+        let relation = has_word(words::RELATION_WORDS, before);
+        let said = lower
+            .get(end)
+            .is_some_and(|next| has_word(words::PERSON_VERBS, next))
             && !ends_clause(tokens[end - 1]);
-        let given = has(words::GIVEN, &lower[at]);
-        let ambiguous = has(words::AMBIGUOUS, &lower[at]);
+        let given = has_word(words::GIVEN_NAMES, &lower[at]);
+        let ambiguous = has_word(words::AMBIGUOUS_NAMES, &lower[at]);
         let label = at == 0 && tokens[end - 1].ends_with(':') && given;
         let evidence = if honorific || relation || (said && (given || !first)) || label {
             2.0
@@ -164,17 +166,17 @@ fn in_sentence(text: &str, trust: f32, found: &mut Names) {
         } else {
             at + 1
         };
-        if evidence > 0.0 && !(has(words::HONORIFICS, &lower[at]) && end == at + 1) {
-            let from = at + (has(words::HONORIFICS, &lower[at]) && end > at + 1) as usize;
-            let name: Vec<&str> = tokens[from..take].iter().map(|t| bare(t)).collect();
-            found.add(&name.join(" "), evidence * trust);
+        if evidence > 0.0 && !(has_word(words::HONORIFIC_WORDS, &lower[at]) && end == at + 1) {
+            let from = at + (has_word(words::HONORIFIC_WORDS, &lower[at]) && end > at + 1) as usize;
+            let name: Vec<&str> = tokens[from..take].iter().map(|t| bare_word(t)).collect();
+            found.add_name(&name.join(" "), evidence * trust);
         }
         at = end;
     }
 }
 
 /// Strips punctuation and a possessive ending from a word.
-fn bare(token: &str) -> &str {
+fn bare_word(token: &str) -> &str {
     let word = token.trim_matches(|c: char| !c.is_alphanumeric());
     word.strip_suffix("'s")
         .or_else(|| word.strip_suffix("’s"))
@@ -183,19 +185,19 @@ fn bare(token: &str) -> &str {
 
 /// Returns `true` for `Ana`, `O'Neill`, `Jean-Luc`, but not for `API` or
 /// `iPhone4`.
-fn is_name(word: &str) -> bool {
+fn is_name_word(word: &str) -> bool {
     let mut chars = word.chars();
     chars.next().is_some_and(char::is_uppercase)
         && chars.clone().any(char::is_lowercase)
         && chars.all(|c| c.is_alphabetic() || matches!(c, '\'' | '’' | '-'))
 }
 
-fn is_calendar(word: &str) -> bool {
-    const CALENDAR: &str = "january february march april may june july august september october \
+fn is_calendar_word(word: &str) -> bool {
+    const CALENDAR_WORDS: &str = "january february march april may june july august september october \
         november december monday tuesday wednesday thursday friday saturday sunday christmas easter \
         januar februar märz mai juni juli oktober dezember montag dienstag mittwoch donnerstag \
         freitag samstag sonntag";
-    has(CALENDAR, word)
+    has_word(CALENDAR_WORDS, word)
 }
 
 fn ends_sentence(token: &str) -> bool {
@@ -209,13 +211,17 @@ fn ends_clause(token: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::parse;
-    use crate::routing::closets::prose::sentences;
+    use crate::document::parse_document;
+    use crate::routing::closets::prose::document_sentences;
 
     #[track_caller]
     fn check(text: &str, expect: &[&str]) {
-        let document = parse(text);
-        assert_eq!(people(&document, &sentences(&document)), expect, "{text}");
+        let document = parse_document(text);
+        assert_eq!(
+            find_people(&document, &document_sentences(&document)),
+            expect,
+            "{text}"
+        );
     }
 
     #[test]

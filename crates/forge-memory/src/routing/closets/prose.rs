@@ -3,48 +3,52 @@
 
 use std::ops::Range;
 
-use crate::document::{BlockKind, Document, Voice, turn};
+use crate::document::{BlockKind, Document, TurnSpeaker, parse_turn};
 
 /// The position of a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum SentencePlace {
     Heading,
     Item,
     Running,
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Sentence {
+pub(super) struct ProseSentence {
     pub(super) text: String,
-    pub(super) voice: Voice,
-    pub(super) place: Place,
+    pub(super) voice: TurnSpeaker,
+    pub(super) place: SentencePlace,
 }
 
 /// Splits a document into sentences, in order.
-pub(super) fn sentences(document: &Document) -> Vec<Sentence> {
+pub(super) fn document_sentences(document: &Document) -> Vec<ProseSentence> {
     let mut out = Vec::new();
-    let chat = is_chat(document);
-    let mut voice = if chat { Voice::User } else { Voice::Author };
+    let chat = is_chat_transcript(document);
+    let mut voice = if chat {
+        TurnSpeaker::User
+    } else {
+        TurnSpeaker::Author
+    };
     for block in &document.blocks {
         let place = match block.kind {
-            BlockKind::Heading => Place::Heading,
-            BlockKind::List | BlockKind::Table => Place::Item,
-            BlockKind::Paragraph | BlockKind::Quote | BlockKind::Other => Place::Running,
+            BlockKind::Heading => SentencePlace::Heading,
+            BlockKind::List | BlockKind::Table => SentencePlace::Item,
+            BlockKind::Paragraph | BlockKind::Quote | BlockKind::Other => SentencePlace::Running,
             BlockKind::Code | BlockKind::Html | BlockKind::Rule => continue,
         };
         let mut pending = String::new();
-        for line in document.str(&block.span).lines() {
+        for line in document.span_text(&block.span).lines() {
             if is_link_definition(line) {
                 continue;
             }
-            let (spoken, line) = match chat.then(|| turn(line)).flatten() {
+            let (spoken, line) = match chat.then(|| parse_turn(line)).flatten() {
                 Some((spoken, rest)) => (Some(spoken), rest),
                 None => (None, line),
             };
-            let (marked, line) = unmarked(line);
-            let wrapped = place == Place::Running && !marked && spoken.is_none();
+            let (marked, line) = strip_line_marks(line);
+            let wrapped = place == SentencePlace::Running && !marked && spoken.is_none();
             if !wrapped {
-                push(&mut out, &mut pending, voice, place);
+                push_sentences(&mut out, &mut pending, voice, place);
             }
             if let Some(spoken) = spoken {
                 voice = spoken;
@@ -54,18 +58,23 @@ pub(super) fn sentences(document: &Document) -> Vec<Sentence> {
             }
             pending.push_str(line);
         }
-        push(&mut out, &mut pending, voice, place);
+        push_sentences(&mut out, &mut pending, voice, place);
     }
     out
 }
 
-fn push(out: &mut Vec<Sentence>, pending: &mut String, voice: Voice, place: Place) {
-    let text = plain(pending);
+fn push_sentences(
+    out: &mut Vec<ProseSentence>,
+    pending: &mut String,
+    voice: TurnSpeaker,
+    place: SentencePlace,
+) {
+    let text = plain_text(pending);
     pending.clear();
-    for span in split(&text) {
+    for span in split_sentences(&text) {
         let text = text[span].trim();
         if text.chars().any(char::is_alphanumeric) {
-            out.push(Sentence {
+            out.push(ProseSentence {
                 text: text.to_owned(),
                 voice,
                 place,
@@ -89,13 +98,13 @@ fn is_link_definition(line: &str) -> bool {
 }
 
 /// Returns `true` if a user and an assistant take turns.
-fn is_chat(document: &Document) -> bool {
+fn is_chat_transcript(document: &Document) -> bool {
     let mut users = 0;
     let mut assistants = 0;
-    for line in document.str(&document.body).lines() {
-        match turn(line) {
-            Some((Voice::User, _)) => users += 1,
-            Some((Voice::Assistant, _)) => assistants += 1,
+    for line in document.span_text(&document.body).lines() {
+        match parse_turn(line) {
+            Some((TurnSpeaker::User, _)) => users += 1,
+            Some((TurnSpeaker::Assistant, _)) => assistants += 1,
             _ => {}
         }
     }
@@ -104,7 +113,7 @@ fn is_chat(document: &Document) -> bool {
 
 /// Strips the marks of lists, quotes, headings and table rows from a line, and
 /// returns whether there was one.
-fn unmarked(line: &str) -> (bool, &str) {
+fn strip_line_marks(line: &str) -> (bool, &str) {
     let text = line.trim_start_matches(|c: char| c.is_whitespace() || c == '>');
     let bytes = text.as_bytes();
     let digits = bytes.iter().take_while(|b| b.is_ascii_digit()).count();
@@ -127,7 +136,7 @@ fn unmarked(line: &str) -> (bool, &str) {
 
 /// Returns text without emphasis and code marks, with links as their labels and
 /// single spaces.
-pub(super) fn plain(text: &str) -> String {
+pub(super) fn plain_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -149,7 +158,7 @@ pub(super) fn plain(text: &str) -> String {
                     Some(end) => {
                         let inner = &text[next + 1..end];
                         let label = inner.rsplit('|').next().unwrap_or(inner);
-                        word_space(&mut out, &mut space);
+                        push_word_space(&mut out, &mut space);
                         out.push_str(label.trim());
                         at = end + 2;
                     }
@@ -170,7 +179,7 @@ pub(super) fn plain(text: &str) -> String {
                 at = next;
             }
             c => {
-                word_space(&mut out, &mut space);
+                push_word_space(&mut out, &mut space);
                 out.push(c);
                 at = next;
             }
@@ -192,14 +201,14 @@ fn find_within(text: &str, from: usize, mark: &str, max_bytes: usize) -> Option<
     found.map(|at| from + at)
 }
 
-fn word_space(out: &mut String, space: &mut bool) {
+fn push_word_space(out: &mut String, space: &mut bool) {
     if std::mem::take(space) && !out.is_empty() {
         out.push(' ');
     }
 }
 
 /// Splits plain text into sentences.
-fn split(text: &str) -> Vec<Range<usize>> {
+fn split_sentences(text: &str) -> Vec<Range<usize>> {
     let mut spans = Vec::new();
     let mut start = 0;
     let mut chars = text.char_indices().peekable();
@@ -265,8 +274,8 @@ fn is_abbreviation(text: &str) -> bool {
 }
 
 /// Splits a long sentence into clauses that can be read alone.
-pub(super) fn clauses(sentence: &str) -> Vec<&str> {
-    const CUTS: [&str; 9] = [
+pub(super) fn split_clauses(sentence: &str) -> Vec<&str> {
+    const CLAUSE_CUTS: [&str; 9] = [
         "; ",
         " - ",
         " — ",
@@ -282,7 +291,9 @@ pub(super) fn clauses(sentence: &str) -> Vec<&str> {
     // One pass: a search for each separator in turn would scan the rest of the
     // sentence for every separator that it does not contain.
     while let Some(next) = sentence[at..].find([';', ',', ' ']).map(|it| at + it) {
-        let cut = CUTS.iter().find(|cut| sentence[next..].starts_with(**cut));
+        let cut = CLAUSE_CUTS
+            .iter()
+            .find(|cut| sentence[next..].starts_with(**cut));
         at = next + cut.map_or(1, |cut| cut.len());
         if cut.is_some() {
             out.push(sentence[start..next].trim());
@@ -297,10 +308,10 @@ pub(super) fn clauses(sentence: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::parse;
+    use crate::document::parse_document;
 
-    fn said(text: &str) -> Vec<(Voice, String)> {
-        sentences(&parse(text))
+    fn said(text: &str) -> Vec<(TurnSpeaker, String)> {
+        document_sentences(&parse_document(text))
             .into_iter()
             .map(|it| (it.voice, it.text))
             .collect()
@@ -314,13 +325,17 @@ mod tests {
             "User: I moved. Then\nI slept.\nAssistant: Nice.\n",
         ] {
             let found = said(text);
-            let spoken: Vec<&(Voice, String)> = found
+            let spoken: Vec<&(TurnSpeaker, String)> = found
                 .iter()
                 .filter(|it| it.1.contains(' ') || it.1 == "Nice.")
                 .collect();
-            assert_eq!(spoken[0], &(Voice::User, "I moved.".to_owned()), "{text}");
-            assert_eq!(spoken[1], &(Voice::User, "Then I slept.".to_owned()));
-            assert_eq!(spoken[2], &(Voice::Assistant, "Nice.".to_owned()));
+            assert_eq!(
+                spoken[0],
+                &(TurnSpeaker::User, "I moved.".to_owned()),
+                "{text}"
+            );
+            assert_eq!(spoken[1], &(TurnSpeaker::User, "Then I slept.".to_owned()));
+            assert_eq!(spoken[2], &(TurnSpeaker::Assistant, "Nice.".to_owned()));
         }
     }
 
@@ -329,16 +344,16 @@ mod tests {
         let found = said("# Plan\n\nDr. Ana Wu said *no*.\n\n- one\n- two\n\n```\ncode\n```\n");
         let texts: Vec<&str> = found.iter().map(|it| it.1.as_str()).collect();
         assert_eq!(texts, ["Plan", "Dr. Ana Wu said no.", "one", "two"]);
-        assert!(found.iter().all(|it| it.0 == Voice::Author));
+        assert!(found.iter().all(|it| it.0 == TurnSpeaker::Author));
     }
 
     #[test]
     fn marks_go_and_words_stay() {
         assert_eq!(
-            plain("**a** `b` [c](d) [[e|f]] snake_case _g_"),
+            plain_text("**a** `b` [c](d) [[e|f]] snake_case _g_"),
             "a b c f snake_case g"
         );
-        assert_eq!(plain("![x](y) [[z"), "x z");
+        assert_eq!(plain_text("![x](y) [[z"), "x z");
     }
 
     /// Each of these took time by the square of its length: a bracket that is
@@ -348,16 +363,17 @@ mod tests {
         const MANY: usize = 2_000_000;
         for unit in ["[", "[[", "](", "![", "[a"] {
             let text = unit.repeat(MANY);
-            assert!(plain(&text).len() <= text.len());
+            assert!(plain_text(&text).len() <= text.len());
         }
-        assert_eq!(clauses(&", and a".repeat(MANY)).len(), MANY);
+        assert_eq!(split_clauses(&", and a".repeat(MANY)).len(), MANY);
         assert_eq!(find_within("[[abc]]", 2, "]]", 5), Some(5));
         assert_eq!(find_within("[[abc]]", 2, "]]", 4), None);
     }
 
     #[test]
     fn a_long_sentence_is_cut_at_its_clauses() {
-        let found = clauses("It rained, so we left; nobody — not one - stayed, which was sad");
+        let found =
+            split_clauses("It rained, so we left; nobody — not one - stayed, which was sad");
         assert_eq!(
             found,
             [
@@ -369,6 +385,6 @@ mod tests {
                 "was sad"
             ]
         );
-        assert_eq!(clauses("one, and"), ["one, and"]);
+        assert_eq!(split_clauses("one, and"), ["one, and"]);
     }
 }

@@ -2,34 +2,34 @@ use jiff::Timestamp;
 use proptest::prelude::*;
 use testkit::TestWorkspace;
 
-use super::build::{Build, archive_link, build, names};
-use super::check::{Kind, check};
-use super::file::{Block, File, Stamp};
+use super::build::{ClosetBuildOptions, archive_link, build_closets, entry_names};
+use super::check::{ClosetMismatchKind, check_closets};
+use super::file::{ClosetBlock, ClosetFile, EntryStamp};
 use super::*;
-use crate::document::{self, parse};
+use crate::document::{self, parse_document};
 use crate::routing::hubs::Hub;
 use crate::workspace::{RelPath, Workspace};
 
-fn entry_of(text: &str) -> Entry {
-    let context = Context {
+fn entry_of(text: &str) -> ClosetEntry {
+    let context = EntryContext {
         name: "note",
         archived: false,
     };
-    extract(&parse(text), &context)
+    extract_entry(&parse_document(text), &context)
 }
 
 fn now() -> Timestamp {
     "2026-03-20T12:00:00Z".parse().expect("a time")
 }
 
-const BUILD: Build = Build {
+const BUILD: ClosetBuildOptions = ClosetBuildOptions {
     force: false,
     dry_run: false,
 };
 
 fn hub(ws: &TestWorkspace, folder: &str) -> (Workspace, Hub) {
     let workspace = Workspace::open(ws.root()).expect("a folder");
-    let mut members: Vec<RelPath> = workspace.markdown_in(folder);
+    let mut members: Vec<RelPath> = workspace.markdown_files_in(folder);
     members.retain(|path| !path.file_name().starts_with('_'));
     let hub = Hub {
         name: folder.to_owned(),
@@ -126,8 +126,8 @@ fn w2_fields_are_read_with_and_without_the_bullet() {
         - dates: 2026-04-15 (gala), 2026-03\n- status: active\n";
     let without = with.replace("\n- ", "\n").replace("people:", "people:   ");
     for text in [with, without.as_str()] {
-        let file = File::parse(text);
-        let entries: Vec<&Block> = file.entries().collect();
+        let file = ClosetFile::parse(text);
+        let entries: Vec<&ClosetBlock> = file.entries().collect();
         assert_eq!(entries.len(), 1);
         let entry = &entries[0].entry;
         assert_eq!(entry.subjects, ["a", "b c"]);
@@ -144,15 +144,15 @@ fn w2_fields_are_read_with_and_without_the_bullet() {
 fn w6_only_the_entries_of_changed_files_are_redone() {
     let ws = TestWorkspace::files("//- a/x.md\nI like red.\n//- a/y.md\nI like blue.\n");
     let (workspace, hub) = hub(&ws, "a");
-    let first = build(&workspace, &hub, BUILD, now()).expect("it builds");
+    let first = build_closets(&workspace, &hub, BUILD, now()).expect("it builds");
     assert_eq!((first.files, first.refreshed, first.skipped), (2, 2, 0));
     let before = ws.read("a/_CLOSETS.md");
     // One file changes; the closets file is newer than both afterwards.
     ws.write("a/x.md", "I like green.\n");
-    let second = build(&workspace, &hub, BUILD, now()).expect("it builds");
+    let second = build_closets(&workspace, &hub, BUILD, now()).expect("it builds");
     assert_eq!((second.refreshed, second.skipped), (1, 1));
     ws.write("a/y.md", "I like yellow.\n");
-    let third = build(&workspace, &hub, BUILD, now()).expect("it builds");
+    let third = build_closets(&workspace, &hub, BUILD, now()).expect("it builds");
     assert_eq!((third.refreshed, third.skipped), (1, 1));
     let after = ws.read("a/_CLOSETS.md");
     assert!(
@@ -163,7 +163,7 @@ fn w6_only_the_entries_of_changed_files_are_redone() {
         after.contains("green") && after.contains("yellow"),
         "{after}"
     );
-    let fourth = build(&workspace, &hub, BUILD, now()).expect("it builds");
+    let fourth = build_closets(&workspace, &hub, BUILD, now()).expect("it builds");
     assert!(fourth.changes.is_empty());
     assert_eq!(ws.read("a/_CLOSETS.md"), after);
 }
@@ -173,7 +173,7 @@ fn d14_a_refinement_stays_until_the_file_changes_and_is_merged_then() {
     let text = "I am allergic to nuts. I live in Oslo.\n";
     let ws = TestWorkspace::files(&format!("//- a/x.md\n{text}"));
     let (workspace, hub) = hub(&ws, "a");
-    build(&workspace, &hub, BUILD, now()).expect("it builds");
+    build_closets(&workspace, &hub, BUILD, now()).expect("it builds");
     let refined = ws
         .read("a/_CLOSETS.md")
         .replace("- subjects: ", "- subjects: hand made, ")
@@ -184,7 +184,7 @@ fn d14_a_refinement_stays_until_the_file_changes_and_is_merged_then() {
         .replace("status: active", "status: superseded")
         + "\nA remark of an agent.\n";
     ws.write("a/_CLOSETS.md", &refined);
-    build(&workspace, &hub, BUILD, now()).expect("it builds");
+    build_closets(&workspace, &hub, BUILD, now()).expect("it builds");
     assert_eq!(
         ws.read("a/_CLOSETS.md"),
         refined,
@@ -195,7 +195,7 @@ fn d14_a_refinement_stays_until_the_file_changes_and_is_merged_then() {
         "a/x.md",
         format!("{text}I bought a hand made canoe in Bergen.\n"),
     );
-    build(&workspace, &hub, BUILD, now()).expect("it builds");
+    build_closets(&workspace, &hub, BUILD, now()).expect("it builds");
     let merged = ws.read("a/_CLOSETS.md");
     for kept in [
         "\"allergic to nuts\"",
@@ -215,14 +215,14 @@ fn d14_a_refinement_stays_until_the_file_changes_and_is_merged_then() {
         "a/x.md",
         format!("{text}I bought a hand made canoe in Turku.\n"),
     );
-    build(&workspace, &hub, BUILD, now()).expect("it builds");
+    build_closets(&workspace, &hub, BUILD, now()).expect("it builds");
     let merged = ws.read("a/_CLOSETS.md");
     assert!(
         merged.contains("\"allergic to nuts\"") && merged.contains("Turku"),
         "{merged}"
     );
     let (_, again) = (
-        build(&workspace, &hub, BUILD, now()),
+        build_closets(&workspace, &hub, BUILD, now()),
         ws.read("a/_CLOSETS.md"),
     );
     assert_eq!(again, merged);
@@ -239,13 +239,13 @@ fn pagination_keeps_thirty_and_promotes_what_is_touched() {
         );
     }
     let (workspace, hub) = hub(&ws, "a");
-    let report = build(&workspace, &hub, BUILD, now()).expect("it builds");
+    let report = build_closets(&workspace, &hub, BUILD, now()).expect("it builds");
     assert_eq!(report.archived, 6);
-    let primary = File::parse(ws.read("a/_CLOSETS.md"));
-    let archive = File::parse(ws.read("a/_CLOSETS-archive.md"));
-    assert_eq!(primary.entries().count(), PRIMARY);
-    assert_eq!(primary.version(), Some("1.1"));
-    assert_eq!(archive.version(), Some("1.1"));
+    let primary = ClosetFile::parse(ws.read("a/_CLOSETS.md"));
+    let archive = ClosetFile::parse(ws.read("a/_CLOSETS-archive.md"));
+    assert_eq!(primary.entries().count(), MAX_PRIMARY_ENTRIES);
+    assert_eq!(primary.marker_version(), Some("1.1"));
+    assert_eq!(archive.marker_version(), Some("1.1"));
     // Equal times of a checkout: the documents' dates decide.
     let demoted: Vec<&str> = archive.entries().map(|it| it.name.as_str()).collect();
     assert_eq!(demoted, ["n02", "n30", "n01", "n29", "n00", "n28"]);
@@ -259,20 +259,20 @@ fn pagination_keeps_thirty_and_promotes_what_is_touched() {
     );
 
     ws.write("a/n00.md", "---\ndate: 2026-03-01\n---\nI sold boat 0.\n");
-    let report = build(&workspace, &hub, BUILD, now()).expect("it builds");
+    let report = build_closets(&workspace, &hub, BUILD, now()).expect("it builds");
     assert_eq!((report.promoted, report.demoted), (1, 1));
     let primary = ws.read("a/_CLOSETS.md");
     assert!(primary.contains("## [[n00]]"), "{primary}");
-    let archive = File::parse(ws.read("a/_CLOSETS-archive.md"));
+    let archive = ClosetFile::parse(ws.read("a/_CLOSETS-archive.md"));
     let names: Vec<&str> = archive.entries().map(|it| it.name.as_str()).collect();
     assert_eq!(names, ["n31", "n02", "n30", "n01", "n29", "n28"]);
     assert!(
-        build(&workspace, &hub, BUILD, now())
+        build_closets(&workspace, &hub, BUILD, now())
             .expect("it builds")
             .changes
             .is_empty()
     );
-    assert_eq!(check(&workspace, &hub).expect("it looks"), []);
+    assert_eq!(check_closets(&workspace, &hub).expect("it looks"), []);
 }
 
 #[test]
@@ -285,7 +285,7 @@ fn the_memory_hub_is_kept_whole() {
         );
     }
     let (workspace, hub) = hub(&ws, "memory");
-    let report = build(&workspace, &hub, BUILD, now()).expect("it builds");
+    let report = build_closets(&workspace, &hub, BUILD, now()).expect("it builds");
     assert_eq!(report.archived, 0);
     assert!(
         ws.read("memory/_CLOSETS.md")
@@ -301,7 +301,7 @@ fn w1_the_link_to_an_archive_names_the_file() {
     assert_eq!(archive_link(&hub), "working/legal/_CLOSETS-archive");
     assert_eq!(
         format!("{}.md", archive_link(&hub)),
-        hub.closets_archive().as_str()
+        hub.closets_archive_path().as_str()
     );
 }
 
@@ -311,7 +311,7 @@ fn addresses_of_links_are_no_facts() {
         "# Tea\n\nI drink green tea at home. [A chapter][tea] says why.\n\n\
          [tea]: ch10-03-tea.html#green\n[cups]: <cups.html> \"Cups\"\n",
     );
-    let lines = entry.lines().join("\n");
+    let lines = entry.render_lines().join("\n");
     assert!(lines.contains("green tea"), "{lines}");
     assert!(
         !lines.contains("ch10-03") && !lines.contains("cups"),
@@ -326,7 +326,7 @@ fn names_are_as_long_as_needed() {
     hub.members = ["a/x.md", "a/b/y.md", "a/c/y.md", "a/d.e.md"]
         .map(|path| RelPath::new(path).expect("a path"))
         .to_vec();
-    assert_eq!(names(&hub), ["x", "b/y", "c/y", "d.e"]);
+    assert_eq!(entry_names(&hub), ["x", "b/y", "c/y", "d.e"]);
 }
 
 #[test]
@@ -336,7 +336,7 @@ fn unknown_parts_of_a_file_stay() {
     let ws = TestWorkspace::files("//- a/x.md\nI like old tea.\n");
     ws.write("a/_CLOSETS.md", text);
     let (workspace, hub) = hub(&ws, "a");
-    build(&workspace, &hub, BUILD, now()).expect("it builds");
+    build_closets(&workspace, &hub, BUILD, now()).expect("it builds");
     let after = ws.read("a/_CLOSETS.md");
     for kept in [
         "Prose.\r\n",
@@ -352,7 +352,7 @@ fn unknown_parts_of_a_file_stay() {
     );
     assert!(!after.replace("\r\n", "").contains('\n'), "{after:?}");
     assert!(
-        build(&workspace, &hub, BUILD, now())
+        build_closets(&workspace, &hub, BUILD, now())
             .expect("it builds")
             .changes
             .is_empty()
@@ -363,18 +363,18 @@ fn unknown_parts_of_a_file_stay() {
 fn entries_of_missing_files_go_unless_someone_edited_them() {
     let ws = TestWorkspace::files("//- a/x.md\nI like tea.\n//- a/y.md\nI like rum.\n");
     let (workspace, both) = hub(&ws, "a");
-    build(&workspace, &both, BUILD, now()).expect("it builds");
+    build_closets(&workspace, &both, BUILD, now()).expect("it builds");
     ws.remove("a/y.md");
     let (workspace, one) = hub(&ws, "a");
-    let found = check(&workspace, &one).expect("it looks");
-    assert_eq!(found[0].kind, Kind::Orphan);
-    let report = build(&workspace, &one, BUILD, now()).expect("it builds");
+    let found = check_closets(&workspace, &one).expect("it looks");
+    assert_eq!(found[0].kind, ClosetMismatchKind::Orphan);
+    let report = build_closets(&workspace, &one, BUILD, now()).expect("it builds");
     assert_eq!(report.removed, 1);
     assert!(!ws.read("a/_CLOSETS.md").contains("[[y]]"));
 
     let text = ws.read("a/_CLOSETS.md") + "\n## [[gone]]\n- subjects: by hand\n";
     ws.write("a/_CLOSETS.md", &text);
-    let report = build(&workspace, &one, BUILD, now()).expect("it builds");
+    let report = build_closets(&workspace, &one, BUILD, now()).expect("it builds");
     assert_eq!(report.remarks.len(), 1);
     assert_eq!(ws.read("a/_CLOSETS.md"), text);
 }
@@ -422,22 +422,22 @@ fn hostile() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn any_text_gives_a_short_entry_that_is_read_again(text in hostile(), name in "[a-z]{1,200}") {
-        let document = parse(text.clone());
-        let entry = extract(&document, &Context { name: &name, archived: false });
-        let block = Block::new(&name, entry.clone(), Stamp::new(&text, &entry), "\n");
-        prop_assert!(block.length() <= LONGEST_ENTRY, "{}", block.length());
-        let mut file = File::new("Closets: a", false);
-        file.arrange(Some, Vec::new(), vec![block]);
+        let document = parse_document(text.clone());
+        let entry = extract_entry(&document, &EntryContext { name: &name, archived: false });
+        let block = ClosetBlock::new(&name, entry.clone(), EntryStamp::new(&text, &entry), "\n");
+        prop_assert!(block.char_length() <= MAX_ENTRY_CHARS, "{}", block.char_length());
+        let mut file = ClosetFile::new("Closets: a", false);
+        file.arrange_entries(Some, Vec::new(), vec![block]);
         let rendered = file.render();
-        let again = File::parse(rendered.clone());
-        let blocks: Vec<&Block> = again.entries().collect();
+        let again = ClosetFile::parse(rendered.clone());
+        let blocks: Vec<&ClosetBlock> = again.entries().collect();
         prop_assert_eq!(blocks.len(), 1, "{}", rendered);
         prop_assert_eq!(&blocks[0].entry, &entry, "{}", rendered);
         prop_assert!(!blocks[0].is_refined());
         prop_assert_eq!(again.parts().len(), 2);
         prop_assert_eq!(again.render(), rendered.clone());
         // Links and comments are ours alone.
-        let written = document::parse(rendered);
+        let written = document::parse_document(rendered);
         prop_assert_eq!(written.links.len(), 1 + entry.people.len(), "{}", written.text);
         prop_assert_eq!(written.comments.len(), 2);
         prop_assert_eq!(written.sections.len(), 3);
@@ -446,7 +446,7 @@ proptest! {
 
     #[test]
     fn a_closets_file_of_any_kind_is_kept(text in hostile()) {
-        let file = File::parse(text.clone());
+        let file = ClosetFile::parse(text.clone());
         prop_assert_eq!(file.render(), text);
     }
 
@@ -458,13 +458,13 @@ proptest! {
         }
         ws.write("a/_CLOSETS.md", &closets);
         let (workspace, hub) = hub(&ws, "a");
-        if build(&workspace, &hub, BUILD, now()).is_err() {
+        if build_closets(&workspace, &hub, BUILD, now()).is_err() {
             // An open fence in the closets is for a person to close.
             prop_assert_eq!(ws.read("a/_CLOSETS.md"), closets);
             return Ok(());
         }
         let once = ws.read("a/_CLOSETS.md");
-        let again = build(&workspace, &hub, BUILD, now()).expect("it builds");
+        let again = build_closets(&workspace, &hub, BUILD, now()).expect("it builds");
         prop_assert!(again.changes.is_empty(), "{once}\n----\n{}", again.changes[0].2);
     }
 }

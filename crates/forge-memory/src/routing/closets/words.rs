@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use crate::embed;
 
 /// Words without information about the topic.
-const EMPTY: &str = "\
+const EMPTY_WORDS: &str = "\
 a about above after again against all also although always am an and another any anybody anyone \
 anything are aren around as at away back be because been before being below between both but by \
 can cannot could couldn did didn do does doesn doing don done down during each either else enough \
@@ -45,7 +45,7 @@ os um uma e ou mas não é são eu ele ela nós meu minha seu sua isso isto que 
 por do da dos das no na nos nas ao à mais muito também como já há foi";
 
 /// Words of small talk: they count, but little.
-const TALK: &str = "\
+const TALK_WORDS: &str = "\
 advice suggest suggestion suggestions recommend recommendation recommendations recommended tips tip \
 ideas idea help helpful helps helping question questions interested interesting planning plan plans \
 considering consider information info share sharing provide provided providing learn learning \
@@ -62,28 +62,28 @@ easy quick quickly hard difficult able ready feeling life world place places are
 number numbers amount level levels case cases form forms support process quality value values document documents \
 article section";
 
-pub(super) struct Lexicon {
+pub(super) struct WordLexicon {
     flat: HashMap<&'static str, f32>,
 }
 
 /// The weights of words in the tables. Others are weighted by their frequency.
-pub(super) static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
+pub(super) static WORD_LEXICON: LazyLock<WordLexicon> = LazyLock::new(|| {
     let mut flat: HashMap<&str, f32> = HashMap::new();
-    flat.extend(TALK.split_ascii_whitespace().map(|word| (word, 0.15)));
-    flat.extend(EMPTY.split_ascii_whitespace().map(|word| (word, 0.0)));
-    Lexicon { flat }
+    flat.extend(TALK_WORDS.split_ascii_whitespace().map(|word| (word, 0.15)));
+    flat.extend(EMPTY_WORDS.split_ascii_whitespace().map(|word| (word, 0.0)));
+    WordLexicon { flat }
 });
 
 /// Weighs the information of a word in lower case, from 0 to 1. It grows with
 /// the logarithm of how many words are more common, like an inverse document
 /// frequency in a large corpus.
-pub(super) fn weight(word: &str) -> f32 {
+pub(super) fn word_weight(word: &str) -> f32 {
     let stem = word
         .strip_suffix("'s")
         .or_else(|| word.strip_suffix("’s"))
         .unwrap_or(word);
     let head = stem.split(['\'', '’']).next().unwrap_or(stem);
-    if let Some(weight) = LEXICON.flat.get(head) {
+    if let Some(weight) = WORD_LEXICON.flat.get(head) {
         return *weight;
     }
     if word.bytes().any(|b| b.is_ascii_digit()) {
@@ -96,27 +96,27 @@ pub(super) fn weight(word: &str) -> f32 {
         let parts: Vec<f32> = head
             .split(['-', '/', '_'])
             .filter(|part| !part.is_empty())
-            .map(weight)
+            .map(word_weight)
             .collect();
         return parts.iter().sum::<f32>() / parts.len().max(1) as f32;
     }
     if head.chars().count() < 2 {
         return 0.0;
     }
-    let rank = embed::commoner_words(head)
-        .or_else(|| embed::commoner_words(head.strip_suffix('s')?))
+    let rank = embed::count_commoner_words(head)
+        .or_else(|| embed::count_commoner_words(head.strip_suffix('s')?))
         .unwrap_or(28_000) as f32;
     ((rank.max(1.0).ln() - 4.5) / 5.75).clamp(0.1, 1.0)
 }
 
 /// Returns `true` if a word in lower case has no information about the topic.
 pub(crate) fn is_empty_word(word: &str) -> bool {
-    LEXICON.flat.get(word) == Some(&0.0)
+    WORD_LEXICON.flat.get(word) == Some(&0.0)
 }
 
 /// Verbs and phrases that report a decision or its reversal, in lower case. A
 /// match may continue, so that the stem `reemplaz` covers its endings.
-pub(super) const DECISIONS: [&str; 74] = [
+pub(super) const DECISION_VERBS: [&str; 74] = [
     "switched",
     "switching from",
     "rejected",
@@ -199,7 +199,7 @@ pub(super) const DECISIONS: [&str; 74] = [
 ];
 
 /// Words of the first person, with which people state facts about themselves.
-pub(super) const FIRST_PERSON: &str = "\
+pub(super) const FIRST_PERSON_WORDS: &str = "\
 i i'm i've i'd i'll im ive my mine me myself we we're we've we'd our ours us \
 ich mein meine meinen meinem meiner mir mich wir unser unsere uns \
 je j'ai j mon ma mes moi nous notre nos \
@@ -208,11 +208,11 @@ io mio mia miei mie noi nostro nostra sono ho \
 eu meu minha meus minhas nós nosso nossa sou tenho moro";
 
 /// Words that deny or require something.
-pub(super) const FIRM: &str = "not never must only always cannot nie kein keine nicht muss jamais \
+pub(super) const FIRM_WORDS: &str = "not never must only always cannot nie kein keine nicht muss jamais \
     nunca mai siempre sempre";
 
 /// Openings of sentences that introduce others and state nothing.
-pub(super) const INTRODUCTIONS: [&str; 10] = [
+pub(super) const INTRODUCTION_OPENINGS: [&str; 10] = [
     "in this document",
     "in this article",
     "in this note",
@@ -274,13 +274,13 @@ pub(super) const THROAT_CLEARING: [&str; 44] = [
 ];
 
 /// Titles that mark the name after them as a person.
-pub(super) const HONORIFICS: &str = "\
+pub(super) const HONORIFIC_WORDS: &str = "\
 mr mrs ms miss mx dr prof professor sir dame lord lady madam rev reverend father sister saint judge \
 captain coach uncle aunt auntie grandma grandpa grandmother grandfather herr frau señor señora don \
 doña monsieur madame mme mlle signor signora senhor senhora cousin";
 
 /// Relations that introduce a name: `my sister Ana`, `mein Bruder Jan`.
-pub(super) const RELATIONS: &str = "\
+pub(super) const RELATION_WORDS: &str = "\
 friend friends sister brother wife husband partner girlfriend boyfriend fiancé fiancée fiance fiancee \
 son daughter mother father mom mum dad boss manager colleague coworker roommate neighbor neighbour \
 teacher therapist doctor nephew niece cousin uncle aunt grandma grandpa dog cat named \
@@ -290,14 +290,14 @@ hermana hermano esposa esposo amigo amiga jefe hijo hija madre padre \
 sorella fratello moglie marito amica collega figlio figlia irmã irmão marido filho filha";
 
 /// Verbs that mark the name before them as a person.
-pub(super) const SAYING: &str = "\
+pub(super) const PERSON_VERBS: &str = "\
 said says say asked asks told tells replied replies wrote writes thinks thought wants wanted argued \
 argues suggested suggests proposed proposes agreed agrees disagreed objected joined mentioned \
 explained noted believes prefers confirmed approved owns leads sagt sagte meint schrieb dit a-dit \
 écrit dijo dice escribió disse dice scrive escreveu";
 
 /// Common given names; they count only with a capital letter within a sentence.
-pub(super) const GIVEN: &str = "\
+pub(super) const GIVEN_NAMES: &str = "\
 aaron abby abigail adam adrian ahmed aisha alan albert alejandro alessandro alex alexander alexandra \
 alexis alice alicia alison allison amanda amber amelia amir amy ana andrea andreas andrew andy angela \
 anita ann anna anne annie anthony antonio arthur ashley audrey barbara beatrice ben benjamin bernard \
@@ -329,9 +329,9 @@ victor victoria vincent violet vivian walter wanda wayne wendy werner wesley wil
 yuki yusuf yvonne zach zachary zoe";
 
 /// Given names that are ordinary words too, and so need more evidence.
-pub(super) const AMBIGUOUS: &str = "amber chase daisy dan don grant hope jack jan jean jordan joy lee \
+pub(super) const AMBIGUOUS_NAMES: &str = "amber chase daisy dan don grant hope jack jan jean jordan joy lee \
     leo lily logan luna madison mark may robin rosa rose ruby sue violet will austin dallas kim";
 
-pub(super) fn has(table: &str, word: &str) -> bool {
+pub(super) fn has_word(table: &str, word: &str) -> bool {
     !word.is_empty() && table.split_ascii_whitespace().any(|known| known == word)
 }

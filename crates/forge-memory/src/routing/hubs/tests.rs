@@ -1,7 +1,7 @@
 use testkit::TestWorkspace;
 
 use super::*;
-use crate::routing::manifest::FILE;
+use crate::routing::manifest::MANIFEST_FILE;
 
 #[test]
 fn members_are_found_in_folders_that_the_map_does_not_name() {
@@ -9,11 +9,11 @@ fn members_are_found_in_folders_that_the_map_does_not_name() {
         "//- working/legal/lease.md\nx\n//- working/legal/_CLOSETS.md\nx\n//- working/people/people-index.md\n[[working/people/anna]] [[notes/extra]] [[memory/status]]\n//- working/people/anna.md\nx\n//- working/people/archive/old.md\nx\n//- notes/extra.md\nx\n//- memory/status.md\nx\n//- memory/_CLOSETS.md\nx\n//- memory/session-log-archive.md\nx\n",
     );
     ws.write(
-        FILE,
+        MANIFEST_FILE,
         "# Context Routing\n\n## Tier 2 - By Domain\n\n### Legal\n\nCloset: [[legal/_CLOSETS]]\n\n## Hub Map\n\n| Domain | Hub | Summary |\n|---|---|---|\n| Legal | [[legal/_CLOSETS]] | Contracts |\n| People | [[people-index]] | Who |\n",
     );
     let workspace = Workspace::open(ws.root()).unwrap();
-    let shown: Vec<String> = hubs(&workspace)
+    let shown: Vec<String> = load_hubs(&workspace)
         .unwrap()
         .iter()
         .map(|hub| {

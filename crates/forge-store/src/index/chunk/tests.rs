@@ -1,10 +1,10 @@
 use proptest::prelude::*;
 
 use super::*;
-use forge_text::document::parse;
+use forge_text::document::parse_document;
 
-fn cut(text: &str, most: usize) -> Vec<Chunk> {
-    chunks(&parse(text), Sizes::up_to(most))
+fn cut(text: &str, most: usize) -> Vec<DocumentPassage> {
+    split_into_passages(&parse_document(text), PassageSizes::with_limit(most))
 }
 
 /// Passages as `first-last heading > path | first words`.
@@ -107,7 +107,7 @@ fn a_long_code_block_is_fenced_again_in_every_part() {
         .map(|i| format!("let value_{i} = compute({i});\n"))
         .collect();
     let text = format!("## Code\n\n```rust\n{code}```\n");
-    let parts: Vec<Chunk> = cut(&text, 120)
+    let parts: Vec<DocumentPassage> = cut(&text, 120)
         .into_iter()
         .filter(|c| c.text.contains("value_"))
         .collect();
@@ -181,8 +181,8 @@ proptest! {
     ) {
         let marked: String = parts.iter().enumerate().map(|(i, p)| format!("mark{i}x {p}")).collect();
         for text in [parts.concat(), marked] {
-            let document = parse(text.clone());
-            if document.front_matter.is_some() && document.str(&document.body).trim().is_empty() {
+            let document = parse_document(text.clone());
+            if document.front_matter.is_some() && document.span_text(&document.body).trim().is_empty() {
                 continue;
             }
             let all = cut(&text, most);
@@ -210,11 +210,11 @@ fn a_long_heading_is_not_repeated_with_every_passage() {
     assert!(all.len() > 100, "{}", all.len());
     for chunk in &all {
         let stored: usize = chunk.headings.iter().map(String::len).sum();
-        assert!(stored <= MAX_NAME_BYTES + NAME_CUT.len(), "{stored}");
+        assert!(stored <= MAX_NAME_BYTES + NAME_ELLIPSIS.len(), "{stored}");
     }
     assert!(
         all.last()
-            .is_some_and(|it| it.headings[0].ends_with(NAME_CUT))
+            .is_some_and(|it| it.headings[0].ends_with(NAME_ELLIPSIS))
     );
     let found = all.iter().map(|it| it.text.matches("läng").count());
     assert_eq!(found.sum::<usize>(), 20_000, "all of it is still found");
@@ -226,7 +226,7 @@ fn the_innermost_heading_is_kept_longest() {
     limit_headings(&mut path);
     assert_eq!(path[2], "c".repeat(200));
     assert_eq!(path[1], "b".repeat(300));
-    assert_eq!(path[0], format!("{}{NAME_CUT}", "a".repeat(9)));
+    assert_eq!(path[0], format!("{}{NAME_ELLIPSIS}", "a".repeat(9)));
 }
 
 /// An endless word is one token by estimate; its bytes count as well.

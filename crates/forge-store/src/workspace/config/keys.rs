@@ -7,64 +7,68 @@ use std::fmt;
 
 use toml::de::DeValue;
 
-use super::{Config, ConfigProblem};
+use super::{ConfigProblem, WorkspaceConfig};
 use crate::workspace::RelPath;
 
-pub(super) struct Key {
+pub(super) struct ConfigKey {
     pub(super) name: &'static str,
     pub(super) about: &'static str,
-    pub(super) kind: Kind,
+    pub(super) kind: KeyKind,
     pub(super) old_name: Option<&'static str>,
 }
 
 /// The values that a key may have, with the way to its place in [`Config`].
-pub(super) enum Kind {
+pub(super) enum KeyKind {
     Number {
         min: u64,
         max: u64,
-        get: fn(&Config) -> u64,
-        set: fn(&mut Config, u64),
+        get: fn(&WorkspaceConfig) -> u64,
+        set: fn(&mut WorkspaceConfig, u64),
     },
     Choice {
         of: &'static [&'static str],
-        get: fn(&Config) -> String,
-        set: fn(&mut Config, &str),
+        get: fn(&WorkspaceConfig) -> String,
+        set: fn(&mut WorkspaceConfig, &str),
     },
     /// Any text that `refuse` has nothing against; empty is none.
     Text {
         about: &'static str,
         refuse: fn(&str) -> Option<&'static str>,
-        get: fn(&Config) -> &str,
-        set: fn(&mut Config, String),
+        get: fn(&WorkspaceConfig) -> &str,
+        set: fn(&mut WorkspaceConfig, String),
     },
     /// A file of the workspace, and nothing outside of it; empty is none.
     File {
-        get: fn(&Config) -> String,
-        set: fn(&mut Config, Option<RelPath>),
+        get: fn(&WorkspaceConfig) -> String,
+        set: fn(&mut WorkspaceConfig, Option<RelPath>),
     },
 }
 
-impl Key {
-    pub(super) fn give(&self, config: &mut Config, given: Given) -> Result<(), Fault> {
+impl ConfigKey {
+    pub(super) fn set_value(
+        &self,
+        config: &mut WorkspaceConfig,
+        given: ConfigValue,
+    ) -> Result<(), KeyProblem> {
         let refused = || {
-            Fault::new(format!(
+            KeyProblem::new(format!(
                 "must be {}; the default {} applies",
                 self.kind,
-                self.show(&Config::default())
+                self.format_value(&WorkspaceConfig::default())
             ))
         };
         match (&self.kind, given) {
-            (Kind::Number { min, max, set, .. }, Given::Number(number)) => {
+            (KeyKind::Number { min, max, set, .. }, ConfigValue::Number(number)) => {
                 let number = u64::try_from(number)
                     .ok()
                     .filter(|n| (min..=max).contains(&n));
                 set(config, number.ok_or_else(refused)?);
                 Ok(())
             }
-            (Kind::Choice { of, set, .. }, Given::Text(text)) => {
+            (KeyKind::Choice { of, set, .. }, ConfigValue::Text(text)) => {
                 if !of.contains(&text.as_str()) {
-                    let nearest = nearest(&text, of.iter().copied());
-                    return Err(Fault {
+                    let nearest = nearest_name(&text, of.iter().copied());
+                    return Err(KeyProblem {
                         nearest,
                         ..refused()
                     });
@@ -72,14 +76,14 @@ impl Key {
                 set(config, &text);
                 Ok(())
             }
-            (Kind::Text { refuse, set, .. }, Given::Text(text)) => {
+            (KeyKind::Text { refuse, set, .. }, ConfigValue::Text(text)) => {
                 if let Some(why) = refuse(&text) {
-                    return Err(Fault::new(why));
+                    return Err(KeyProblem::new(why));
                 }
                 set(config, text);
                 Ok(())
             }
-            (Kind::File { set, .. }, Given::Text(text)) => {
+            (KeyKind::File { set, .. }, ConfigValue::Text(text)) => {
                 let file = match text.as_str() {
                     "" => None,
                     path => Some(RelPath::new(path).map_err(|_| refused())?),
@@ -91,64 +95,67 @@ impl Key {
         }
     }
 
-    pub(super) fn show(&self, config: &Config) -> String {
+    pub(super) fn format_value(&self, config: &WorkspaceConfig) -> String {
         match self.kind {
-            Kind::Number { get, .. } => get(config).to_string(),
-            Kind::Choice { get, .. } | Kind::File { get, .. } => format!("\"{}\"", get(config)),
-            Kind::Text { get, .. } => format!("\"{}\"", get(config)),
+            KeyKind::Number { get, .. } => get(config).to_string(),
+            KeyKind::Choice { get, .. } | KeyKind::File { get, .. } => {
+                format!("\"{}\"", get(config))
+            }
+            KeyKind::Text { get, .. } => format!("\"{}\"", get(config)),
         }
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for KeyKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Kind::Number { min, max, .. } => write!(f, "a number from {min} to {max}"),
-            Kind::Choice { of, .. } => {
+            KeyKind::Number { min, max, .. } => write!(f, "a number from {min} to {max}"),
+            KeyKind::Choice { of, .. } => {
                 let quoted: Vec<String> = of.iter().map(|one| format!("\"{one}\"")).collect();
                 write!(f, "one of {}", quoted.join(", "))
             }
-            Kind::Text { about, .. } => f.write_str(about),
-            Kind::File { .. } => f.write_str("a path inside the workspace"),
+            KeyKind::Text { about, .. } => f.write_str(about),
+            KeyKind::File { .. } => f.write_str("a path inside the workspace"),
         }
     }
 }
 
 /// A value from a file, of any type.
-pub(super) enum Given {
+pub(super) enum ConfigValue {
     Number(i64),
     Text(String),
     Other,
 }
 
-impl Given {
-    pub(super) fn from_toml(value: &DeValue<'_>) -> Given {
+impl ConfigValue {
+    pub(super) fn from_toml(value: &DeValue<'_>) -> ConfigValue {
         match value {
             DeValue::Integer(n) => {
                 let digits = n.as_str().replace('_', "");
-                i64::from_str_radix(&digits, n.radix()).map_or(Given::Other, Given::Number)
+                i64::from_str_radix(&digits, n.radix())
+                    .map_or(ConfigValue::Other, ConfigValue::Number)
             }
-            DeValue::String(text) => Given::Text(text.to_string()),
-            _ => Given::Other,
+            DeValue::String(text) => ConfigValue::Text(text.to_string()),
+            _ => ConfigValue::Other,
         }
     }
 }
 
 /// A configuration problem whose file and line are not yet attached.
-pub(super) struct Fault {
+pub(super) struct KeyProblem {
     pub(super) message: String,
     pub(super) nearest: Option<String>,
 }
 
-impl Fault {
-    pub(super) fn new(message: impl Into<String>) -> Fault {
-        Fault {
+impl KeyProblem {
+    pub(super) fn new(message: impl Into<String>) -> KeyProblem {
+        KeyProblem {
             message: message.into(),
             nearest: None,
         }
     }
 
-    pub(super) fn at(self, file: &str, line: Option<usize>, key: &str) -> ConfigProblem {
+    pub(super) fn at_key(self, file: &str, line: Option<usize>, key: &str) -> ConfigProblem {
         ConfigProblem {
             key: Some(key.to_string()),
             ..self.whole_file(file, line)
@@ -166,37 +173,41 @@ impl Fault {
     }
 }
 
-pub(super) fn find(name: &str) -> Option<&'static Key> {
-    KEYS.iter().find(|key| key.name == name)
+pub(super) fn find_key(name: &str) -> Option<&'static ConfigKey> {
+    CONFIG_KEYS.iter().find(|key| key.name == name)
 }
 
 pub(super) fn is_section(name: &str) -> bool {
-    KEYS.iter()
+    CONFIG_KEYS
+        .iter()
         .any(|key| key.name.split('.').next() == Some(name))
 }
 
-pub(super) fn unknown(key: &str) -> Fault {
+pub(super) fn unknown_key(key: &str) -> KeyProblem {
     if let Some(section) = key.strip_suffix(".password") {
         let variable = format!("MEMORY_FORGE_{}_PASSWORD", section.to_uppercase());
-        return Fault::new(format!(
+        return KeyProblem::new(format!(
             "is not read from a file that git keeps: take it out, change it, and set `{variable}`"
         ));
     }
     // `limit` alone at the top of the file most likely means `search.limit`.
-    let in_a_section = KEYS
+    let in_a_section = CONFIG_KEYS
         .iter()
         .map(|k| k.name)
         .find(|name| name.split('.').nth(1) == Some(key));
     let nearest = in_a_section
         .map(str::to_string)
-        .or_else(|| nearest(key, KEYS.iter().map(|key| key.name)));
-    Fault {
+        .or_else(|| nearest_name(key, CONFIG_KEYS.iter().map(|key| key.name)));
+    KeyProblem {
         message: "is not a known key".to_string(),
         nearest,
     }
 }
 
-pub(super) fn nearest<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+pub(super) fn nearest_name<'a>(
+    given: &str,
+    known: impl Iterator<Item = &'a str>,
+) -> Option<String> {
     known
         .map(|name| (strsim::jaro_winkler(given, name), name))
         .filter(|(likeness, _)| *likeness > 0.7)
@@ -206,11 +217,11 @@ pub(super) fn nearest<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> 
 
 macro_rules! number {
     ($name:literal, $section:ident.$field:ident, $min:expr, $max:expr, $old:expr, $about:literal) => {
-        Key {
+        ConfigKey {
             name: $name,
             about: $about,
             old_name: $old,
-            kind: Kind::Number {
+            kind: KeyKind::Number {
                 min: $min,
                 max: $max,
                 get: |c| c.$section.$field as u64,
@@ -223,11 +234,11 @@ macro_rules! number {
 
 macro_rules! text {
     ($name:literal, $section:ident.$field:ident, $kind:literal, $refuse:expr, $about:literal) => {
-        Key {
+        ConfigKey {
             name: $name,
             about: $about,
             old_name: None,
-            kind: Kind::Text {
+            kind: KeyKind::Text {
                 about: $kind,
                 refuse: $refuse,
                 get: |c| &c.$section.$field,
@@ -239,7 +250,7 @@ macro_rules! text {
 
 /// Checks an address of the graph server. A file that everyone gets must not
 /// hold a password, and names no other kind of server.
-fn bolt_address(url: &str) -> Option<&'static str> {
+fn check_bolt_address(url: &str) -> Option<&'static str> {
     let Some((scheme, after)) = url.split_once("://") else {
         return (!url.is_empty()).then_some("has no `bolt://` or `bolt+s://` in front");
     };
@@ -257,7 +268,7 @@ fn bolt_address(url: &str) -> Option<&'static str> {
 
 /// Checks an address of the shared index. A user name may be in it, a password
 /// must not.
-fn postgres_without_password(url: &str) -> Option<&'static str> {
+fn check_postgres_address(url: &str) -> Option<&'static str> {
     if url.is_empty() {
         return None;
     }
@@ -275,15 +286,15 @@ fn postgres_without_password(url: &str) -> Option<&'static str> {
 }
 
 /// Checks a name that is used in policies, paths and lists.
-fn plain_name(name: &str) -> Option<&'static str> {
+fn check_plain_name(name: &str) -> Option<&'static str> {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let bad = name.len() > 60 || !name.chars().all(fits) || name.starts_with('.');
     bad.then_some("must be at most 60 letters, digits, `-`, `_` and `.`, not beginning with `.`")
 }
 
-const MANY: u64 = 1_000_000;
+const MAX_COUNT: u64 = 1_000_000;
 
-pub(super) static KEYS: &[Key] = &[
+pub(super) static CONFIG_KEYS: &[ConfigKey] = &[
     number!(
         "index.max_file_bytes",
         index.max_file_bytes,
@@ -316,11 +327,11 @@ pub(super) static KEYS: &[Key] = &[
         None,
         "How long a search may take to bring vectors up to date before it answers without the rest."
     ),
-    Key {
+    ConfigKey {
         name: "search.mode",
         about: "What ranks the passages: words, meaning, or both.",
         old_name: None,
-        kind: Kind::Choice {
+        kind: KeyKind::Choice {
             of: &["hybrid", "text", "vector"],
             get: |c| c.search.mode.to_string(),
             set: |c, text| {
@@ -330,21 +341,21 @@ pub(super) static KEYS: &[Key] = &[
             },
         },
     },
-    Key {
+    ConfigKey {
         name: "search.engine",
         about: "Which index answers when no scope is named: this workspace's own, or the one that the organisation shares.",
         old_name: None,
-        kind: Kind::Choice {
+        kind: KeyKind::Choice {
             of: &["embedded", "server"],
             get: |c| c.search.engine.clone(),
             set: |c, text| c.search.engine = text.to_owned(),
         },
     },
-    Key {
+    ConfigKey {
         name: "search.model",
         about: "A model file that takes the place of the built-in one.",
         old_name: None,
-        kind: Kind::File {
+        kind: KeyKind::File {
             get: |c| {
                 c.search
                     .model
@@ -358,35 +369,35 @@ pub(super) static KEYS: &[Key] = &[
         "engine.url",
         engine.url,
         "a postgres:// address without a password",
-        postgres_without_password,
+        check_postgres_address,
         "Where the index lies that many workspaces share."
     ),
     text!(
         "engine.replica",
         engine.replica,
         "a postgres:// address without a password",
-        postgres_without_password,
+        check_postgres_address,
         "A copy of it that only reads, for searches."
     ),
     text!(
         "engine.tenant",
         engine.tenant,
         "a name",
-        plain_name,
+        check_plain_name,
         "The organisation whose part of the shared index is used."
     ),
     text!(
         "engine.team",
         engine.team,
         "a name",
-        plain_name,
+        check_plain_name,
         "The team that may read what is pushed; `all` is everyone of the organisation."
     ),
     text!(
         "engine.workspace",
         engine.workspace,
         "a name",
-        plain_name,
+        check_plain_name,
         "What this workspace is called there; else the name of its folder."
     ),
     number!(
@@ -409,7 +420,7 @@ pub(super) static KEYS: &[Key] = &[
         "audit.file_warn",
         audit.file_warn,
         1,
-        MANY,
+        MAX_COUNT,
         None,
         "Tokens above which a file such as `CLAUDE.md` is warned about."
     ),
@@ -417,7 +428,7 @@ pub(super) static KEYS: &[Key] = &[
         "audit.file_critical",
         audit.file_critical,
         1,
-        MANY,
+        MAX_COUNT,
         None,
         "Tokens above which a file such as `CLAUDE.md` is critical."
     ),
@@ -425,7 +436,7 @@ pub(super) static KEYS: &[Key] = &[
         "audit.skill_warn",
         audit.skill_warn,
         1,
-        MANY,
+        MAX_COUNT,
         None,
         "Tokens above which any other file that agents load is warned about."
     ),
@@ -433,7 +444,7 @@ pub(super) static KEYS: &[Key] = &[
         "audit.skill_critical",
         audit.skill_critical,
         1,
-        MANY,
+        MAX_COUNT,
         None,
         "Tokens above which any other file that agents load is critical."
     ),
@@ -441,7 +452,7 @@ pub(super) static KEYS: &[Key] = &[
         "audit.total_warn",
         audit.total_warn,
         1,
-        MANY,
+        MAX_COUNT,
         None,
         "Tokens above which everything that agents load together is warned about."
     ),
@@ -449,15 +460,15 @@ pub(super) static KEYS: &[Key] = &[
         "audit.total_critical",
         audit.total_critical,
         1,
-        MANY,
+        MAX_COUNT,
         None,
         "Tokens above which everything that agents load together is critical."
     ),
-    Key {
+    ConfigKey {
         name: "audit.tokenizer",
         about: "The vocabulary that tokens are counted with; `claude` and `chars4` are estimates.",
         old_name: None,
-        kind: Kind::Choice {
+        kind: KeyKind::Choice {
             of: &["o200k", "cl100k", "claude", "chars4"],
             get: |c| c.audit.tokenizer.to_string(),
             set: |c, text| c.audit.tokenizer = text.parse().unwrap_or_default(),
@@ -471,11 +482,11 @@ pub(super) static KEYS: &[Key] = &[
         None,
         "Documents of this importance or more are never forgotten."
     ),
-    Key {
+    ConfigKey {
         name: "graph.engine",
         about: "Who answers `graph ask`: the files themselves, or the graph server.",
         old_name: None,
-        kind: Kind::Choice {
+        kind: KeyKind::Choice {
             of: &["embedded", "server"],
             get: |c| c.graph.engine.clone(),
             set: |c, text| c.graph.engine = text.to_string(),
@@ -485,28 +496,28 @@ pub(super) static KEYS: &[Key] = &[
         "graph.url",
         graph.url,
         "a bolt:// or bolt+s:// address without a user",
-        bolt_address,
+        check_bolt_address,
         "The graph server, such as `bolt+s://graph.example.org:7687`."
     ),
     text!(
         "graph.user",
         graph.user,
         "a name",
-        plain_name,
+        check_plain_name,
         "Who asks the graph server."
     ),
     text!(
         "graph.database",
         graph.database,
         "a name",
-        plain_name,
+        check_plain_name,
         "The database on the graph server; empty is the server's default."
     ),
-    Key {
+    ConfigKey {
         name: "graph.authority",
         about: "A PEM file with the certificate that the graph server's own is signed by.",
         old_name: None,
-        kind: Kind::File {
+        kind: KeyKind::File {
             get: |c| {
                 c.graph
                     .authority
@@ -520,21 +531,21 @@ pub(super) static KEYS: &[Key] = &[
         "graph.tenant",
         graph.tenant,
         "a name",
-        plain_name,
+        check_plain_name,
         "Whose graph it is, where several teams share a server."
     ),
     text!(
         "graph.workspace",
         graph.workspace,
         "a name",
-        plain_name,
+        check_plain_name,
         "What the graph server calls this workspace; empty is made from its first commit."
     ),
     number!(
         "mind.keep_sessions",
         mind.keep_sessions,
         1,
-        MANY,
+        MAX_COUNT,
         Some("keepSessionsFull"),
         "How many sessions stay in full when state is compressed."
     ),
@@ -542,7 +553,7 @@ pub(super) static KEYS: &[Key] = &[
         "mind.keep_decisions",
         mind.keep_decisions,
         1,
-        MANY,
+        MAX_COUNT,
         Some("keepDecisionsFull"),
         "How many decisions stay in full when state is compressed."
     ),
@@ -550,7 +561,7 @@ pub(super) static KEYS: &[Key] = &[
         "mind.archive_after_days",
         mind.archive_after_days,
         1,
-        MANY,
+        MAX_COUNT,
         Some("archiveAfterDays"),
         "Days after which a task that is done moves to the archive."
     ),
@@ -558,7 +569,7 @@ pub(super) static KEYS: &[Key] = &[
         "mind.tracking_max_lines",
         mind.tracking_max_lines,
         10,
-        MANY,
+        MAX_COUNT,
         Some("trackingMaxLines"),
         "How many lines a log of events keeps."
     ),
@@ -574,7 +585,7 @@ pub(super) static KEYS: &[Key] = &[
         "mind.session_log_tail_lines",
         mind.session_log_tail_lines,
         1,
-        MANY,
+        MAX_COUNT,
         Some("sessionLogTailLines"),
         "How many lines of the session log a briefing shows."
     ),
@@ -582,7 +593,7 @@ pub(super) static KEYS: &[Key] = &[
         "mind.briefing_decisions",
         mind.briefing_decisions,
         1,
-        MANY,
+        MAX_COUNT,
         Some("briefingRecentDecisions"),
         "How many recent decisions a briefing shows."
     ),
@@ -590,7 +601,7 @@ pub(super) static KEYS: &[Key] = &[
         "mind.briefing_progress_lines",
         mind.briefing_progress_lines,
         1,
-        MANY,
+        MAX_COUNT,
         Some("briefingMaxProgressLines"),
         "How many lines of progress a briefing shows."
     ),
@@ -598,7 +609,7 @@ pub(super) static KEYS: &[Key] = &[
         "mind.checkpoints",
         mind.checkpoints,
         3,
-        MANY,
+        MAX_COUNT,
         Some("maxCheckpointFiles"),
         "How many checkpoints are kept."
     ),

@@ -2,36 +2,36 @@ use std::fs;
 
 use super::*;
 
-fn load(files: &[(&str, &str)]) -> (Config, Vec<String>) {
+fn load(files: &[(&str, &str)]) -> (WorkspaceConfig, Vec<String>) {
     let dir = tempfile::tempdir().unwrap();
     for (name, text) in files {
         fs::write(dir.path().join(name), text).unwrap();
     }
-    let (config, problems) = Config::load(dir.path());
+    let (config, problems) = WorkspaceConfig::load(dir.path());
     (config, problems.iter().map(ToString::to_string).collect())
 }
 
 /// The problems of a `memory-forge.toml`; everything in it must be without
 /// effect.
 fn check(text: &str, expect: &[&str]) {
-    let (config, problems) = load(&[(FILE, text)]);
+    let (config, problems) = load(&[(CONFIG_FILE, text)]);
     assert_eq!(problems, expect, "for {text:?}");
-    assert_eq!(config, Config::default(), "for {text:?}");
+    assert_eq!(config, WorkspaceConfig::default(), "for {text:?}");
 }
 
 #[test]
 fn without_a_file_the_defaults_apply() {
     let (config, problems) = load(&[]);
-    assert_eq!((config, problems), (Config::default(), Vec::new()));
+    assert_eq!((config, problems), (WorkspaceConfig::default(), Vec::new()));
 }
 
 #[test]
 fn every_key_can_be_set_and_is_documented() {
-    for doc in reference() {
+    for doc in config_reference() {
         let (section, key) = doc.key.split_once('.').unwrap();
         let text = format!("[{section}]\n{key} = {}\n", doc.default);
         check(&text, &[]);
-        assert_eq!(Config::default().get(doc.key), Some(doc.default));
+        assert_eq!(WorkspaceConfig::default().get(doc.key), Some(doc.default));
         assert!(
             doc.about.ends_with('.') && doc.about.len() < 120,
             "{}",
@@ -41,7 +41,7 @@ fn every_key_can_be_set_and_is_documented() {
     }
     let text = "[index]\nmax_file_bytes = 0x10_0000\nchunk_tokens = 300\n\n[search]\nlimit = 7\nembed_budget_ms = 0\nmode = \"text\"\n
 [audit]\nfile_warn = 600\ntokenizer = 'chars4'\n[forget]\nprotect_importance = 9\n[mind]\nkeep_sessions = 1\n";
-    let (config, problems) = load(&[(FILE, text)]);
+    let (config, problems) = load(&[(CONFIG_FILE, text)]);
     assert_eq!(problems, Vec::<String>::new());
     assert_eq!(
         (config.index.max_file_bytes, config.index.chunk_tokens),
@@ -64,7 +64,7 @@ fn every_key_can_be_set_and_is_documented() {
 
 #[test]
 fn the_defaults_are_those_of_the_contract() {
-    let shown: Vec<String> = reference()
+    let shown: Vec<String> = config_reference()
         .iter()
         .map(|doc| format!("{} {}", doc.key, doc.default))
         .collect();
@@ -145,8 +145,8 @@ fn what_is_wrong_is_named_with_its_line_and_the_default_applies() {
 
 #[test]
 fn broken_toml_is_one_problem_and_all_defaults() {
-    let (config, problems) = load(&[(FILE, "[search]\nlimit = 7\nmode = \n[audit\n")]);
-    assert_eq!(config, Config::default());
+    let (config, problems) = load(&[(CONFIG_FILE, "[search]\nlimit = 7\nmode = \n[audit\n")]);
+    assert_eq!(config, WorkspaceConfig::default());
     assert_eq!(problems.len(), 1, "{problems:?}");
     assert!(
         problems[0].starts_with("`memory-forge.toml` line 3 is not valid TOML: "),
@@ -158,24 +158,27 @@ fn broken_toml_is_one_problem_and_all_defaults() {
 #[test]
 fn the_older_file_counts_where_the_newer_is_silent() {
     let old = "{\n  \"keepSessionsFull\": 7,\n  \"maxCheckpointFiles\": 20\n}";
-    let (config, problems) = load(&[(OLD_FILE, old), (FILE, "[mind]\ncheckpoints = 5\n")]);
+    let (config, problems) = load(&[
+        (LEGACY_CONFIG_FILE, old),
+        (CONFIG_FILE, "[mind]\ncheckpoints = 5\n"),
+    ]);
     assert_eq!((config.mind.keep_sessions, config.mind.checkpoints), (7, 5));
     assert_eq!(problems, Vec::<String>::new());
     let old = "{\n  \"keepSessionFull\": 7,\n  \"archiveAfterDays\": 0,\n  \"staleWarningSeconds\": 1e308\n}";
-    let (config, problems) = load(&[(OLD_FILE, old)]);
-    assert_eq!(config, Config::default());
+    let (config, problems) = load(&[(LEGACY_CONFIG_FILE, old)]);
+    assert_eq!(config, WorkspaceConfig::default());
     let expect = [
         "`.memoryforge.config.json` line 2: `keepSessionFull` is not a known key; did you mean `keepSessionsFull`?",
         "`.memoryforge.config.json` line 3: `archiveAfterDays` must be a number from 1 to 1000000; the default 30 applies",
         "`.memoryforge.config.json` line 4: `staleWarningSeconds` must be a number from 60 to 4294967295; the default 1800 applies",
     ];
     assert_eq!(problems, expect);
-    let (_, problems) = load(&[(OLD_FILE, "[]")]);
+    let (_, problems) = load(&[(LEGACY_CONFIG_FILE, "[]")]);
     assert_eq!(
         problems,
         ["`.memoryforge.config.json` line 1 is not a JSON object"]
     );
-    let (_, problems) = load(&[(OLD_FILE, "{\n\"a\": }")]);
+    let (_, problems) = load(&[(LEGACY_CONFIG_FILE, "{\n\"a\": }")]);
     assert!(
         problems[0].starts_with("`.memoryforge.config.json` line 2 is not valid JSON"),
         "{problems:?}"
@@ -184,7 +187,7 @@ fn the_older_file_counts_where_the_newer_is_silent() {
 
 #[test]
 fn a_flag_sets_a_key_by_the_same_rules() {
-    let mut config = Config::default();
+    let mut config = WorkspaceConfig::default();
     config.set("search.limit", "9", "--set").unwrap();
     config.set("search.mode", "vector", "--set").unwrap();
     assert_eq!(
@@ -206,11 +209,11 @@ fn a_flag_sets_a_key_by_the_same_rules() {
 fn a_symlinked_file_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("other.toml"), "[search]\nlimit = 7\n").unwrap();
-    for name in [FILE, OLD_FILE] {
+    for name in [CONFIG_FILE, LEGACY_CONFIG_FILE] {
         std::os::unix::fs::symlink("other.toml", dir.path().join(name)).unwrap();
     }
-    let (config, problems) = Config::load(dir.path());
-    assert_eq!(config, Config::default());
+    let (config, problems) = WorkspaceConfig::load(dir.path());
+    assert_eq!(config, WorkspaceConfig::default());
     assert_eq!(problems.len(), 2);
     assert!(
         problems
@@ -223,8 +226,8 @@ fn a_symlinked_file_is_refused() {
 #[test]
 fn what_is_not_a_text_file_is_refused() {
     let dir = tempfile::tempdir().unwrap();
-    fs::create_dir(dir.path().join(FILE)).unwrap();
-    fs::write(dir.path().join(OLD_FILE), b"{\xff}").unwrap();
-    let (config, problems) = Config::load(dir.path());
-    assert_eq!((config, problems.len()), (Config::default(), 2));
+    fs::create_dir(dir.path().join(CONFIG_FILE)).unwrap();
+    fs::write(dir.path().join(LEGACY_CONFIG_FILE), b"{\xff}").unwrap();
+    let (config, problems) = WorkspaceConfig::load(dir.path());
+    assert_eq!((config, problems.len()), (WorkspaceConfig::default(), 2));
 }

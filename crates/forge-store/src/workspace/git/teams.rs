@@ -3,11 +3,14 @@
 
 use std::path::Path;
 
-use super::{ASKED, Error, Wait, ask, checked, command, fail, git, is_id, line};
+use super::{
+    ANSWER_WAIT, AnswerWait, WorkspaceError, git_command, git_error, is_object_id, output_line,
+    require_success, run_command, run_git,
+};
 
 /// The state of the merge driver in a clone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Driver {
+pub enum MergeDriver {
     /// There is no repository, or no git to ask.
     NoRepository,
     Missing,
@@ -15,59 +18,67 @@ pub enum Driver {
     Set(String),
 }
 
-const NAME: &str = "merge.memory-forge.name";
-const DRIVER: &str = "merge.memory-forge.driver";
+const DRIVER_NAME_KEY: &str = "merge.memory-forge.name";
+const DRIVER_COMMAND_KEY: &str = "merge.memory-forge.driver";
 
 /// Returns the command of this clone for files with `merge=memory-forge`.
-pub fn driver(root: &Path) -> Driver {
-    let Ok(output) = git(root, &["config", "--local", "--get", DRIVER]) else {
-        return Driver::NoRepository;
+pub fn merge_driver(root: &Path) -> MergeDriver {
+    let Ok(output) = run_git(root, &["config", "--local", "--get", DRIVER_COMMAND_KEY]) else {
+        return MergeDriver::NoRepository;
     };
     match output.status.code() {
         Some(0) => {
             let said = String::from_utf8_lossy(&output.stdout);
-            Driver::Set(said.trim_end_matches('\n').to_owned())
+            MergeDriver::Set(said.trim_end_matches('\n').to_owned())
         }
-        Some(1) => Driver::Missing,
-        _ => Driver::NoRepository,
+        Some(1) => MergeDriver::Missing,
+        _ => MergeDriver::NoRepository,
     }
 }
 
 /// Sets the command, a line for the shell.
-pub fn set_driver(root: &Path, command: &str) -> Result<(), Error> {
-    for (key, value) in [(NAME, "Memory Forge, entry by entry"), (DRIVER, command)] {
-        checked(git(root, &["config", "--local", key, value])?)?;
+pub fn set_driver(root: &Path, command: &str) -> Result<(), WorkspaceError> {
+    for (key, value) in [
+        (DRIVER_NAME_KEY, "Memory Forge, entry by entry"),
+        (DRIVER_COMMAND_KEY, command),
+    ] {
+        require_success(run_git(root, &["config", "--local", key, value])?)?;
     }
     Ok(())
 }
 
 /// Removes both settings, and the section of the config if it had nothing else.
-pub fn clear_driver(root: &Path) -> Result<(), Error> {
+pub fn clear_driver(root: &Path) -> Result<(), WorkspaceError> {
     let section = [
         "config",
         "--local",
         "--remove-section",
         "merge.memory-forge",
     ];
-    match driver(root) {
-        Driver::Set(_) => checked(git(root, &section)?).map(drop),
-        Driver::Missing | Driver::NoRepository => Ok(()),
+    match merge_driver(root) {
+        MergeDriver::Set(_) => require_success(run_git(root, &section)?).map(drop),
+        MergeDriver::Missing | MergeDriver::NoRepository => Ok(()),
     }
 }
 
 /// Merges by lines as git does, into `ours`; returns whether there was no
 /// conflict.
-pub fn merge_by_lines(cwd: &Path, ours: &Path, base: &Path, theirs: &Path) -> Result<bool, Error> {
-    let mut command = command(cwd, &["merge-file", "-q", "-L", "ours", "-L", "base", "-L"]);
+pub fn merge_by_lines(
+    cwd: &Path,
+    ours: &Path,
+    base: &Path,
+    theirs: &Path,
+) -> Result<bool, WorkspaceError> {
+    let mut command = git_command(cwd, &["merge-file", "-q", "-L", "ours", "-L", "base", "-L"]);
     command.arg("theirs").arg(ours).arg(base).arg(theirs);
-    let output = ask(cwd, command, None, Wait::Silent(ASKED))?;
+    let output = run_command(cwd, command, None, AnswerWait::Silent(ANSWER_WAIT))?;
     match output.status.code() {
         Some(0) => Ok(true),
         // So many conflicts.
         Some(1..=127) => Ok(false),
         _ => {
             let said = String::from_utf8_lossy(&output.stderr);
-            Err(fail(format!(
+            Err(git_error(format!(
                 "git could not merge the file: {}",
                 said.trim()
             )))
@@ -79,7 +90,8 @@ pub fn merge_by_lines(cwd: &Path, ours: &Path, base: &Path, theirs: &Path) -> Re
 /// history, or in a clone with only a part of it.
 pub fn first_commit(root: &Path) -> Option<String> {
     // The oldest commit of a shallow clone is not the first one.
-    let shallow = line(git(root, &["rev-parse", "--is-shallow-repository"]).ok()?).ok()?;
+    let shallow =
+        output_line(run_git(root, &["rev-parse", "--is-shallow-repository"]).ok()?).ok()?;
     if shallow != "false" {
         return None;
     }
@@ -90,24 +102,24 @@ pub fn first_commit(root: &Path) -> Option<String> {
         "HEAD",
         "--",
     ];
-    let first = line(git(root, &args).ok()?).ok()?;
+    let first = output_line(run_git(root, &args).ok()?).ok()?;
     first
         .lines()
         .last()
-        .filter(|it| is_id(it))
+        .filter(|it| is_object_id(it))
         .map(str::to_owned)
 }
 
 /// Returns the place of the folder in its repository, `""` at the top; `None`
 /// outside of one.
-pub fn prefix(root: &Path) -> Option<String> {
-    let prefix = line(git(root, &["rev-parse", "--show-prefix"]).ok()?).ok()?;
+pub fn repository_prefix(root: &Path) -> Option<String> {
+    let prefix = output_line(run_git(root, &["rev-parse", "--show-prefix"]).ok()?).ok()?;
     Some(prefix.trim_end_matches('/').to_owned())
 }
 
 /// Lists the tracked files whose names end like this, sorted.
-pub fn tracked_like(root: &Path, ending: &str) -> Result<Vec<String>, Error> {
-    let listing = checked(git(root, &["ls-files", "-z", "--", "."])?)?;
+pub fn list_tracked_ending(root: &Path, ending: &str) -> Result<Vec<String>, WorkspaceError> {
+    let listing = require_success(run_git(root, &["ls-files", "-z", "--", "."])?)?;
     let names = listing.split(|&byte| byte == 0);
     let names = names.filter_map(|it| std::str::from_utf8(it).ok());
     let mut names: Vec<String> = names

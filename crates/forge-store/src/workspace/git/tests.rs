@@ -8,7 +8,7 @@ struct Repository {
 }
 
 fn run(root: &Path, date: &str, args: &[&str]) {
-    let mut command = command(root, args);
+    let mut command = git_command(root, args);
     for role in ["AUTHOR", "COMMITTER"] {
         command
             .env(format!("GIT_{role}_NAME"), "n")
@@ -43,7 +43,7 @@ fn repository() -> Repository {
         let date = format!("2026-01-{day}T12:00:00+00:00");
         run(root, &date, &["add", "."]);
         run(root, &date, &["commit", "-q", "-m", "c"]);
-        commits.push(head(root).unwrap());
+        commits.push(head_commit(root).unwrap());
     }
     run(root, "", &["tag", "v1", &commits[0]]);
     Repository { dir, commits }
@@ -54,7 +54,7 @@ fn names_and_dates_find_commits() {
     let repository = repository();
     let root = repository.dir.path();
     let check = |asked: &str, expect: usize| {
-        let rev = tree_at(root, asked).unwrap_or_else(|e| panic!("{asked}: {e}"));
+        let rev = resolve_revision(root, asked).unwrap_or_else(|e| panic!("{asked}: {e}"));
         assert_eq!(rev.commit, repository.commits[expect], "for {asked}");
     };
     check("HEAD", 2);
@@ -69,7 +69,7 @@ fn names_and_dates_find_commits() {
     check("2026-01-20T12:00:00Z", 1);
     check("2026-01-20T11:59:59Z", 0);
     check("2030-01-01", 2);
-    let rev = tree_at(root, "v1").unwrap();
+    let rev = resolve_revision(root, "v1").unwrap();
     assert_eq!(rev.date.to_string(), "2026-01-10T12:00:00Z");
 }
 
@@ -78,7 +78,7 @@ fn what_is_neither_is_refused() {
     let repository = repository();
     let root = repository.dir.path();
     let check = |asked: &str, expect: &str| {
-        let error = tree_at(root, asked).expect_err(asked).to_string();
+        let error = resolve_revision(root, asked).expect_err(asked).to_string();
         assert!(error.contains(expect), "{asked}: {error}");
     };
     for asked in [
@@ -125,7 +125,7 @@ fn dates_are_made_exact_before_git_sees_them() {
 #[test]
 fn relative_dates_reach_back() {
     let repository = repository();
-    let rev = tree_at(repository.dir.path(), "1 second ago");
+    let rev = resolve_revision(repository.dir.path(), "1 second ago");
     // The commits are of a fixed day; on any later one this is the newest.
     match rev {
         Ok(rev) => assert!(repository.commits.contains(&rev.commit)),
@@ -137,8 +137,8 @@ fn relative_dates_reach_back() {
 fn files_and_contents_of_the_past() {
     let repository = repository();
     let root = repository.dir.path().join("ws");
-    let rev = tree_at(&root, "2026-01-25").unwrap();
-    let files = files_at(&root, &rev, "").unwrap();
+    let rev = resolve_revision(&root, "2026-01-25").unwrap();
+    let files = list_files_at(&root, &rev, "").unwrap();
     let paths: Vec<&str> = files.iter().map(|(path, _)| path.as_str()).collect();
     assert_eq!(
         paths,
@@ -150,18 +150,21 @@ fn files_and_contents_of_the_past() {
         ]
     );
     let ids: Vec<&str> = files.iter().map(|(_, id)| id.as_str()).collect();
-    let contents = blobs(&root, &ids).unwrap();
+    let contents = read_blobs(&root, &ids).unwrap();
     let expect: [&[u8]; 4] = [b"two\n", b"", b"odd name", b"binary \0 and\nlines"];
     assert_eq!(contents, expect);
-    assert_eq!(files_at(&root, &rev, "knowledge").unwrap().len(), 3);
-    assert_eq!(files_at(&root, &rev, "knowledge/").unwrap().len(), 3);
-    assert_eq!(files_at(&root, &rev, "know*").unwrap(), []);
-    assert!(files_at(&root, &rev, "../").is_err());
-    assert_eq!(blobs(&root, &[] as &[&str]).unwrap(), Vec::<Vec<u8>>::new());
-    // The whole repository sees the same files below the folder.
-    let top = tree_at(repository.dir.path(), "2026-01-25").unwrap();
+    assert_eq!(list_files_at(&root, &rev, "knowledge").unwrap().len(), 3);
+    assert_eq!(list_files_at(&root, &rev, "knowledge/").unwrap().len(), 3);
+    assert_eq!(list_files_at(&root, &rev, "know*").unwrap(), []);
+    assert!(list_files_at(&root, &rev, "../").is_err());
     assert_eq!(
-        files_at(repository.dir.path(), &top, "ws/knowledge")
+        read_blobs(&root, &[] as &[&str]).unwrap(),
+        Vec::<Vec<u8>>::new()
+    );
+    // The whole repository sees the same files below the folder.
+    let top = resolve_revision(repository.dir.path(), "2026-01-25").unwrap();
+    assert_eq!(
+        list_files_at(repository.dir.path(), &top, "ws/knowledge")
             .unwrap()
             .len(),
         3
@@ -172,10 +175,13 @@ fn files_and_contents_of_the_past() {
 fn many_contents_do_not_block() {
     let repository = repository();
     let root = repository.dir.path();
-    let rev = tree_at(root, "HEAD").unwrap();
-    let id = files_at(root, &rev, "ws/other.md").unwrap().remove(0).1;
+    let rev = resolve_revision(root, "HEAD").unwrap();
+    let id = list_files_at(root, &rev, "ws/other.md")
+        .unwrap()
+        .remove(0)
+        .1;
     let ids = vec![id; 20_000];
-    assert_eq!(blobs(root, &ids).unwrap().len(), 20_000);
+    assert_eq!(read_blobs(root, &ids).unwrap().len(), 20_000);
 }
 
 #[test]
@@ -184,14 +190,17 @@ fn a_content_that_is_not_there_is_an_error() {
     let root = repository.dir.path();
     let none = "0123456789012345678901234567890123456789";
     assert!(
-        blobs(root, &[none])
+        read_blobs(root, &[none])
             .unwrap_err()
             .to_string()
             .contains("git has no file content")
     );
-    assert!(blobs(root, &["--help"]).is_err());
-    let tree = tree_at(root, "HEAD").unwrap().tree;
-    assert!(blobs(root, &[tree]).is_err(), "a folder is not a content");
+    assert!(read_blobs(root, &["--help"]).is_err());
+    let tree = resolve_revision(root, "HEAD").unwrap().tree;
+    assert!(
+        read_blobs(root, &[tree]).is_err(),
+        "a folder is not a content"
+    );
 }
 
 #[cfg(unix)]
@@ -206,22 +215,26 @@ fn symlinks_are_left_out() {
         "2026-01-31T12:00:00+00:00",
         &["commit", "-q", "-m", "c"],
     );
-    let files = files_at(root, &tree_at(root, "HEAD").unwrap(), "").unwrap();
+    let files = list_files_at(root, &resolve_revision(root, "HEAD").unwrap(), "").unwrap();
     assert!(files.iter().all(|(path, _)| path != "ws/link.md"));
 }
 
 #[test]
 fn without_a_repository_or_a_commit_it_says_so() {
     let dir = tempfile::tempdir().unwrap();
-    let error = tree_at(dir.path(), "HEAD").unwrap_err().to_string();
+    let error = resolve_revision(dir.path(), "HEAD")
+        .unwrap_err()
+        .to_string();
     assert!(
         error.ends_with("is not in a git repository, so there is no past to look at"),
         "{error}"
     );
-    assert_eq!(head(dir.path()), None);
+    assert_eq!(head_commit(dir.path()), None);
     run(dir.path(), "", &["init", "-q"]);
-    assert_eq!(head(dir.path()), None);
-    let error = tree_at(dir.path(), "2026-01-01").unwrap_err().to_string();
+    assert_eq!(head_commit(dir.path()), None);
+    let error = resolve_revision(dir.path(), "2026-01-01")
+        .unwrap_err()
+        .to_string();
     assert_eq!(error, "The repository has no commit yet");
 }
 
@@ -230,7 +243,7 @@ fn a_folder_that_came_later_is_told() {
     let repository = repository();
     let later = repository.dir.path().join("later");
     fs::create_dir(&later).unwrap();
-    let error = tree_at(&later, "HEAD").unwrap_err().to_string();
+    let error = resolve_revision(&later, "HEAD").unwrap_err().to_string();
     assert!(
         error.starts_with("The workspace did not exist yet"),
         "{error}"
@@ -240,21 +253,22 @@ fn a_folder_that_came_later_is_told() {
 #[test]
 fn ignored_says_by_which_file() {
     let ws = testkit::TestWorkspace::files("//- .gitignore\n*.log\n!kept.log\n");
-    let check =
-        |path: &str, expect: Ignored| assert_eq!(ignored(ws.root(), path), expect, "{path}");
-    check("a.log", Ignored::Unknown);
+    let check = |path: &str, expect: IgnoreStatus| {
+        assert_eq!(ignore_status(ws.root(), path), expect, "{path}")
+    };
+    check("a.log", IgnoreStatus::Unknown);
     ws.git_init();
-    check("a.log", Ignored::By(".gitignore".to_string()));
-    check("kept.log", Ignored::No);
-    check(".memory-forge/", Ignored::No);
+    check("a.log", IgnoreStatus::By(".gitignore".to_string()));
+    check("kept.log", IgnoreStatus::No);
+    check(".memory-forge/", IgnoreStatus::No);
     ws.add("//- .memory-forge/.gitignore\n*\n");
     check(
         ".memory-forge/",
-        Ignored::By(".memory-forge/.gitignore".to_string()),
+        IgnoreStatus::By(".memory-forge/.gitignore".to_string()),
     );
-    assert_eq!(tracked_below(ws.root(), ".memory-forge").unwrap(), 0);
+    assert_eq!(count_tracked_below(ws.root(), ".memory-forge").unwrap(), 0);
     ws.git(&["add", "--force", ".memory-forge/.gitignore"]);
-    assert_eq!(tracked_below(ws.root(), ".memory-forge").unwrap(), 1);
+    assert_eq!(count_tracked_below(ws.root(), ".memory-forge").unwrap(), 1);
 }
 
 /// What a repository names is read only where it lies inside the repository:
@@ -274,7 +288,7 @@ fn a_head_that_leads_out_of_the_repository_is_not_read() {
     let head = |text: &str| {
         let _ = fs::remove_file(git.join("HEAD"));
         fs::write(git.join("HEAD"), text).unwrap();
-        head_in_files(&root)
+        read_head_file(&root)
     };
     assert_eq!(head(&id).as_ref(), Some(&id));
     fs::write(git.join("refs/heads/main"), &id).unwrap();
@@ -290,7 +304,7 @@ fn a_head_that_leads_out_of_the_repository_is_not_read() {
     assert_eq!(head("ref: refs/elsewhere/key"), None);
     fs::remove_file(git.join("HEAD")).unwrap();
     symlink(&key, git.join("HEAD")).unwrap();
-    assert_eq!(head_in_files(&root), None);
+    assert_eq!(read_head_file(&root), None);
     // A key in hexadecimal digits is no commit, however long.
     assert_eq!(head(&"b".repeat(48)), None);
 }
@@ -307,10 +321,10 @@ fn a_repository_elsewhere_is_asked_only_if_it_names_this_folder() {
     let here = fs::canonicalize(dir.path()).unwrap();
     let entry = here.join(".git");
     let refused = |why: &str| {
-        let error = tree_at(&here, "HEAD").expect_err(why).to_string();
+        let error = resolve_revision(&here, "HEAD").expect_err(why).to_string();
         assert!(error.contains("git was not asked"), "{why}: {error}");
-        assert_eq!(head(&here), None, "{why}");
-        assert!(log(&here, None, 3).is_err(), "{why}");
+        assert_eq!(head_commit(&here), None, "{why}");
+        assert!(list_commits(&here, None, 3).is_err(), "{why}");
         assert!(set_driver(&here, "x").is_err(), "{why}");
     };
     fs::write(&entry, format!("gitdir: {}/.git\n", other.display())).unwrap();
@@ -338,7 +352,7 @@ fn a_repository_elsewhere_is_asked_only_if_it_names_this_folder() {
     let worktree = here.join("worktree");
     let path = worktree.to_str().unwrap();
     run(&other, "", &["worktree", "add", "-q", "--detach", path]);
-    let rev = tree_at(&worktree, "HEAD").unwrap();
+    let rev = resolve_revision(&worktree, "HEAD").unwrap();
     assert_eq!(rev.commit, elsewhere.commits[2]);
     let module = here.join("module");
     let path = module.to_str().unwrap();
@@ -349,7 +363,7 @@ fn a_repository_elsewhere_is_asked_only_if_it_names_this_folder() {
     let mut config = fs::read_to_string(folder.join("config")).unwrap();
     config.push_str(&format!("[core]\n\tworktree = {path}\n"));
     fs::write(folder.join("config"), config).unwrap();
-    assert!(log(&module, None, 3).unwrap().is_empty());
+    assert!(list_commits(&module, None, 3).unwrap().is_empty());
 }
 
 /// What git would wait for, or write through, is seen before it is asked.
@@ -369,7 +383,7 @@ fn a_repository_with_pipes_in_it_is_not_asked() {
         let _ = fs::remove_file(&path);
         let made = Command::new("mkfifo").arg(&path).status();
         assert!(made.is_ok_and(|it| it.success()), "mkfifo is in coreutils");
-        let error = tree_at(&root, "HEAD").expect_err(name).to_string();
+        let error = resolve_revision(&root, "HEAD").expect_err(name).to_string();
         assert!(error.contains("is not a regular file"), "{name}: {error}");
     }
 }
@@ -387,16 +401,16 @@ fn a_git_that_gives_no_answer_is_asked_once() {
     let hanging = || {
         // It waits for its input, which whoever reads it keeps open.
         let input = fs::File::options().read(true).write(true).open(&pipe);
-        let mut command = command(root, &["cat-file", "--batch"]);
+        let mut command = git_command(root, &["cat-file", "--batch"]);
         command.stdin(input.unwrap());
         command
     };
-    let error = ask(root, hanging(), None, Wait::Silent(wait)).unwrap_err();
+    let error = run_command(root, hanging(), None, AnswerWait::Silent(wait)).unwrap_err();
     assert!(error.to_string().contains("took longer"), "{error}");
-    assert!(is_late(root, wait));
+    assert!(is_known_late(root, wait));
     // What would answer is not even started.
-    let quick = || command(root, &["rev-parse", "HEAD"]);
-    assert!(ask(root, quick(), None, Wait::Whole(wait)).is_err());
+    let quick = || git_command(root, &["rev-parse", "HEAD"]);
+    assert!(run_command(root, quick(), None, AnswerWait::Whole(wait)).is_err());
     // Who has more time may try.
-    assert!(ask(root, quick(), None, Wait::Silent(ASKED)).is_ok());
+    assert!(run_command(root, quick(), None, AnswerWait::Silent(ANSWER_WAIT)).is_ok());
 }

@@ -33,14 +33,17 @@ fn a_link_on_the_way_is_refused_and_named() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir_all(dir.path().join("real/deep")).unwrap();
     symlink("real", dir.path().join("link")).unwrap();
-    let open = |path: &str| Held::open(dir.path(), &RelPath::new(path).unwrap());
+    let open = |path: &str| HeldFile::open(dir.path(), &RelPath::new(path).unwrap());
     let held = open("real/deep/a.md").unwrap();
     fs::write(held.path(), "x").unwrap();
     assert_eq!(fs::read(dir.path().join("real/deep/a.md")).unwrap(), b"x");
-    assert!(matches!(open("link/deep/a.md"), Err(Error::Symlink { .. })));
+    assert!(matches!(
+        open("link/deep/a.md"),
+        Err(WorkspaceError::Symlink { .. })
+    ));
     assert!(matches!(
         open("real/deep/a.md/b.md"),
-        Err(Error::NotADirectory { .. })
+        Err(WorkspaceError::NotADirectory { .. })
     ));
     assert!(open("gone/a.md").is_err_and(|e| e.is_not_found()));
 }

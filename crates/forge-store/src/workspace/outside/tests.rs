@@ -13,7 +13,7 @@ fn change(base: &Path, name: &str, before: Option<&str>, after: Option<&str>) ->
         file: file(base, name),
         before: before.map(Into::into),
         after: after.map(Into::into),
-        backup: Backup::Take,
+        backup: BackupAction::Take,
     }
 }
 
@@ -46,7 +46,7 @@ fn a_first_change_keeps_the_bytes_before_and_the_last_drops_them() {
     assert_eq!(a.read_backup().expect("read"), Some(b"old".to_vec()));
 
     let mut back = change(dir.path(), "a", Some("new"), Some("old"));
-    back.backup = Backup::Drop;
+    back.backup = BackupAction::Drop;
     change_outside(&[back], &[]).expect("changed");
     assert_eq!(names(dir.path()), ["a"]);
     assert_eq!(a.read().expect("read"), Some(b"old".to_vec()));
@@ -60,7 +60,7 @@ fn folders_are_made_and_dropped() {
     change_outside(std::slice::from_ref(&there), &[]).expect("changed");
     assert_eq!(names(&base.join("x/y")), ["f"]);
     there.before = there.after.take();
-    there.backup = Backup::Drop;
+    there.backup = BackupAction::Drop;
     change_outside(&[there], &[file(&base, "x/y"), file(&base, "x")]).expect("changed");
     assert!(names(&base).is_empty());
 }
@@ -71,7 +71,7 @@ fn bytes_that_were_not_seen_are_not_overwritten() {
     fs::write(dir.path().join("a"), "edited").expect("written");
     let result = change_outside(&[change(dir.path(), "a", Some("old"), Some("new"))], &[]);
     assert!(
-        matches!(result, Err(Error::ChangedSince { .. })),
+        matches!(result, Err(WorkspaceError::ChangedSince { .. })),
         "{result:?}"
     );
     assert_eq!(names(dir.path()), ["a"]);
@@ -91,12 +91,12 @@ fn links_are_refused_wherever_they_are_below_the_base() {
     for name in ["f", "folder/f", "folder/new"] {
         let read = file(&base, name).read();
         assert!(
-            matches!(read, Err(Error::Symlink { .. })),
+            matches!(read, Err(WorkspaceError::Symlink { .. })),
             "{name}: {read:?}"
         );
         let write = change_outside(&[change(&base, name, None, Some("y"))], &[]);
         assert!(
-            matches!(write, Err(Error::Symlink { .. })),
+            matches!(write, Err(WorkspaceError::Symlink { .. })),
             "{name}: {write:?}"
         );
     }
@@ -130,8 +130,8 @@ fn a_failure_half_way_takes_everything_back() {
             change(dir.path(), "a", Some("old"), Some("new")),
             change(dir.path(), "sub/b", None, Some("new")),
         ];
-        let disk = Disk::breaking(step, FaultKind::Once(io::ErrorKind::Other));
-        let result = change_with(&disk, &changes, &[]);
+        let disk = WorkspaceDisk::breaking(step, FaultKind::Once(io::ErrorKind::Other));
+        let result = change_outside_with(&disk, &changes, &[]);
         if result.is_ok() {
             assert!(step > 10, "it takes more steps than {step}");
             return;

@@ -11,14 +11,14 @@ fn root(files: &[&str]) -> (tempfile::TempDir, PathBuf) {
     (dir, root)
 }
 
-fn found(scan: &Scan) -> Vec<(&str, Role)> {
+fn found(scan: &WorkspaceScan) -> Vec<(&str, FileRole)> {
     scan.files
         .iter()
         .map(|f| (f.path.as_str(), f.role))
         .collect()
 }
 
-fn problems(scan: &Scan) -> Vec<String> {
+fn problems(scan: &WorkspaceScan) -> Vec<String> {
     scan.problems
         .iter()
         .map(|p| format!("{} {}", p.path, p.message))
@@ -27,7 +27,7 @@ fn problems(scan: &Scan) -> Vec<String> {
 
 #[test]
 fn markdown_of_the_right_folders_sorted() {
-    use Role::*;
+    use FileRole::*;
     let (_dir, root) = root(&[
         "knowledge/b.md",
         "knowledge/a.md",
@@ -50,7 +50,7 @@ fn markdown_of_the_right_folders_sorted() {
         "README.md",
         "working/legal/contract.md",
     ]);
-    let scan = scan(&root, &[]);
+    let scan = scan_memory(&root, &[]);
     let expect = [
         (".agents/memory/squad/agent/state.md", Agent),
         (".agents/memory/squad/goals.md", Untracked),
@@ -92,7 +92,7 @@ fn domains_are_walked_once() {
         "../outside",
         "gone",
     ];
-    let scan = scan(&root, &domains.map(str::to_string));
+    let scan = scan_memory(&root, &domains.map(str::to_string));
     let paths: Vec<&str> = scan.files.iter().map(|f| f.path.as_str()).collect();
     assert_eq!(
         paths,
@@ -102,21 +102,21 @@ fn domains_are_walked_once() {
             "working/legal/deep/x.md"
         ]
     );
-    assert!(scan.files.iter().all(|f| f.role == Role::Knowledge));
+    assert!(scan.files.iter().all(|f| f.role == FileRole::Knowledge));
 }
 
 #[test]
 fn an_empty_workspace_has_no_files_and_no_problems() {
     let (_dir, root) = root(&[]);
-    assert_eq!(scan(&root, &[]), Scan::default());
+    assert_eq!(scan_memory(&root, &[]), WorkspaceScan::default());
     fs::write(root.join("knowledge"), "a file").unwrap();
-    assert_eq!(scan(&root, &[]), Scan::default());
+    assert_eq!(scan_memory(&root, &[]), WorkspaceScan::default());
 }
 
 #[test]
 fn a_folder_named_like_a_document_is_told_and_walked() {
     let (_dir, root) = root(&["knowledge/x.md/inner.md", "knowledge/a.md"]);
-    let scan = scan(&root, &[]);
+    let scan = scan_memory(&root, &[]);
     assert_eq!(found(&scan).len(), 2);
     assert_eq!(
         problems(&scan),
@@ -140,12 +140,12 @@ fn symlinks_count_only_as_files_inside() {
     symlink("nowhere", k.join("dangling.md")).unwrap();
     symlink("loop.md", k.join("loop.md")).unwrap();
     symlink(".", k.join("circle")).unwrap();
-    let scan = scan(&root, &[]);
+    let scan = scan_memory(&root, &[]);
     assert_eq!(
         found(&scan),
         [
-            ("knowledge/a.md", Role::Knowledge),
-            ("knowledge/in.md", Role::Knowledge)
+            ("knowledge/a.md", FileRole::Knowledge),
+            ("knowledge/in.md", FileRole::Knowledge)
         ]
     );
     assert_eq!(scan.files[1].size, 11, "the size is that of the target");
@@ -168,7 +168,7 @@ fn symlinks_count_only_as_files_inside() {
 fn a_symlinked_knowledge_folder_is_told() {
     let (_dir, root) = root(&["docs/a.md"]);
     std::os::unix::fs::symlink("docs", root.join("knowledge")).unwrap();
-    let scan = scan(&root, &[]);
+    let scan = scan_memory(&root, &[]);
     assert_eq!(
         problems(&scan),
         ["knowledge is reached by a symlink, which is not followed"]
@@ -187,7 +187,7 @@ fn odd_names_are_told_and_the_rest_is_found() {
     fs::create_dir(k.join(OsStr::from_bytes(b"dir\xff"))).unwrap();
     fs::write(k.join("line\nbreak.md"), "").unwrap();
     fs::write(k.join("back\\slash.md"), "").unwrap();
-    let scan = scan(&root, &[]);
+    let scan = scan_memory(&root, &[]);
     assert_eq!(found(&scan).len(), 3);
     let paths: Vec<&str> = scan.problems.iter().map(|p| p.path.as_str()).collect();
     let expect = [
@@ -208,7 +208,7 @@ fn an_unreadable_folder_is_told_and_the_rest_is_found() {
     let (_dir, root) = root(&["knowledge/a.md", "knowledge/shut/b.md"]);
     let shut = root.join("knowledge/shut");
     fs::set_permissions(&shut, fs::Permissions::from_mode(0o000)).unwrap();
-    let scan = scan(&root, &[]);
+    let scan = scan_memory(&root, &[]);
     // A privileged user can read it all the same.
     let readable = fs::read_dir(&shut).is_ok();
     assert_eq!(scan.files.len(), if readable { 2 } else { 1 });
@@ -218,18 +218,18 @@ fn an_unreadable_folder_is_told_and_the_rest_is_found() {
 
 #[test]
 fn errors_while_walking_become_problems() {
-    let denied = unreadable(
+    let denied = unreadable_problem(
         "knowledge/x".to_string(),
         &io::ErrorKind::PermissionDenied.into(),
     );
     assert_eq!(denied.message, "cannot be read: permission denied");
-    let gone = unreadable("knowledge/x".to_string(), &io::ErrorKind::NotFound.into());
+    let gone = unreadable_problem("knowledge/x".to_string(), &io::ErrorKind::NotFound.into());
     assert_eq!(gone.message, "vanished while it was looked at");
     // A folder that went away between being found and being listed.
     let (_dir, root) = root(&["knowledge/a.md"]);
     let folders = vec!["knowledge".to_string(), "knowledge/gone".to_string()];
-    let walk = Walk::new(&root, &[], folders, Extent::Memory, 1);
-    let scan = walk.work();
+    let walk = ScanWalk::new(&root, &[], folders, ScanExtent::Memory, 1);
+    let scan = walk.run_worker();
     assert_eq!(found(&scan).len(), 1);
     assert_eq!(
         problems(&scan),
@@ -244,7 +244,7 @@ fn many_folders_are_all_found() {
         .collect();
     let paths: Vec<&str> = names.iter().map(String::as_str).collect();
     let (_dir, root) = root(&paths);
-    let scan = scan(&root, &[]);
+    let scan = scan_memory(&root, &[]);
     assert_eq!(scan.files.len(), 600);
     assert!(
         scan.files
@@ -272,7 +272,7 @@ fn the_tree_has_files_of_every_kind() {
         "b/venv/lib.py",
         "target/debug/x",
     ]);
-    let tree = tree(&root, &[]);
+    let tree = scan_tree(&root, &[]);
     let files: Vec<(&str, bool)> = tree
         .files
         .iter()
@@ -299,7 +299,7 @@ fn the_tree_takes_symlinks_to_files_inside() {
     symlink("nowhere", root.join("b/gone.png")).unwrap();
     symlink("nowhere", root.join("b/gone.md")).unwrap();
     symlink("b", root.join("d")).unwrap();
-    let tree = tree(&root, &[]);
+    let tree = scan_tree(&root, &[]);
     let files: Vec<&str> = tree.files.iter().map(|file| file.path.as_str()).collect();
     assert_eq!(files, ["a.png", "b/c.md", "b/link.png"]);
     let problems: Vec<&str> = tree.problems.iter().map(|it| it.path.as_str()).collect();

@@ -1,4 +1,4 @@
-use super::super::disk::Disk;
+use super::super::disk::WorkspaceDisk;
 use super::*;
 use std::fs;
 
@@ -6,7 +6,7 @@ fn workspace() -> (tempfile::TempDir, Workspace) {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("a.md"), "one\n").unwrap();
     let mut workspace = Workspace::open(dir.path()).unwrap();
-    workspace.disk = Disk::quick();
+    workspace.disk = WorkspaceDisk::quick();
     (dir, workspace)
 }
 
@@ -65,7 +65,7 @@ fn undo_without_an_id_goes_back_step_by_step() {
     assert_eq!(get(&dir, "a.md").unwrap(), "one\n");
     assert!(matches!(
         workspace.undo(None, at(0)),
-        Err(Error::NothingToUndo)
+        Err(WorkspaceError::NothingToUndo)
     ));
 }
 
@@ -95,7 +95,10 @@ fn undo_without_an_id_passes_over_automatic_changes() {
     workspace.undo(Some("2"), at(180)).unwrap();
     assert_eq!(get(&dir, "list.md"), None);
     let nothing = workspace.undo(None, at(240));
-    assert!(matches!(nothing, Err(Error::NothingToUndo)), "{nothing:?}");
+    assert!(
+        matches!(nothing, Err(WorkspaceError::NothingToUndo)),
+        "{nothing:?}"
+    );
 }
 
 #[test]
@@ -111,7 +114,7 @@ fn automatic_changes_of_a_file_go_with_the_change_before_them() {
     derive(&workspace, "a.md", "two\n- listed\n");
     fs::write(dir.path().join("a.md"), "two\n- listed\nmine\n").unwrap();
     let refused = workspace.undo(None, at(180));
-    assert!(matches!(refused, Err(Error::ChangedSince { .. })));
+    assert!(matches!(refused, Err(WorkspaceError::ChangedSince { .. })));
     assert_eq!(get(&dir, "a.md").unwrap(), "two\n- listed\nmine\n");
 }
 
@@ -139,26 +142,26 @@ fn undo_refuses_what_was_edited_since() {
     fs::write(dir.path().join("a.md"), "by hand\n").unwrap();
     assert!(matches!(
         workspace.undo(Some("0001"), at(0)),
-        Err(Error::ChangedSince { .. })
+        Err(WorkspaceError::ChangedSince { .. })
     ));
     assert_eq!(get(&dir, "a.md").unwrap(), "by hand\n");
     fs::remove_file(dir.path().join("a.md")).unwrap();
     assert!(matches!(
         workspace.undo(Some("0001"), at(0)),
-        Err(Error::ChangedSince { .. })
+        Err(WorkspaceError::ChangedSince { .. })
     ));
     fs::create_dir(dir.path().join("a.md")).unwrap();
     assert!(matches!(
         workspace.undo(Some("0001"), at(0)),
-        Err(Error::ChangedSince { .. })
+        Err(WorkspaceError::ChangedSince { .. })
     ));
     assert!(matches!(
         workspace.undo(Some("9"), at(0)),
-        Err(Error::NoSuchChange { .. })
+        Err(WorkspaceError::NoSuchChange { .. })
     ));
     assert!(matches!(
         workspace.undo(Some("../x"), at(0)),
-        Err(Error::NoSuchChange { .. })
+        Err(WorkspaceError::NoSuchChange { .. })
     ));
 }
 
@@ -173,7 +176,7 @@ fn undo_does_not_write_through_a_symlink_put_there_since() {
     std::os::unix::fs::symlink(outside.path(), dir.path().join("a.md")).unwrap();
     assert!(matches!(
         workspace.undo(None, at(0)),
-        Err(Error::ChangedSince { .. })
+        Err(WorkspaceError::ChangedSince { .. })
     ));
     assert_eq!(fs::read_to_string(outside.path()).unwrap(), "two\n");
 }
@@ -199,9 +202,9 @@ fn history_is_readable_and_newest_first() {
         .map(|e| (e.id.as_str(), e.what.as_str(), e.undone, e.files[0].effect))
         .collect();
     let expect = [
-        ("0003", "Undo 0002: Write b.md", false, Effect::Removed),
-        ("0002", "Write b.md", true, Effect::Created),
-        ("0001", "Write a.md", false, Effect::Changed),
+        ("0003", "Undo 0002: Write b.md", false, FileEffect::Removed),
+        ("0002", "Write b.md", true, FileEffect::Created),
+        ("0001", "Write a.md", false, FileEffect::Changed),
     ];
     assert_eq!(shown, expect);
     assert_eq!(
@@ -251,7 +254,7 @@ fn a_damaged_entry_does_not_hide_the_others() {
     .unwrap();
     assert!(matches!(
         workspace.undo(None, at(0)),
-        Err(Error::Journal { .. })
+        Err(WorkspaceError::Journal { .. })
     ));
     assert_eq!(get(&dir, "a.md").unwrap(), "two\n");
 }
@@ -281,7 +284,11 @@ fn a_forged_journal_reaches_nothing_it_should_not() {
             let journal = Journal::of(&workspace);
             if is_marked {
                 let json = fs::read(forged.join("entry.json")).unwrap();
-                let mark = journal.claim(&forged, &json).unwrap().mark().unwrap();
+                let mark = journal
+                    .entry_claim(&forged, &json)
+                    .unwrap()
+                    .make_mark()
+                    .unwrap();
                 fs::write(forged.join("entry.mark"), mark).unwrap();
             } else {
                 fs::remove_file(forged.join("entry.mark")).unwrap();

@@ -1,4 +1,4 @@
-use super::super::disk::{Disk, FaultKind, is_temp_name};
+use super::super::disk::{FaultKind, WorkspaceDisk, is_temp_name};
 use super::*;
 use forge_text::diagnostic::Diagnostic;
 use jiff::Timestamp;
@@ -18,7 +18,7 @@ fn tree(root: &Path) -> Tree {
                 .to_str()
                 .unwrap()
                 .to_string();
-            if name == DERIVED {
+            if name == DERIVED_FOLDER {
                 continue;
             }
             if path.is_dir() {
@@ -61,18 +61,18 @@ fn workspace() -> (tempfile::TempDir, Workspace) {
     fs::create_dir(dir.path().join("knowledge")).unwrap();
     fs::write(dir.path().join("knowledge/a.md"), "old a\n").unwrap();
     fs::write(dir.path().join("knowledge/b.md"), "old b\n").unwrap();
-    let workspace = open(dir.path(), Disk::quick());
+    let workspace = open(dir.path(), WorkspaceDisk::quick());
     (dir, workspace)
 }
 
-fn open(root: &Path, disk: Disk) -> Workspace {
+fn open(root: &Path, disk: WorkspaceDisk) -> Workspace {
     let mut workspace = Workspace::open(root).unwrap();
     workspace.disk = disk;
     workspace
 }
 
 /// One of each: a file changed, one removed, one created in new folders.
-fn edit(workspace: &Workspace) -> Result<Receipt, Error> {
+fn edit(workspace: &Workspace) -> Result<ChangeReceipt, WorkspaceError> {
     workspace.change_within(Duration::ZERO, "Edit everything", now(), |change| {
         let text = change.read_text(&rel("knowledge/a.md"))?.unwrap();
         change.write(&rel("knowledge/a.md"), text.replace("old", "new"));
@@ -126,7 +126,7 @@ fn a_change_reads_what_it_staged() {
         assert_eq!(change.read_text(&path)?.as_deref(), Some("one"));
         assert!(matches!(
             change.create(&path, "x"),
-            Err(Error::Exists { .. })
+            Err(WorkspaceError::Exists { .. })
         ));
         change.remove(&path);
         assert_eq!(change.read(&path)?, None);
@@ -152,7 +152,7 @@ fn unchanged_bytes_are_not_written_and_not_journaled() {
     });
     assert_eq!(
         receipt.unwrap(),
-        Receipt {
+        ChangeReceipt {
             id: None,
             files: Vec::new(),
             changes: Vec::new()
@@ -172,7 +172,7 @@ fn a_change_that_is_given_up_leaves_nothing() {
     let before = tree(dir.path());
     let refused = workspace.change("Give up", now(), |change| {
         change.write(&rel("knowledge/a.md"), "x");
-        Err(Error::Refused("No".to_string()))
+        Err(WorkspaceError::Refused("No".to_string()))
     });
     assert_eq!(refused.unwrap_err().to_string(), "No");
     assert_eq!(tree(dir.path()), before);
@@ -203,9 +203,13 @@ fn a_crash_at_any_step_leaves_all_or_nothing() {
     let mut finished = 0;
     for k in 0..=steps {
         let (dir, _) = workspace();
-        let done = edit(&open(dir.path(), Disk::breaking(k, FaultKind::Crash))).is_ok();
+        let done = edit(&open(
+            dir.path(),
+            WorkspaceDisk::breaking(k, FaultKind::Crash),
+        ))
+        .is_ok();
         // The next writer, whatever it wants, puts things right first.
-        let reopened = open(dir.path(), Disk::quick());
+        let reopened = open(dir.path(), WorkspaceDisk::quick());
         reopened.change("Nothing", now(), |_| Ok(())).unwrap();
         let context = format!("crash at step {k}");
         let is_after = whole(dir.path(), &before, &after, &context);
@@ -219,7 +223,7 @@ fn a_crash_at_any_step_leaves_all_or_nothing() {
         match reopened.undo(None, now()) {
             Ok(_) => assert!(is_after, "{context}"),
             Err(error) => assert!(
-                !is_after && matches!(error, Error::NothingToUndo),
+                !is_after && matches!(error, WorkspaceError::NothingToUndo),
                 "{context}: {error}"
             ),
         }
@@ -237,7 +241,10 @@ fn a_crash_while_recovering_from_a_crash() {
     for k in 0..steps {
         for j in 0.. {
             let (dir, _) = workspace();
-            let _ = edit(&open(dir.path(), Disk::breaking(k, FaultKind::Crash)));
+            let _ = edit(&open(
+                dir.path(),
+                WorkspaceDisk::breaking(k, FaultKind::Crash),
+            ));
             // Only then is there something to recover from.
             if !dir
                 .path()
@@ -246,9 +253,9 @@ fn a_crash_while_recovering_from_a_crash() {
             {
                 break;
             }
-            let second = open(dir.path(), Disk::breaking(j, FaultKind::Crash));
+            let second = open(dir.path(), WorkspaceDisk::breaking(j, FaultKind::Crash));
             let recovered = second.change("Nothing", now(), |_| Ok(())).is_ok();
-            open(dir.path(), Disk::quick())
+            open(dir.path(), WorkspaceDisk::quick())
                 .change("Nothing", now(), |_| Ok(()))
                 .unwrap();
             let context = format!("crash at step {k}, then at step {j}");
@@ -272,7 +279,7 @@ fn a_crash_at_any_step_of_an_undo() {
         let (dir, quick) = workspace();
         edit(&quick).unwrap();
         let edited = tree(dir.path());
-        let broken = open(dir.path(), Disk::breaking(k, FaultKind::Crash));
+        let broken = open(dir.path(), WorkspaceDisk::breaking(k, FaultKind::Crash));
         let done = broken.undo(None, now()).is_ok();
         quick.change("Nothing", now(), |_| Ok(())).unwrap();
         let context = format!("crash at step {k}");
@@ -297,14 +304,16 @@ fn an_error_at_any_step_is_told_and_leaves_nothing_behind() {
     for kind in kinds {
         for k in 0..steps {
             let (dir, _) = workspace();
-            let broken = open(dir.path(), Disk::breaking(k, kind));
+            let broken = open(dir.path(), WorkspaceDisk::breaking(k, kind));
             let context = format!("{kind:?} at step {k}");
             match edit(&broken) {
                 Ok(_) => assert_eq!(tree(dir.path()), after, "{context}"),
                 Err(error) => {
                     let clear = matches!(
                         error,
-                        Error::Full { .. } | Error::ReadOnly { .. } | Error::Io { .. }
+                        WorkspaceError::Full { .. }
+                            | WorkspaceError::ReadOnly { .. }
+                            | WorkspaceError::Io { .. }
                     );
                     assert!(clear, "{context}: {error}");
                     // The files are right without waiting for the next writer,
@@ -313,7 +322,7 @@ fn an_error_at_any_step_is_told_and_leaves_nothing_behind() {
                         assert_eq!(tree(dir.path()), before, "{context}");
                         assert_eq!(temps(dir.path()), Vec::<PathBuf>::new(), "{context}");
                     }
-                    let reopened = open(dir.path(), Disk::quick());
+                    let reopened = open(dir.path(), WorkspaceDisk::quick());
                     reopened.change("Nothing", now(), |_| Ok(())).unwrap();
                     assert_eq!(tree(dir.path()), before, "{context}");
                     assert_eq!(temps(dir.path()), Vec::<PathBuf>::new(), "{context}");
@@ -326,7 +335,7 @@ fn an_error_at_any_step_is_told_and_leaves_nothing_behind() {
 #[test]
 fn errors_say_what_to_do() {
     let (dir, _) = workspace();
-    let full = open(dir.path(), Disk::breaking(3, FaultKind::Full));
+    let full = open(dir.path(), WorkspaceDisk::breaking(3, FaultKind::Full));
     let message = edit(&full).unwrap_err().describe();
     assert!(message.starts_with("No space left to write `"), "{message}");
     assert!(
@@ -334,7 +343,7 @@ fn errors_say_what_to_do() {
         "{message}"
     );
     let read_only = FaultKind::Once(io::ErrorKind::ReadOnlyFilesystem);
-    let message = edit(&open(dir.path(), Disk::breaking(0, read_only)))
+    let message = edit(&open(dir.path(), WorkspaceDisk::breaking(0, read_only)))
         .unwrap_err()
         .describe();
     assert!(
@@ -351,7 +360,10 @@ fn an_edit_after_a_crash_is_kept_together_with_the_bytes_before() {
     let mut pending = None;
     for k in (0..all).rev() {
         let (dir, _) = self::workspace();
-        let _ = edit(&open(dir.path(), Disk::breaking(k, FaultKind::Crash)));
+        let _ = edit(&open(
+            dir.path(),
+            WorkspaceDisk::breaking(k, FaultKind::Crash),
+        ));
         if dir
             .path()
             .join(".memory-forge/undo/0001.pending/entry.json")
@@ -363,7 +375,7 @@ fn an_edit_after_a_crash_is_kept_together_with_the_bytes_before() {
     }
     let _ = edit(&open(
         dir.path(),
-        Disk::breaking(pending.unwrap(), FaultKind::Crash),
+        WorkspaceDisk::breaking(pending.unwrap(), FaultKind::Crash),
     ));
     fs::write(dir.path().join("knowledge/a.md"), "by hand\n").unwrap();
     workspace.change("Nothing", now(), |_| Ok(())).unwrap();
@@ -378,11 +390,11 @@ fn an_edit_after_a_crash_is_kept_together_with_the_bytes_before() {
     assert_eq!(fs::read_to_string(kept).unwrap(), "old a\n");
     assert!(matches!(
         workspace.undo(None, now()),
-        Err(Error::NothingToUndo)
+        Err(WorkspaceError::NothingToUndo)
     ));
     assert!(matches!(
         workspace.undo(Some("1"), now()),
-        Err(Error::ChangedSince { .. })
+        Err(WorkspaceError::ChangedSince { .. })
     ));
 }
 
@@ -399,7 +411,7 @@ fn an_edit_by_somebody_else_meanwhile_is_not_overwritten() {
         Ok(())
     });
     assert!(
-        matches!(change, Err(Error::ChangedSince { path }) if path.ends_with("knowledge/c.md"))
+        matches!(change, Err(WorkspaceError::ChangedSince { path }) if path.ends_with("knowledge/c.md"))
     );
     assert_eq!(text(&workspace, "knowledge/a.md"), "old a\n");
     assert_eq!(text(&workspace, "knowledge/b.md"), "old b\n");
@@ -416,7 +428,7 @@ fn many_writers_lose_nothing() {
         for writer in 0..8 {
             let (root, path) = (dir.path(), &path);
             scope.spawn(move || {
-                let workspace = open(root, Disk::quick());
+                let workspace = open(root, WorkspaceDisk::quick());
                 for n in 0..25 {
                     let wait = Duration::from_secs(600);
                     let append = workspace.change_within(wait, "Append", now(), |change| {
@@ -430,7 +442,7 @@ fn many_writers_lose_nothing() {
             });
         }
     });
-    let workspace = open(dir.path(), Disk::quick());
+    let workspace = open(dir.path(), WorkspaceDisk::quick());
     let mut lines: Vec<String> = text(&workspace, "knowledge/log.md")
         .lines()
         .map(str::to_string)
@@ -451,8 +463,11 @@ fn without_the_lock_nothing_is_written() {
     let (dir, workspace) = workspace();
     let before = tree(dir.path());
     let inner = workspace.change("Outer", now(), |_| {
-        let refused = edit(&open(dir.path(), Disk::quick())).unwrap_err();
-        assert!(matches!(refused, Error::Locked { .. }), "{refused}");
+        let refused = edit(&open(dir.path(), WorkspaceDisk::quick())).unwrap_err();
+        assert!(
+            matches!(refused, WorkspaceError::Locked { .. }),
+            "{refused}"
+        );
         Ok(())
     });
     inner.unwrap();
@@ -521,7 +536,7 @@ fn nothing_is_written_through_a_symlink() {
     let create = workspace.change("Try", now(), |c| {
         c.create(&rel("knowledge/dangling.md"), "x")
     });
-    assert!(matches!(create, Err(Error::Exists { .. })));
+    assert!(matches!(create, Err(WorkspaceError::Exists { .. })));
     assert_eq!(
         fs::read_to_string(outside.path().join("x.md")).unwrap(),
         "outside"
@@ -534,11 +549,14 @@ fn nothing_is_written_through_a_symlink() {
 fn a_symlinked_derived_folder_is_refused() {
     let (dir, workspace) = workspace();
     let outside = tempfile::tempdir().unwrap();
-    std::os::unix::fs::symlink(outside.path(), dir.path().join(DERIVED)).unwrap();
-    assert!(matches!(edit(&workspace), Err(Error::Symlink { .. })));
+    std::os::unix::fs::symlink(outside.path(), dir.path().join(DERIVED_FOLDER)).unwrap();
+    assert!(matches!(
+        edit(&workspace),
+        Err(WorkspaceError::Symlink { .. })
+    ));
     assert!(matches!(
         workspace.write_derived("x", b""),
-        Err(Error::Symlink { .. })
+        Err(WorkspaceError::Symlink { .. })
     ));
     assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
 }
@@ -578,7 +596,10 @@ fn the_mode_of_a_file_is_kept() {
 fn what_a_derived_write_left_goes_with_the_next_change() {
     let (dir, workspace) = workspace();
     workspace.write_derived("manifest.json", b"{}").unwrap();
-    let left = dir.path().join(DERIVED).join(".memory-forge-Ab12Cd.tmp");
+    let left = dir
+        .path()
+        .join(DERIVED_FOLDER)
+        .join(".memory-forge-Ab12Cd.tmp");
     fs::write(&left, "{").unwrap();
     let note = |text: &str| {
         workspace.change("Note", now(), |change| {
@@ -603,7 +624,7 @@ fn derived_files_are_written_whole() {
         .write_derived("manifest.json", b"{\"files\":{}}")
         .unwrap();
     workspace.write_derived("usage/2026.json", b"[]").unwrap();
-    let read = |name: &str| fs::read_to_string(dir.path().join(DERIVED).join(name)).unwrap();
+    let read = |name: &str| fs::read_to_string(dir.path().join(DERIVED_FOLDER).join(name)).unwrap();
     assert_eq!(read("manifest.json"), "{\"files\":{}}");
     assert_eq!(read("usage/2026.json"), "[]");
     assert_eq!(read(".gitignore"), "*\n");
@@ -621,10 +642,11 @@ fn a_crash_at_any_step_of_a_derived_write() {
     });
     for k in 0..steps {
         let (dir, quick) = workspace();
-        let broken = open(dir.path(), Disk::breaking(k, FaultKind::Crash));
+        let broken = open(dir.path(), WorkspaceDisk::breaking(k, FaultKind::Crash));
         let _ = broken.write_derived("x.json", b"old");
         let _ = broken.write_derived("x.json", b"newer");
-        let text = fs::read_to_string(dir.path().join(DERIVED).join("x.json")).unwrap_or_default();
+        let text =
+            fs::read_to_string(dir.path().join(DERIVED_FOLDER).join("x.json")).unwrap_or_default();
         assert!(
             ["", "old", "newer"].contains(&text.as_str()),
             "crash at step {k}: {text}"
@@ -639,8 +661,8 @@ fn a_crash_at_any_step_of_a_derived_write() {
 }
 
 /// What hooks keep: one file of each way to write it.
-fn keep(workspace: &Workspace) -> Result<(), Error> {
-    workspace.put_machine(&rel(".mind/.last-activity"), b"new\n")?;
+fn keep(workspace: &Workspace) -> Result<(), WorkspaceError> {
+    workspace.write_machine_unsynced(&rel(".mind/.last-activity"), b"new\n")?;
     workspace.append_machine(&rel(".mind/.agent-activity"), "new", 1, 1)?;
     workspace.write_machine(&rel(".mind/checkpoints/latest.md"), b"new\n")
 }
@@ -655,11 +677,11 @@ fn a_crash_at_any_step_of_what_hooks_keep_is_cleared_away_by_the_next() {
     };
     for step in 0..steps {
         let (dir, _) = workspace();
-        let crashing = open(dir.path(), Disk::breaking(step, FaultKind::Crash));
+        let crashing = open(dir.path(), WorkspaceDisk::breaking(step, FaultKind::Crash));
         let _ = keep(&crashing).and_then(|()| keep(&crashing));
         left += temps(dir.path()).len();
-        let next = open(dir.path(), Disk::quick());
-        next.put_machine(&rel(".mind/.last-activity"), b"next\n")
+        let next = open(dir.path(), WorkspaceDisk::quick());
+        next.write_machine_unsynced(&rel(".mind/.last-activity"), b"next\n")
             .unwrap();
         assert_eq!(temps(dir.path()), Vec::<PathBuf>::new(), "step {step}");
         assert_eq!(text(&next, ".mind/.last-activity"), "next\n");
@@ -682,19 +704,19 @@ fn nobody_sweeps_up_what_another_is_writing() {
         workspace.change(
             "Set the state",
             now(),
-            |change: &mut Change<'_>| -> Result<(), Error> {
+            |change: &mut WorkspaceChange<'_>| -> Result<(), WorkspaceError> {
                 change.write(&rel(".mind/STATE.md"), "new\n");
                 Ok(())
             },
         )
     };
     // The last step before the end leaves an entry that is rolled back.
-    let counted = open(dir.path(), Disk::quick());
+    let counted = open(dir.path(), WorkspaceDisk::quick());
     touch(&counted).unwrap();
     fs::remove_file(mind.join("STATE.md")).unwrap();
     let crashing = open(
         dir.path(),
-        Disk::breaking(counted.disk.steps() - 3, FaultKind::Crash),
+        WorkspaceDisk::breaking(counted.disk.steps() - 3, FaultKind::Crash),
     );
     touch(&crashing).unwrap_err();
     fs::write(&of_a_hook, "").unwrap();

@@ -3,33 +3,33 @@
 
 use std::ops::Range;
 
-use super::super::{Document, Edit, lines};
-use super::yaml::{self, Value};
+use super::super::{Document, TextEdit, lines};
+use super::yaml::{self, YamlValue};
 
 impl Document {
     /// Sets `key` to a text, number or flag. Comments, order and all other
     /// entries stay as they are; the block is created where there is none.
-    pub fn set_front_matter(&self, key: &str, value: &str) -> Edit {
-        self.set_entry(key, &scalar(value), |old| match old {
-            Value::List(_) | Value::Map(_) | Value::Null => false,
+    pub fn set_front_matter(&self, key: &str, value: &str) -> TextEdit {
+        self.set_entry(key, &format_scalar(value), |old| match old {
+            YamlValue::List(_) | YamlValue::Map(_) | YamlValue::Null => false,
             scalar => scalar.to_string() == value,
         })
     }
 
     /// Sets `key` to a list of texts.
-    pub fn set_front_matter_list(&self, key: &str, values: &[&str]) -> Edit {
-        let list = Value::List(
+    pub fn set_front_matter_list(&self, key: &str, values: &[&str]) -> TextEdit {
+        let list = YamlValue::List(
             values
                 .iter()
-                .map(|value| Value::Text((*value).to_owned()))
+                .map(|value| YamlValue::Text((*value).to_owned()))
                 .collect(),
         );
-        self.set_entry(key, &flow(&list), |old| *old == list)
+        self.set_entry(key, &format_flow(&list), |old| *old == list)
     }
 
-    fn set_entry(&self, key: &str, value: &str, is_same: impl Fn(&Value) -> bool) -> Edit {
+    fn set_entry(&self, key: &str, value: &str, is_same: impl Fn(&YamlValue) -> bool) -> TextEdit {
         let newline = self.newline();
-        let key_text = scalar(key);
+        let key_text = format_scalar(key);
         let Some(front_matter) = &self.front_matter else {
             let at = self.body.start;
             let rest = &self.text[at..];
@@ -38,27 +38,27 @@ impl Document {
             let blank = rest.trim_ascii().is_empty() || rest.starts_with(['\n', '\r']);
             let gap = if blank && !merges { "" } else { newline };
             let text = format!("---{newline}{key_text}: {value}{newline}---{newline}{gap}");
-            return Edit { span: at..at, text };
+            return TextEdit { span: at..at, text };
         };
         let span = front_matter.yaml.clone();
         let source = lines::with_line_feeds(&self.text);
         let yaml = &source[span.clone()];
-        let old = yaml::load(yaml).ok();
+        let old = yaml::parse_yaml(yaml).ok();
         if old.is_some() && front_matter.get(key).is_some_and(is_same) {
-            return Edit {
+            return TextEdit {
                 span: span.start..span.start,
                 text: String::new(),
             };
         }
-        let edit = edit_lines(yaml, key, &key_text, value, newline);
+        let edit = edit_entry_lines(yaml, key, &key_text, value, newline);
         let edit = match old {
-            Some(old) if !keeps_others(yaml, &edit, key, &old) => {
+            Some(old) if !keeps_other_entries(yaml, &edit, key, &old) => {
                 // The entry shares its lines with others, as in `{a: 1, b: 2}`.
-                rewrite(yaml, &old, key, value, newline)
+                rewrite_mapping(yaml, &old, key, value, newline)
             }
             _ => edit,
         };
-        Edit {
+        TextEdit {
             span: span.start + edit.span.start..span.start + edit.span.end,
             text: edit.text,
         }
@@ -66,7 +66,7 @@ impl Document {
 }
 
 /// An entry at the outermost level, by its lines.
-pub(super) struct Entry {
+pub(super) struct EntryLines {
     pub(super) key: String,
     /// From the key to the end of the value's last line, line end included.
     pub(super) lines: Range<usize>,
@@ -78,19 +78,19 @@ pub(super) struct Entry {
 
 /// Returns the entries of a block mapping. Works line by line, so that it also
 /// works where the YAML as a whole is broken.
-pub(super) fn entries(yaml: &str) -> Vec<Entry> {
-    let mut entries: Vec<Entry> = Vec::new();
+pub(super) fn find_entries(yaml: &str) -> Vec<EntryLines> {
+    let mut entries: Vec<EntryLines> = Vec::new();
     let mut at = 0;
-    for line in lines::split(yaml) {
+    for line in lines::split_lines(yaml) {
         let span = at..at + line.len();
         at = span.end;
         if line.trim_ascii().is_empty() || line.starts_with('#') {
             continue;
         }
-        if let Some((key, colon)) = key_of(line) {
-            let (value, comment) = value_of(line, colon + 1);
+        if let Some((key, colon)) = split_key(line) {
+            let (value, comment) = split_value(line, colon + 1);
             let shift = |range: Range<usize>| span.start + range.start..span.start + range.end;
-            entries.push(Entry {
+            entries.push(EntryLines {
                 key,
                 value: shift(value),
                 comment: comment.map(shift),
@@ -98,7 +98,7 @@ pub(super) fn entries(yaml: &str) -> Vec<Entry> {
             });
         } else if let Some(last) = entries.last_mut() {
             last.lines.end = span.end;
-            last.value.end = lines::without_end(yaml, span).end;
+            last.value.end = lines::trim_line_end(yaml, span).end;
         }
     }
     entries
@@ -106,7 +106,7 @@ pub(super) fn entries(yaml: &str) -> Vec<Entry> {
 
 /// Formats a text as a YAML scalar, quoted where it would be read as something
 /// else. Numbers and flags that read back as they are written stay plain.
-pub(super) fn scalar(value: &str) -> String {
+pub(super) fn format_scalar(value: &str) -> String {
     let plain = !value.is_empty()
         && value.trim() == value
         // A key of them would end the document.
@@ -116,9 +116,9 @@ pub(super) fn scalar(value: &str) -> String {
         // Newer YAML reads them as text, but other tools may still read older
         // YAML.
         && !is_old_boolean(value)
-        && match yaml::load(&format!("k: {value}\n")).as_deref() {
-            Ok([(_, Value::Text(text))]) => text == value,
-            Ok([(_, read @ (Value::Bool(_) | Value::Int(_) | Value::Float(_)))]) => {
+        && match yaml::parse_yaml(&format!("k: {value}\n")).as_deref() {
+            Ok([(_, YamlValue::Text(text))]) => text == value,
+            Ok([(_, read @ (YamlValue::Bool(_) | YamlValue::Int(_) | YamlValue::Float(_)))]) => {
                 read.to_string() == value
             }
             _ => false,
@@ -126,27 +126,32 @@ pub(super) fn scalar(value: &str) -> String {
     if plain {
         value.to_owned()
     } else {
-        quoted(value)
+        quote_scalar(value)
     }
 }
 
 /// Formats a value on one line.
-pub(super) fn flow(value: &Value) -> String {
+pub(super) fn format_flow(value: &YamlValue) -> String {
     match value {
-        Value::Null => "null".to_owned(),
-        Value::Bool(value) => value.to_string(),
-        Value::Int(value) => value.to_string(),
-        Value::Float(value) => format!("{value:?}"),
-        Value::Text(text) => flow_text(text),
-        Value::List(values) => {
+        YamlValue::Null => "null".to_owned(),
+        YamlValue::Bool(value) => value.to_string(),
+        YamlValue::Int(value) => value.to_string(),
+        YamlValue::Float(value) => format!("{value:?}"),
+        YamlValue::Text(text) => format_flow_text(text),
+        YamlValue::List(values) => {
             format!(
                 "[{}]",
-                values.iter().map(flow).collect::<Vec<_>>().join(", ")
+                values
+                    .iter()
+                    .map(format_flow)
+                    .collect::<Vec<_>>()
+                    .join(", ")
             )
         }
-        Value::Map(entries) => {
-            let entry =
-                |(key, value): &(String, Value)| format!("{}: {}", flow_text(key), flow(value));
+        YamlValue::Map(entries) => {
+            let entry = |(key, value): &(String, YamlValue)| {
+                format!("{}: {}", format_flow_text(key), format_flow(value))
+            };
             format!(
                 "{{{}}}",
                 entries.iter().map(entry).collect::<Vec<_>>().join(", ")
@@ -155,7 +160,7 @@ pub(super) fn flow(value: &Value) -> String {
     }
 }
 
-fn flow_text(text: &str) -> String {
+fn format_flow_text(text: &str) -> String {
     let simple = text.starts_with(|c: char| c.is_ascii_alphabetic())
         && text
             .bytes()
@@ -167,13 +172,16 @@ fn flow_text(text: &str) -> String {
     if simple {
         text.to_owned()
     } else {
-        quoted(text)
+        quote_scalar(text)
     }
 }
 
-fn edit_lines(yaml: &str, key: &str, key_text: &str, value: &str, newline: &str) -> Edit {
-    let Some(entry) = entries(yaml).into_iter().find(|entry| entry.key == key) else {
-        return Edit {
+fn edit_entry_lines(yaml: &str, key: &str, key_text: &str, value: &str, newline: &str) -> TextEdit {
+    let Some(entry) = find_entries(yaml)
+        .into_iter()
+        .find(|entry| entry.key == key)
+    else {
+        return TextEdit {
             span: yaml.len()..yaml.len(),
             text: format!("{key_text}: {value}{newline}"),
         };
@@ -193,30 +201,41 @@ fn edit_lines(yaml: &str, key: &str, key_text: &str, value: &str, newline: &str)
         .unwrap_or_default();
     let after = yaml.as_bytes().get(entry.value.end);
     let gap = if after == Some(&b'#') { " " } else { "" };
-    Edit {
+    TextEdit {
         span: entry.value,
         text: format!("{space}{value}{comment}{gap}"),
     }
 }
 
-fn keeps_others(yaml: &str, edit: &Edit, key: &str, old: &[(String, Value)]) -> bool {
+fn keeps_other_entries(
+    yaml: &str,
+    edit: &TextEdit,
+    key: &str,
+    old: &[(String, YamlValue)],
+) -> bool {
     let mut text = yaml.to_owned();
     text.replace_range(edit.span.clone(), &edit.text);
-    let others = |entries: &[(String, Value)]| {
+    let others = |entries: &[(String, YamlValue)]| {
         entries
             .iter()
             .filter(|(name, _)| name != key)
             .cloned()
             .collect::<Vec<_>>()
     };
-    yaml::load(&text)
+    yaml::parse_yaml(&text)
         .is_ok_and(|new| others(&new) == others(old) && new.iter().any(|(name, _)| name == key))
 }
 
-fn rewrite(yaml: &str, old: &[(String, Value)], key: &str, value: &str, newline: &str) -> Edit {
+fn rewrite_mapping(
+    yaml: &str,
+    old: &[(String, YamlValue)],
+    key: &str,
+    value: &str,
+    newline: &str,
+) -> TextEdit {
     let mut text = String::new();
     let mut add = |name: &str, value: &str| {
-        text.push_str(&format!("{}: {value}{newline}", scalar(name)));
+        text.push_str(&format!("{}: {value}{newline}", format_scalar(name)));
     };
     let mut set = false;
     for (name, old) in old {
@@ -224,13 +243,13 @@ fn rewrite(yaml: &str, old: &[(String, Value)], key: &str, value: &str, newline:
             set = true;
             add(name, value);
         } else {
-            add(name, &flow(old));
+            add(name, &format_flow(old));
         }
     }
     if !set {
         add(key, value);
     }
-    Edit {
+    TextEdit {
         span: 0..yaml.len(),
         text,
     }
@@ -238,7 +257,7 @@ fn rewrite(yaml: &str, old: &[(String, Value)], key: &str, value: &str, newline:
 
 /// Returns the key that a line at the outermost level begins with, and the
 /// place of its colon.
-fn key_of(line: &str) -> Option<(String, usize)> {
+fn split_key(line: &str) -> Option<(String, usize)> {
     let ends_key = |at: usize| {
         matches!(
             line.as_bytes().get(at + 1),
@@ -248,12 +267,12 @@ fn key_of(line: &str) -> Option<(String, usize)> {
     let first = line.chars().next()?;
     match first {
         '"' | '\'' => {
-            let end = quoted_end(line)?;
+            let end = find_quote_end(line)?;
             let colon = end + line[end..].len() - line[end..].trim_start_matches([' ', '\t']).len();
             if line.as_bytes().get(colon) != Some(&b':') || !ends_key(colon) {
                 return None;
             }
-            let read = yaml::load(&format!("k: {}\n", &line[..end])).ok()?;
+            let read = yaml::parse_yaml(&format!("k: {}\n", &line[..end])).ok()?;
             let (_, key) = read.into_iter().next()?;
             Some((key.to_string(), colon))
         }
@@ -270,14 +289,14 @@ fn key_of(line: &str) -> Option<(String, usize)> {
 
 /// Returns the value that begins on a key's line behind the colon, and the
 /// comment behind it.
-fn value_of(line: &str, from: usize) -> (Range<usize>, Option<Range<usize>>) {
-    let line = &line[..lines::without_end(line, 0..line.len()).end];
+fn split_value(line: &str, from: usize) -> (Range<usize>, Option<Range<usize>>) {
+    let line = &line[..lines::trim_line_end(line, 0..line.len()).end];
     let rest = &line[from..];
     let start = from + rest.len() - rest.trim_start_matches([' ', '\t']).len();
     let value = &line[start..];
     let closed = match value.as_bytes().first() {
-        Some(b'"' | b'\'') => quoted_end(value),
-        Some(b'[' | b'{') => flow_end(value),
+        Some(b'"' | b'\'') => find_quote_end(value),
+        Some(b'[' | b'{') => find_flow_end(value),
         _ => Some(0),
     };
     let Some(closed) = closed else {
@@ -302,7 +321,7 @@ fn value_of(line: &str, from: usize) -> (Range<usize>, Option<Range<usize>>) {
 
 /// Returns the place behind the quote that closes the one at the start of
 /// `text`.
-fn quoted_end(text: &str) -> Option<usize> {
+fn find_quote_end(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let quote = bytes[0];
     let mut at = 1;
@@ -325,7 +344,7 @@ fn quoted_end(text: &str) -> Option<usize> {
 
 /// Returns the place behind the bracket that closes the one at the start of
 /// `text`.
-fn flow_end(text: &str) -> Option<usize> {
+fn find_flow_end(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut depth = 0_usize;
     let mut at = 0;
@@ -339,7 +358,7 @@ fn flow_end(text: &str) -> Option<usize> {
                 }
             }
             b'"' | b'\'' if !bytes[at - 1].is_ascii_alphanumeric() => {
-                at += quoted_end(&text[at..])?;
+                at += find_quote_end(&text[at..])?;
                 continue;
             }
             _ => {}
@@ -349,7 +368,7 @@ fn flow_end(text: &str) -> Option<usize> {
     None
 }
 
-fn quoted(value: &str) -> String {
+fn quote_scalar(value: &str) -> String {
     let mut out = String::with_capacity(value.len() + 2);
     out.push('"');
     for char in value.chars() {

@@ -1,10 +1,14 @@
 use proptest::prelude::*;
 
-use crate::document::{Value, apply, parse};
+use crate::document::{YamlValue, apply_edits, parse_document};
 
 fn check(text: &str, key: &str, value: &str, expect: &str) {
-    let edit = parse(text).set_front_matter(key, value);
-    assert_eq!(apply(text, vec![edit]).unwrap(), expect, "{key}: {value}");
+    let edit = parse_document(text).set_front_matter(key, value);
+    assert_eq!(
+        apply_edits(text, vec![edit]).unwrap(),
+        expect,
+        "{key}: {value}"
+    );
 }
 
 #[test]
@@ -190,23 +194,24 @@ fn a_name_that_is_there_twice_is_told_however_it_is_written() {
         "{~: a, \"null\": b}\n",
         "a: {true: 1, 'true': 2}\n",
     ] {
-        let document = parse(format!("---\n{yaml}---\nbody\n"));
+        let document = parse_document(format!("---\n{yaml}---\nbody\n"));
         let told = &document.problems[0].message;
         assert!(told.contains("is there twice"), "{yaml}: {told}");
-        assert_eq!(document.str(&document.body), "body\n");
+        assert_eq!(document.span_text(&document.body), "body\n");
     }
 }
 
 #[test]
 fn lists_are_written_on_one_line() {
     let text = "---\ntags:\n  - a\nb: 1\n---\n";
-    let edit = parse(text).set_front_matter_list("tags", &["x", "y z", "true", "1", "a,b"]);
-    let new = apply(text, vec![edit]).unwrap();
+    let edit =
+        parse_document(text).set_front_matter_list("tags", &["x", "y z", "true", "1", "a,b"]);
+    let new = apply_edits(text, vec![edit]).unwrap();
     assert_eq!(
         new,
         "---\ntags: [x, \"y z\", \"true\", \"1\", \"a,b\"]\nb: 1\n---\n"
     );
-    let tags = parse(new).front_matter.unwrap();
+    let tags = parse_document(new).front_matter.unwrap();
     assert_eq!(tags.list("tags"), ["x", "y z", "true", "1", "a,b"]);
 }
 
@@ -273,14 +278,14 @@ proptest! {
         if crlf {
             text = text.replace('\n', "\r\n");
         }
-        let before = parse(text.as_str());
+        let before = parse_document(text.as_str());
         prop_assert_eq!(&before.problems, &[]);
         let edit = before.set_front_matter(key, &value);
-        let after = parse(apply(&text, vec![edit.clone()]).unwrap());
+        let after = parse_document(apply_edits(&text, vec![edit.clone()]).unwrap());
         prop_assert_eq!(&after.problems, &[], "{}", after.text);
         let (old, new) = (before.front_matter.unwrap(), after.front_matter.unwrap());
         let read = new.get(key).unwrap();
-        prop_assert!(!matches!(read, Value::List(_) | Value::Map(_) | Value::Null));
+        prop_assert!(!matches!(read, YamlValue::List(_) | YamlValue::Map(_) | YamlValue::Null));
         prop_assert_eq!(read.to_string(), value);
         for (name, value) in &old.entries {
             prop_assert!(name == key || new.get(name) == Some(value), "{}", name);

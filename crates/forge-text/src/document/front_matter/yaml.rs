@@ -8,26 +8,26 @@ use serde_saphyr::MessageFormatter;
 
 /// A YAML value. Dates stay text.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value {
+pub enum YamlValue {
     Null,
     Bool(bool),
     Int(i64),
     Float(f64),
     Text(String),
-    List(Vec<Value>),
-    Map(Vec<(String, Value)>),
+    List(Vec<YamlValue>),
+    Map(Vec<(String, YamlValue)>),
 }
 
-impl fmt::Display for Value {
+impl fmt::Display for YamlValue {
     /// Scalars as a person would write them, lists and maps as flow YAML.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Value::Null => f.write_str("null"),
-            Value::Bool(value) => value.fmt(f),
-            Value::Int(value) => value.fmt(f),
-            Value::Float(value) => value.fmt(f),
-            Value::Text(value) => f.write_str(value),
-            Value::List(_) | Value::Map(_) => f.write_str(&super::edit::flow(self)),
+            YamlValue::Null => f.write_str("null"),
+            YamlValue::Bool(value) => value.fmt(f),
+            YamlValue::Int(value) => value.fmt(f),
+            YamlValue::Float(value) => value.fmt(f),
+            YamlValue::Text(value) => f.write_str(value),
+            YamlValue::List(_) | YamlValue::Map(_) => f.write_str(&super::edit::format_flow(self)),
         }
     }
 }
@@ -35,14 +35,14 @@ impl fmt::Display for Value {
 /// An error of parsing YAML; line and column count from 1 within the YAML, and
 /// are 0 where unknown.
 #[derive(Debug)]
-pub struct Error {
+pub struct YamlError {
     pub line: usize,
     pub column: usize,
     pub message: String,
 }
 
 /// Parses the top-level entries, in the order of the text. Empty YAML has none.
-pub fn load(yaml: &str) -> Result<Vec<(String, Value)>, Error> {
+pub fn parse_yaml(yaml: &str) -> Result<Vec<(String, YamlValue)>, YamlError> {
     if yaml.bytes().all(|byte| byte.is_ascii_whitespace()) {
         return Ok(Vec::new());
     }
@@ -55,9 +55,9 @@ pub fn load(yaml: &str) -> Result<Vec<(String, Value)>, Error> {
         alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: 10_000 },
     };
     match serde_saphyr::from_str_with_options(yaml, options) {
-        Ok(Value::Map(entries)) => Ok(entries),
-        Ok(Value::Null) => Ok(Vec::new()),
-        Ok(_) => Err(Error {
+        Ok(YamlValue::Map(entries)) => Ok(entries),
+        Ok(YamlValue::Null) => Ok(Vec::new()),
+        Ok(_) => Err(YamlError {
             line: 1,
             column: 0,
             message: "expected `key: value` lines".to_owned(),
@@ -72,7 +72,7 @@ pub fn load(yaml: &str) -> Result<Vec<(String, Value)>, Error> {
                     .format_message(error)
                     .into_owned(),
             };
-            Err(Error {
+            Err(YamlError {
                 line: place.map_or(0, |place| place.line() as usize),
                 column: place.map_or(0, |place| place.column() as usize),
                 message,
@@ -81,8 +81,8 @@ pub fn load(yaml: &str) -> Result<Vec<(String, Value)>, Error> {
     }
 }
 
-impl<'de> Deserialize<'de> for Value {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
+impl<'de> Deserialize<'de> for YamlValue {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<YamlValue, D::Error> {
         deserializer.deserialize_any(ValueVisitor)
     }
 }
@@ -90,72 +90,75 @@ impl<'de> Deserialize<'de> for Value {
 struct ValueVisitor;
 
 impl<'de> Visitor<'de> for ValueVisitor {
-    type Value = Value;
+    type Value = YamlValue;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a YAML value")
     }
 
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
+    fn visit_unit<E>(self) -> Result<YamlValue, E> {
+        Ok(YamlValue::Null)
     }
 
-    fn visit_none<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
+    fn visit_none<E>(self) -> Result<YamlValue, E> {
+        Ok(YamlValue::Null)
     }
 
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        Value::deserialize(deserializer)
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<YamlValue, D::Error> {
+        YamlValue::deserialize(deserializer)
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(Value::Bool(value))
+    fn visit_bool<E>(self, value: bool) -> Result<YamlValue, E> {
+        Ok(YamlValue::Bool(value))
     }
 
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(Value::Int(value))
+    fn visit_i64<E>(self, value: i64) -> Result<YamlValue, E> {
+        Ok(YamlValue::Int(value))
     }
 
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(i64::try_from(value).map_or_else(|_| Value::Text(value.to_string()), Value::Int))
+    fn visit_u64<E>(self, value: u64) -> Result<YamlValue, E> {
+        Ok(
+            i64::try_from(value)
+                .map_or_else(|_| YamlValue::Text(value.to_string()), YamlValue::Int),
+        )
     }
 
-    fn visit_i128<E>(self, value: i128) -> Result<Value, E> {
-        Ok(Value::Text(value.to_string()))
+    fn visit_i128<E>(self, value: i128) -> Result<YamlValue, E> {
+        Ok(YamlValue::Text(value.to_string()))
     }
 
-    fn visit_u128<E>(self, value: u128) -> Result<Value, E> {
-        Ok(Value::Text(value.to_string()))
+    fn visit_u128<E>(self, value: u128) -> Result<YamlValue, E> {
+        Ok(YamlValue::Text(value.to_string()))
     }
 
-    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        Ok(Value::Float(value))
+    fn visit_f64<E>(self, value: f64) -> Result<YamlValue, E> {
+        Ok(YamlValue::Float(value))
     }
 
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(Value::Text(value.to_owned()))
+    fn visit_str<E>(self, value: &str) -> Result<YamlValue, E> {
+        Ok(YamlValue::Text(value.to_owned()))
     }
 
-    fn visit_string<E>(self, value: String) -> Result<Value, E> {
-        Ok(Value::Text(value))
+    fn visit_string<E>(self, value: String) -> Result<YamlValue, E> {
+        Ok(YamlValue::Text(value))
     }
 
-    fn visit_bytes<E>(self, value: &[u8]) -> Result<Value, E> {
-        Ok(Value::Text(String::from_utf8_lossy(value).into_owned()))
+    fn visit_bytes<E>(self, value: &[u8]) -> Result<YamlValue, E> {
+        Ok(YamlValue::Text(String::from_utf8_lossy(value).into_owned()))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<YamlValue, A::Error> {
         let mut values = Vec::new();
         while let Some(value) = access.next_element()? {
             values.push(value);
         }
-        Ok(Value::List(values))
+        Ok(YamlValue::List(values))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<YamlValue, A::Error> {
         let mut entries = Vec::new();
         let mut known = HashSet::new();
-        while let Some((key, value)) = access.next_entry::<Value, Value>()? {
+        while let Some((key, value)) = access.next_entry::<YamlValue, YamlValue>()? {
             let key = key.to_string();
             // `1` and `"1"` are two to YAML, and one name to everyone else.
             if !known.insert(key.clone()) {
@@ -163,6 +166,6 @@ impl<'de> Visitor<'de> for ValueVisitor {
             }
             entries.push((key, value));
         }
-        Ok(Value::Map(entries))
+        Ok(YamlValue::Map(entries))
     }
 }

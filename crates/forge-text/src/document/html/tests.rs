@@ -1,15 +1,15 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::document::parse;
+use crate::document::parse_document;
 
 fn rendered(text: &str) -> String {
-    let goal = |link: &Link| match link.target.as_str() {
-        "tides" | "tides.md" => Goal::File("knowledge/tides.md".to_owned()),
-        "map.svg" => Goal::File("knowledge/map.svg".to_owned()),
-        _ => Goal::Missing,
+    let goal = |link: &DocumentLink| match link.target.as_str() {
+        "tides" | "tides.md" => LinkDestination::File("knowledge/tides.md".to_owned()),
+        "map.svg" => LinkDestination::File("knowledge/map.svg".to_owned()),
+        _ => LinkDestination::Missing,
     };
-    let html = html(&parse(text), &goal, usize::MAX);
+    let html = render_html(&parse_document(text), &goal, usize::MAX);
     assert_eq!(html.left_out, 0);
     check_allowed(&html.html);
     html.html
@@ -37,7 +37,7 @@ fn check_allowed(html: &str) {
             continue;
         }
         let (name, mut attributes) = tag.split_once(' ').unwrap_or((tag, ""));
-        let allowed = ALLOWED.iter().find(|(it, _)| *it == name);
+        let allowed = ALLOWED_ELEMENTS.iter().find(|(it, _)| *it == name);
         let (_, allowed) = allowed.unwrap_or_else(|| panic!("<{tag}> in {html}"));
         while !attributes.is_empty() {
             let (attribute, after) = attributes.split_once("=\"").expect("a quoted value");
@@ -165,7 +165,7 @@ fn images_are_paths_of_the_workspace_or_their_description() {
 #[test]
 fn a_long_text_is_cut_between_blocks_and_says_so() {
     let text = "first\n\nsecond\n\nthird\n";
-    let html = html(&parse(text), &|_| Goal::Missing, 16);
+    let html = render_html(&parse_document(text), &|_| LinkDestination::Missing, 16);
     assert_eq!(html.html, "<p>first</p>\n<p>second</p>\n");
     assert_eq!(html.left_out, "\nthird\n".len());
 }
@@ -245,7 +245,7 @@ proptest! {
 
     #[test]
     fn a_cut_is_as_safe(pieces in prop::collection::vec(piece(), 0..40), most in 0_usize..80) {
-        let html = html(&parse(pieces.concat()), &|_| Goal::Missing, most);
+        let html = render_html(&parse_document(pieces.concat()), &|_| LinkDestination::Missing, most);
         check_allowed(&html.html);
     }
 }

@@ -3,7 +3,7 @@
 use jiff::civil::Weekday;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unit {
+pub(super) enum TimeUnit {
     Day,
     Week,
     Month,
@@ -11,7 +11,7 @@ pub(super) enum Unit {
 }
 
 /// One row a month; the first is January.
-const MONTHS: [&str; 12] = [
+const MONTH_WORDS: [&str; 12] = [
     "january jan januar jänner janvier enero ene gennaio janeiro",
     "february feb februar février fevrier febrero febbraio fevereiro fev",
     "march mar märz maerz mars marzo março",
@@ -27,7 +27,7 @@ const MONTHS: [&str; 12] = [
 ];
 
 /// One row a day; the first is Monday.
-const WEEKDAYS: [&str; 7] = [
+const WEEKDAY_WORDS: [&str; 7] = [
     "monday mondays montag lundi lunes lunedì",
     "tuesday tuesdays dienstag mardi martes martedì",
     "wednesday wednesdays mittwoch mercredi miércoles mercoledì",
@@ -37,7 +37,7 @@ const WEEKDAYS: [&str; 7] = [
     "sunday sundays sonntag dimanche domingo domenica",
 ];
 
-const NUMBERS: [&str; 13] = [
+const NUMBER_WORDS: [&str; 13] = [
     "",
     "a an one ein eine einem einer einen un une una uno um uma",
     "two zwei deux dos due dois duas",
@@ -53,7 +53,7 @@ const NUMBERS: [&str; 13] = [
     "twelve zwölf douze doce dodici doze",
 ];
 
-fn row(table: &[&str], word: &str) -> Option<usize> {
+fn find_row(table: &[&str], word: &str) -> Option<usize> {
     if word.is_empty() {
         return None;
     }
@@ -62,8 +62,8 @@ fn row(table: &[&str], word: &str) -> Option<usize> {
         .position(|row| row.split(' ').any(|known| known == word))
 }
 
-pub(super) fn month(word: &str) -> Option<i8> {
-    row(&MONTHS, word).map(|at| at as i8 + 1)
+pub(super) fn parse_month(word: &str) -> Option<i8> {
+    find_row(&MONTH_WORDS, word).map(|at| at as i8 + 1)
 }
 
 /// Returns `true` for names of months that are also other words in some of the
@@ -94,31 +94,31 @@ pub(super) fn is_common_word(word: &str) -> bool {
     )
 }
 
-pub(super) fn weekday(word: &str) -> Option<Weekday> {
-    let at = row(&WEEKDAYS, word)?;
+pub(super) fn parse_weekday(word: &str) -> Option<Weekday> {
+    let at = find_row(&WEEKDAY_WORDS, word)?;
     Weekday::from_monday_zero_offset(at as i8).ok()
 }
 
-pub(super) fn number(word: &str) -> Option<i64> {
-    row(&NUMBERS, word).map(|at| at as i64)
+pub(super) fn parse_number(word: &str) -> Option<i64> {
+    find_row(&NUMBER_WORDS, word).map(|at| at as i64)
 }
 
-pub(super) fn unit(word: &str) -> Option<Unit> {
+pub(super) fn parse_unit(word: &str) -> Option<TimeUnit> {
     Some(match word {
         "day" | "days" | "tag" | "tage" | "tagen" | "jour" | "jours" | "día" | "días" | "dia"
-        | "dias" | "giorno" | "giorni" => Unit::Day,
+        | "dias" | "giorno" | "giorni" => TimeUnit::Day,
         "week" | "weeks" | "woche" | "wochen" | "semaine" | "semaines" | "semana" | "semanas"
-        | "settimana" | "settimane" => Unit::Week,
+        | "settimana" | "settimane" => TimeUnit::Week,
         "month" | "months" | "monat" | "monate" | "monaten" | "mois" | "mes" | "meses" | "mese"
-        | "mesi" | "mês" => Unit::Month,
+        | "mesi" | "mês" => TimeUnit::Month,
         "year" | "years" | "jahr" | "jahre" | "jahren" | "an" | "ans" | "année" | "años"
-        | "año" | "anno" | "anni" | "ano" | "anos" => Unit::Year,
+        | "año" | "anno" | "anni" | "ano" | "anos" => TimeUnit::Year,
         _ => return None,
     })
 }
 
 /// Returns the step of the word before a unit or a day: last, this, next.
-pub(super) fn near(word: &str) -> Option<i64> {
+pub(super) fn step_before(word: &str) -> Option<i64> {
     Some(match word {
         "last" | "past" | "previous" | "letzte" | "letzten" | "letzter" | "letztes" | "vorige"
         | "vorigen" | "voriges" => -1,
@@ -130,7 +130,7 @@ pub(super) fn near(word: &str) -> Option<i64> {
 }
 
 /// Returns the step of the word behind a unit, as Romance languages have it.
-pub(super) fn near_behind(word: &str) -> Option<i64> {
+pub(super) fn step_behind(word: &str) -> Option<i64> {
     Some(match word {
         "dernier" | "dernière" | "passé" | "passée" | "pasado" | "pasada" | "scorso" | "scorsa"
         | "passado" | "passada" => -1,
@@ -150,13 +150,13 @@ pub(super) fn ago_before<'a>(word: impl Fn(usize) -> &'a str) -> Option<(usize, 
     }
 }
 
-pub(super) fn is_ago(word: &str) -> bool {
+pub(super) fn is_ago_word(word: &str) -> bool {
     matches!(word, "ago" | "earlier" | "back" | "fa" | "atrás")
 }
 
 /// Returns the distance of a day that has a name of its own: yesterday, today,
 /// tomorrow.
-pub(super) fn day_near(word: &str) -> Option<i64> {
+pub(super) fn day_offset(word: &str) -> Option<i64> {
     Some(match word {
         "today" | "tonight" | "heute" | "aujourd" | "hoy" | "oggi" | "hoje" => 0,
         "yesterday" | "gestern" | "ayer" | "ieri" | "ontem" => -1,
@@ -168,7 +168,7 @@ pub(super) fn day_near(word: &str) -> Option<i64> {
 }
 
 /// Returns the first month of a season on the northern hemisphere.
-pub(super) fn season(word: &str) -> Option<i8> {
+pub(super) fn season_start(word: &str) -> Option<i8> {
     Some(match word {
         "spring" | "frühling" | "frühjahr" => 3,
         "summer" | "sommer" => 6,

@@ -2,19 +2,19 @@
 //! within its budget. It reads, and writes nothing.
 
 use clap::{Args, ValueEnum};
-use forge_app::agents::Home;
+use forge_app::agents::MemoryHome;
 use forge_app::brief::{
-    BriefDetail, BriefRequest, ContextManifest, ContextRequest, ContextScope, LayerReport,
-    LayerState, Occasion, SESSION_BUDGET, brief,
+    BriefDetail, BriefOccasion, BriefRequest, ContextReport, ContextRequest, ContextScope,
+    LayerReport, LayerState, SESSION_BUDGET, build_brief,
 };
-use forge_app::mind::Mind;
+use forge_app::mind::MindStore;
 use forge_app::workspace::Workspace;
 use serde_json::{Value, json};
 
-use super::Whose;
-use crate::report::{CommandError, Exit};
+use super::AgentSelector;
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
-use crate::ui::{Ui, printable};
+use crate::ui::{Ui, escape_hidden};
 
 /// Put together what an agent starts with, and say what went in
 ///
@@ -35,14 +35,14 @@ Examples:
 pub(crate) struct ContextArgs {
     /// What it is for
     #[arg(long = "for", value_name = "WHAT", default_value = "run")]
-    scope: For,
+    scope: ContextPurpose,
 
     /// The squad of the agent
     #[arg(long, value_name = "SQUAD", requires = "agent")]
     squad: Option<String>,
 
     #[command(flatten)]
-    whose: Whose,
+    whose: AgentSelector,
 
     /// The role, in place of the one that the agent has
     #[arg(long, value_name = "ROLE")]
@@ -58,7 +58,7 @@ pub(crate) struct ContextArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum For {
+enum ContextPurpose {
     /// An agent that a program starts: everything
     Run,
     /// A turn of one that runs: what may have changed (L4 to L6)
@@ -68,22 +68,22 @@ enum For {
     Session,
 }
 
-pub(super) fn run(
+pub(super) fn run_agent_context(
     args: &ContextArgs,
     workspace: &Workspace,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
-    let home = args.home(workspace)?;
-    let Some((squad, agent)) = home.agent() else {
+) -> Result<CommandExit, CommandError> {
+    let home = args.agent_home(workspace)?;
+    let Some((squad, agent)) = home.squad_and_agent() else {
         return Err(CommandError::usage("`knowledge` is no agent")
             .hint("Name a squad and an agent: `--agent eng/builder`"));
     };
     let context = ContextRequest {
         scope: match args.scope {
-            For::Run => ContextScope::Run,
-            For::Tick => ContextScope::Tick,
-            For::Session => ContextScope::Session,
+            ContextPurpose::Run => ContextScope::Run,
+            ContextPurpose::Tick => ContextScope::Tick,
+            ContextPurpose::Session => ContextScope::Session,
         },
         squad,
         agent,
@@ -91,46 +91,50 @@ pub(super) fn run(
         now: settings.now,
     };
     let request = BriefRequest {
-        occasion: Occasion::Agent(context),
+        occasion: BriefOccasion::Agent(context),
         budget: SESSION_BUDGET,
         nonce: "",
         now: settings.now,
     };
-    let context = brief(&Mind::open(workspace), &request)?.unwrap_or_default();
+    let context = build_brief(&MindStore::open(workspace), &request)?.unwrap_or_default();
     let BriefDetail::Context(manifest) = &context.detail else {
         return Err(CommandError::failure("There is no context for this agent"));
     };
-    let failures = manifest.failures();
+    let failures = manifest.list_failures();
     if args.json {
-        let mut value = manifest_json(manifest);
+        let mut value = context_json(manifest);
         if args.prompt {
             value["text"] = context.text.as_str().into();
         }
-        ui.json(&value)?;
+        ui.print_json(&value)?;
     } else if !args.prompt {
-        ui.print(&printable(&manifest.text()))?;
+        ui.print(&escape_hidden(&manifest.render_text()))?;
     } else {
         ui.print(&context.text)?;
     }
     for failure in &failures {
-        let failure = printable(failure);
+        let failure = escape_hidden(failure);
         let what = if args.prompt { "Left out" } else { "FAIL LOUD" };
         ui.warn(&format!("{what}: {failure}"));
     }
     let failed = !args.prompt && !failures.is_empty();
-    Ok(if failed { Exit::Failure } else { Exit::Success })
+    Ok(if failed {
+        CommandExit::Failure
+    } else {
+        CommandExit::Success
+    })
 }
 
 impl ContextArgs {
-    fn home(&self, workspace: &Workspace) -> Result<Home, CommandError> {
+    fn agent_home(&self, workspace: &Workspace) -> Result<MemoryHome, CommandError> {
         match (&self.squad, &self.whose.agent) {
-            (Some(squad), Some(agent)) => Ok(Home::open(squad, agent)?),
-            _ => self.whose.one(workspace),
+            (Some(squad), Some(agent)) => Ok(MemoryHome::for_agent(squad, agent)?),
+            _ => self.whose.select_one(workspace),
         }
     }
 }
 
-fn manifest_json(manifest: &ContextManifest) -> Value {
+fn context_json(manifest: &ContextReport) -> Value {
     let layers: Vec<Value> = manifest.layers.iter().map(layer_json).collect();
     json!({
         "format": "context-manifest-v1",
@@ -141,12 +145,12 @@ fn manifest_json(manifest: &ContextManifest) -> Value {
         "role": manifest.role,
         "budget": {
             "chars": manifest.budget_chars,
-            "tokensEst": manifest.budget_tokens_est(),
+            "tokensEst": manifest.estimated_budget_tokens(),
         },
         "layers": layers,
         "totals": {
             "chars": manifest.chars,
-            "tokensEst": manifest.tokens_est(),
+            "tokensEst": manifest.estimated_tokens(),
             "outsideBudgetChars": manifest.outside_budget_chars,
         },
         "failed_required": manifest.failed_required,
@@ -161,11 +165,11 @@ fn layer_json(layer: &LayerReport) -> Value {
         "description": layer.description,
         "path": layer.path.as_ref().map(ToString::to_string),
         "chars": layer.chars,
-        "tokens_est": layer.tokens_est(),
+        "tokens_est": layer.estimated_tokens(),
         "evicted": layer.state == LayerState::Evicted,
         "cut": layer.cut,
         "resolved": layer.path.is_some() || !layer.supporting.is_empty(),
-        "failed": layer.failed(),
+        "failed": layer.has_failed(),
         "stale": layer.stale,
         "staleness_days": layer.age_days,
         "outside_budget": layer.outside_budget,

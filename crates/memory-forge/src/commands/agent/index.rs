@@ -2,16 +2,16 @@
 //! the index that Claude Code keeps for itself.
 
 use clap::Args;
-use forge_app::agents::claude::Checked;
-use forge_app::agents::pointers::{self, Indexed, MAX_BYTES, MAX_LINES};
-use forge_app::check::{CheckView, Survey};
+use forge_app::agents::claude::ClaudeIndexReport;
+use forge_app::agents::pointers::{self, MAX_INDEX_BYTES, MAX_INDEX_LINES, PointerReport};
+use forge_app::check::{CheckView, WorkspaceSurvey};
 use forge_app::workspace::Workspace;
 use serde_json::{Value, json};
 
-use super::Whose;
-use crate::report::{CommandError, Exit};
+use super::AgentSelector;
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
-use crate::ui::{Ui, printable};
+use crate::ui::{Ui, escape_hidden};
 
 /// Bring `MEMORY.md` up to date, or check it
 ///
@@ -27,9 +27,9 @@ Examples:
   memory-forge agent index --agent knowledge    An index of `knowledge/`
   memory-forge agent index --fix                Drop pointers to files that are gone
   memory-forge agent index --check              Change nothing; Claude Code's own too")]
-pub(crate) struct IndexArgs {
+pub(crate) struct AgentIndexArgs {
     #[command(flatten)]
-    whose: Whose,
+    whose: AgentSelector,
 
     /// Take out pointers to files that are gone, also those written by hand
     #[arg(long)]
@@ -44,62 +44,69 @@ pub(crate) struct IndexArgs {
     json: bool,
 }
 
-pub(super) fn run(
-    args: &IndexArgs,
+pub(super) fn run_agent_index(
+    args: &AgentIndexArgs,
     workspace: &Workspace,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
-    let homes = args.whose.all(workspace)?;
-    let mut survey =
-        Survey::of(workspace, settings.now).with_surroundings(settings.surroundings(workspace));
+) -> Result<CommandExit, CommandError> {
+    let homes = args.whose.select_all(workspace)?;
+    let mut survey = WorkspaceSurvey::from_workspace(workspace, settings.now)
+        .with_surroundings(settings.surroundings(workspace));
     let mut all = Vec::new();
     let mut own = None;
     let mut is_fine = true;
     if args.check {
         survey.check_memories(&homes)?;
-        is_fine = !CheckView::Agents.run(&survey).fails(CheckView::Agents);
-        let checked = survey.memories().unwrap_or_default();
+        is_fine = !CheckView::Agents
+            .run(&survey)
+            .has_failure(CheckView::Agents);
+        let checked = survey.agent_memories().unwrap_or_default();
         all.extend(
             checked
                 .iter()
                 .map(|(home, it)| (home.to_string(), it.clone())),
         );
-        own = survey.claude();
+        own = survey.claude_memory();
     } else {
         for home in &homes {
-            let done = pointers::index(workspace, home, args.fix, settings.now)?;
+            let done = pointers::update_pointer_indexes(workspace, home, args.fix, settings.now)?;
             all.push((home.to_string(), done));
         }
     }
     if args.json {
-        ui.json(&json!({
+        ui.print_json(&json!({
             "version": 1,
-            "memories": all.iter().map(|(name, done)| memory_json(name, done)).collect::<Vec<_>>(),
-            "claude": own.map(claude_json),
+            "memories": all.iter().map(|(name, done)| index_json(name, done)).collect::<Vec<_>>(),
+            "claude": own.map(claude_index_json),
             "checked": args.check,
         }))?;
     } else {
         for (name, done) in &all {
-            show(name, done, args, ui)?;
+            show_index(name, done, args, ui)?;
         }
         if let Some(own) = own {
-            show_claude(own, ui)?;
+            show_claude_index(own, ui)?;
         }
         if all.is_empty() && own.is_none() {
             ui.note("No agent has a memory here yet; `memory-forge agent remember` begins one");
         }
     }
     Ok(if !is_fine {
-        Exit::Failure
+        CommandExit::Failure
     } else {
-        Exit::Success
+        CommandExit::Success
     })
 }
 
-fn show(name: &str, done: &Indexed, args: &IndexArgs, ui: &mut Ui) -> Result<(), CommandError> {
+fn show_index(
+    name: &str,
+    done: &PointerReport,
+    args: &AgentIndexArgs,
+    ui: &mut Ui,
+) -> Result<(), CommandError> {
     let would = if args.check { "would be " } else { "" };
-    ui.line(&format!("{}: {} topics", printable(name), done.topics))?;
+    ui.print_line(&format!("{}: {} topics", escape_hidden(name), done.topics))?;
     for file in &done.files {
         let more = match file.more {
             0 => String::new(),
@@ -110,50 +117,53 @@ fn show(name: &str, done: &Indexed, args: &IndexArgs, ui: &mut Ui) -> Result<(),
         } else {
             String::new()
         };
-        ui.line(&format!(
-            "  {}: {} of {MAX_LINES} lines, {} of {MAX_BYTES} bytes{more}{state}",
-            printable(file.path.as_str()),
+        ui.print_line(&format!(
+            "  {}: {} of {MAX_INDEX_LINES} lines, {} of {MAX_INDEX_BYTES} bytes{more}{state}",
+            escape_hidden(file.path.as_str()),
             file.lines,
             file.bytes
         ))?;
         if file.was_too_long && args.check {
-            ui.line("  It is longer than those who load it read")?;
+            ui.print_line("  It is longer than those who load it read")?;
         }
     }
-    const MOST: usize = 10;
-    for path in done.added.iter().take(MOST) {
-        ui.line(&format!("  + {}", printable(path.as_str())))?;
+    const MAX_SHOWN_PATHS: usize = 10;
+    for path in done.added.iter().take(MAX_SHOWN_PATHS) {
+        ui.print_line(&format!("  + {}", escape_hidden(path.as_str())))?;
     }
-    if done.added.len() > MOST {
-        ui.line(&format!("  + and {} more", done.added.len() - MOST))?;
+    if done.added.len() > MAX_SHOWN_PATHS {
+        ui.print_line(&format!(
+            "  + and {} more",
+            done.added.len() - MAX_SHOWN_PATHS
+        ))?;
     }
-    for lost in done.lost.iter().take(MOST) {
+    for lost in done.lost.iter().take(MAX_SHOWN_PATHS) {
         let said = format!(
             "`{}` line {}: `{}` is not there, or others lack it",
             lost.file, lost.line, lost.target
         );
         if args.fix {
-            ui.line(&format!("  - {}", printable(&said)))?
+            ui.print_line(&format!("  - {}", escape_hidden(&said)))?
         } else {
-            ui.warn(&printable(&said))
+            ui.warn(&escape_hidden(&said))
         }
     }
-    if done.lost.len() > MOST {
-        ui.warn(&format!("and {} more", done.lost.len() - MOST));
+    if done.lost.len() > MAX_SHOWN_PATHS {
+        ui.warn(&format!("and {} more", done.lost.len() - MAX_SHOWN_PATHS));
     }
     if !done.lost.is_empty() && !args.fix {
         ui.note("`memory-forge agent index --fix` takes such pointers out");
     }
     for problem in &done.problems {
-        ui.warn(&printable(problem));
+        ui.warn(&escape_hidden(problem));
     }
     Ok(())
 }
 
-fn show_claude(own: &Checked, ui: &mut Ui) -> Result<(), CommandError> {
-    ui.line(&format!(
-        "Claude Code's own: {}\n  {} of {MAX_LINES} lines, {} of {MAX_BYTES} bytes",
-        printable(&own.path.display().to_string()),
+fn show_claude_index(own: &ClaudeIndexReport, ui: &mut Ui) -> Result<(), CommandError> {
+    ui.print_line(&format!(
+        "Claude Code's own: {}\n  {} of {MAX_INDEX_LINES} lines, {} of {MAX_INDEX_BYTES} bytes",
+        escape_hidden(&own.path.display().to_string()),
         own.lines,
         own.bytes
     ))?;
@@ -161,15 +171,17 @@ fn show_claude(own: &Checked, ui: &mut Ui) -> Result<(), CommandError> {
         ui.warn("Claude Code reads only its first 200 lines and 25,000 characters");
     }
     for (line, target) in &own.lost {
-        ui.warn(&printable(&format!("line {line}: `{target}` is not there")));
+        ui.warn(&escape_hidden(&format!(
+            "line {line}: `{target}` is not there"
+        )));
     }
     for name in &own.unlisted {
-        ui.warn(&printable(&format!("nothing points to `{name}`")));
+        ui.warn(&escape_hidden(&format!("nothing points to `{name}`")));
     }
     Ok(())
 }
 
-fn memory_json(name: &str, done: &Indexed) -> Value {
+fn index_json(name: &str, done: &PointerReport) -> Value {
     json!({
         "agent": name,
         "topics": done.topics,
@@ -187,7 +199,7 @@ fn memory_json(name: &str, done: &Indexed) -> Value {
     })
 }
 
-fn claude_json(own: &Checked) -> Value {
+fn claude_index_json(own: &ClaudeIndexReport) -> Value {
     json!({
         "path": own.path.display().to_string(),
         "lines": own.lines,

@@ -5,7 +5,7 @@ use forge_app::agents::system;
 use forge_app::workspace::Workspace;
 
 use crate::commands::doctor::show_diff;
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
 use crate::ui::Ui;
 
@@ -19,32 +19,35 @@ use crate::ui::Ui;
 Examples:
   memory-forge agent init
   memory-forge agent init --dry-run    Show the text")]
-pub(crate) struct InitArgs {
+pub(crate) struct AgentInitArgs {
     /// Show what would be written and change nothing
     #[arg(long)]
     dry_run: bool,
 }
 
-pub(super) fn run(
-    args: &InitArgs,
+pub(super) fn run_agent_init(
+    args: &AgentInitArgs,
     workspace: &Workspace,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
-    let proposal = system::propose(workspace);
+) -> Result<CommandExit, CommandError> {
+    let proposal = system::propose_system_file(workspace);
     if proposal.is_empty() {
-        ui.line(&format!("✓ {} is there and stays as it is", system::FILE))?;
-        return Ok(Exit::Success);
+        ui.print_line(&format!(
+            "✓ {} is there and stays as it is",
+            system::SYSTEM_FILE
+        ))?;
+        return Ok(CommandExit::Success);
     }
     if args.dry_run {
         show_diff(&proposal, ui)?;
         ui.note("Nothing was changed (`--dry-run`)");
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
     proposal.apply(workspace, "Write how agents remember", settings.now)?;
-    ui.line(&format!("✓ Created {}", system::FILE))?;
+    ui.print_line(&format!("✓ Created {}", system::SYSTEM_FILE))?;
     ui.note(
         "`memory-forge agent context --agent <squad>/<agent> --prompt` puts it before an agent",
     );
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }

@@ -2,16 +2,16 @@
 //! people thought of an agent's work.
 
 use clap::{Args, ValueEnum};
-use forge_app::agents::feedback::{self, Feedback, NewFeedback, Trend};
-use forge_app::agents::learnings::{self, Category, Learning, NewLearning};
-use forge_app::agents::{Error, Home};
+use forge_app::agents::feedback::{self, AgentFeedback, NewFeedback, RatingTrend};
+use forge_app::agents::learnings::{self, LearningCategory, NewLearning, SquadLearning};
+use forge_app::agents::{AgentError, MemoryHome};
 use forge_app::workspace::Workspace;
 use serde_json::{Value, json};
 
 use super::text_or_input;
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
-use crate::ui::{Ui, printable};
+use crate::ui::{Ui, escape_hidden};
 
 /// Note what was learnt for a squad, or rate an agent's work
 ///
@@ -37,7 +37,7 @@ pub(crate) struct LearnArgs {
 
     /// What it is [default: as its words suggest]
     #[arg(long)]
-    category: Option<CategoryName>,
+    category: Option<CategoryChoice>,
 
     /// Tags, separated by commas [default: at most three by its words]
     #[arg(long, value_delimiter = ',')]
@@ -70,154 +70,170 @@ pub(crate) struct LearnArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum CategoryName {
+enum CategoryChoice {
     Success,
     Failure,
     Pattern,
     Tip,
 }
 
-impl CategoryName {
-    fn library(self) -> Category {
+impl CategoryChoice {
+    fn to_category(self) -> LearningCategory {
         match self {
-            CategoryName::Success => Category::Success,
-            CategoryName::Failure => Category::Failure,
-            CategoryName::Pattern => Category::Pattern,
-            CategoryName::Tip => Category::Tip,
+            CategoryChoice::Success => LearningCategory::Success,
+            CategoryChoice::Failure => LearningCategory::Failure,
+            CategoryChoice::Pattern => LearningCategory::Pattern,
+            CategoryChoice::Tip => LearningCategory::Tip,
         }
     }
 }
 
 /// Upper bound for the entries that are shown.
-const MOST: usize = 20;
+const MAX_SHOWN_ENTRIES: usize = 20;
 
-pub(super) fn run(
+pub(super) fn run_agent_learn(
     args: &LearnArgs,
     workspace: &Workspace,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
+) -> Result<CommandExit, CommandError> {
     if !workspace.root().join(".agents").is_dir() {
-        return Err(Error::NoMemory.into());
+        return Err(AgentError::NoMemory.into());
     }
     if args.list {
-        return list(args, workspace, ui);
+        return list_entries(args, workspace, ui);
     }
     let text = text_or_input(args.text.as_deref(), settings)?;
     if let (Some(rating), Some(agent)) = (args.rating, &args.agent) {
-        let home = Home::find(workspace, agent)?;
+        let home = MemoryHome::find_by_name(workspace, agent)?;
         let new = NewFeedback {
             rating,
             text: &text,
             learnings: &args.learning,
         };
-        let (given, receipt) = feedback::give(workspace, &home, &new, settings.now)?;
-        let path = feedback::file(&home)?;
+        let (given, receipt) = feedback::add_feedback(workspace, &home, &new, settings.now)?;
+        let path = feedback::feedback_path(&home)?;
         return if args.json {
-            ui.json(&json!({
+            ui.print_json(&json!({
                 "version": 1, "path": path.as_str(), "feedback": feedback_json(&given),
                 "change": receipt.id,
             }))
         } else {
-            ui.line(&format!(
+            ui.print_line(&format!(
                 "✓ {rating}/5 noted in {}",
-                printable(path.as_str())
+                escape_hidden(path.as_str())
             ))
         }
-        .map(|()| Exit::Success);
+        .map(|()| CommandExit::Success);
     }
-    let squad = squad(args, workspace, ui)?;
+    let squad = resolve_squad(args, workspace, ui)?;
     let new = NewLearning {
         text: &text,
-        category: args.category.map(CategoryName::library),
+        category: args.category.map(CategoryChoice::to_category),
         tags: &args.tags,
         context: args.context.as_deref(),
     };
-    let learnt = learnings::learn(workspace, &squad, &new, settings.now)?;
-    let path = printable(learnt.path.as_str()).into_owned();
+    let learnt = learnings::add_learning(workspace, &squad, &new, settings.now)?;
+    let path = escape_hidden(learnt.path.as_str()).into_owned();
     if args.json {
-        ui.json(&json!({
+        ui.print_json(&json!({
             "version": 1, "path": learnt.path.as_str(),
             "learning": learning_json(&learnt.learning), "change": learnt.receipt.id,
         }))?;
     } else if learnt.receipt.id.is_none() {
-        ui.line(&format!("{path} says this already"))?;
+        ui.print_line(&format!("{path} says this already"))?;
     } else {
         let one = &learnt.learning;
         let tags = if one.tags.is_empty() {
             String::new()
         } else {
-            format!(" ({})", printable(&one.tags.join(", ")))
+            format!(" ({})", escape_hidden(&one.tags.join(", ")))
         };
-        ui.line(&format!("✓ {}{tags} noted in {path}", one.category.name()))?;
+        ui.print_line(&format!("✓ {}{tags} noted in {path}", one.category.name()))?;
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 /// Returns the squad that was named, or the only one; `general` for an unknown
 /// one.
-fn squad(args: &LearnArgs, workspace: &Workspace, ui: &mut Ui) -> Result<String, CommandError> {
+fn resolve_squad(
+    args: &LearnArgs,
+    workspace: &Workspace,
+    ui: &mut Ui,
+) -> Result<String, CommandError> {
     let Some(asked) = &args.squad else {
-        let mut squads = learnings::squads(workspace);
-        squads.retain(|squad| squad != learnings::GENERAL);
+        let mut squads = learnings::list_squads(workspace);
+        squads.retain(|squad| squad != learnings::GENERAL_SQUAD);
         return Ok(match squads.as_slice() {
             [one] => one.clone(),
-            _ => learnings::GENERAL.to_owned(),
+            _ => learnings::GENERAL_SQUAD.to_owned(),
         });
     };
-    let (squad, other) = learnings::squad_or_general(workspace, asked)?;
+    let (squad, other) = learnings::resolve_squad(workspace, asked)?;
     if other {
         ui.warn(&format!(
             "There is no squad `{}`; this goes to `{squad}`",
-            printable(asked)
+            escape_hidden(asked)
         ));
     }
     Ok(squad)
 }
 
-fn list(args: &LearnArgs, workspace: &Workspace, ui: &mut Ui) -> Result<Exit, CommandError> {
+fn list_entries(
+    args: &LearnArgs,
+    workspace: &Workspace,
+    ui: &mut Ui,
+) -> Result<CommandExit, CommandError> {
     if let Some(agent) = &args.agent {
-        let home = Home::find(workspace, agent)?;
-        let all = feedback::list(workspace, &home)?;
-        let trend = feedback::trend(&all).map(|trend| match trend {
-            Trend::Up => "up",
-            Trend::Down => "down",
-            Trend::Steady => "steady",
+        let home = MemoryHome::find_by_name(workspace, agent)?;
+        let all = feedback::list_feedback(workspace, &home)?;
+        let trend = feedback::rating_trend(&all).map(|trend| match trend {
+            RatingTrend::Up => "up",
+            RatingTrend::Down => "down",
+            RatingTrend::Steady => "steady",
         });
-        let newest = &all[all.len().saturating_sub(MOST)..];
+        let newest = &all[all.len().saturating_sub(MAX_SHOWN_ENTRIES)..];
         if args.json {
             let shown: Vec<Value> = newest.iter().map(feedback_json).collect();
-            ui.json(&json!({ "version": 1, "feedback": shown, "of": all.len(), "trend": trend }))?;
+            ui.print_json(
+                &json!({ "version": 1, "feedback": shown, "of": all.len(), "trend": trend }),
+            )?;
         } else {
             for it in newest {
                 let date = it.date.map_or_else(String::new, |date| date.to_string());
-                ui.line(&format!("{date} {}/5 {}", it.rating, printable(&it.text)))?;
+                ui.print_line(&format!(
+                    "{date} {}/5 {}",
+                    it.rating,
+                    escape_hidden(&it.text)
+                ))?;
             }
-            say_left_out(newest.len(), all.len(), ui);
+            note_left_out(newest.len(), all.len(), ui);
             if let Some(trend) = trend {
                 ui.note(&format!("Ratings go {trend}"));
             }
         }
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
-    let squad = squad(args, workspace, ui)?;
-    let all = learnings::list(workspace, &squad)?;
-    let newest = &all[all.len().saturating_sub(MOST)..];
+    let squad = resolve_squad(args, workspace, ui)?;
+    let all = learnings::list_learnings(workspace, &squad)?;
+    let newest = &all[all.len().saturating_sub(MAX_SHOWN_ENTRIES)..];
     if args.json {
         let shown: Vec<Value> = newest.iter().map(learning_json).collect();
-        ui.json(&json!({ "version": 1, "squad": squad, "learnings": shown, "of": all.len() }))?;
+        ui.print_json(
+            &json!({ "version": 1, "squad": squad, "learnings": shown, "of": all.len() }),
+        )?;
     } else {
         for it in newest {
             let date = it.date.map_or_else(String::new, |date| date.to_string());
             let icon = it.category.icon();
-            ui.line(&format!("{date} {icon} {}", printable(&it.insight)))?;
+            ui.print_line(&format!("{date} {icon} {}", escape_hidden(&it.insight)))?;
         }
-        say_left_out(newest.len(), all.len(), ui);
+        note_left_out(newest.len(), all.len(), ui);
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
-fn say_left_out(shown: usize, all: usize, ui: &mut Ui) {
+fn note_left_out(shown: usize, all: usize, ui: &mut Ui) {
     if all > shown {
         ui.note(&format!(
             "The newest {shown} of {all}; the file has the others"
@@ -225,14 +241,14 @@ fn say_left_out(shown: usize, all: usize, ui: &mut Ui) {
     }
 }
 
-fn learning_json(it: &Learning) -> Value {
+fn learning_json(it: &SquadLearning) -> Value {
     json!({
         "date": it.date.map(|date| date.to_string()), "category": it.category.name(),
         "insight": it.insight, "tags": it.tags, "context": it.context,
     })
 }
 
-fn feedback_json(it: &Feedback) -> Value {
+fn feedback_json(it: &AgentFeedback) -> Value {
     json!({
         "date": it.date.map(|date| date.to_string()), "execution": it.execution,
         "rating": it.rating, "text": it.text, "learnings": it.learnings,

@@ -1,14 +1,16 @@
 //! `agent remember`: a topic and the pointer to it, written together.
 
 use clap::{Args, ValueEnum};
-use forge_app::agents::remember::{New, Remembered, Update, remember, update};
-use forge_app::agents::topics::Kind;
+use forge_app::agents::remember::{
+    NewTopic, RememberedTopic, TopicUpdate, remember_topic, update_topic,
+};
+use forge_app::agents::topics::TopicType;
 use forge_app::workspace::Workspace;
 
-use super::{Whose, text_or_input};
-use crate::report::{CommandError, Exit};
+use super::{AgentSelector, text_or_input};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
-use crate::ui::{Ui, printable};
+use crate::ui::{Ui, escape_hidden};
 
 /// Keep something for later as a topic, and point to it from `MEMORY.md`
 ///
@@ -31,7 +33,7 @@ pub(crate) struct RememberArgs {
     name: Option<String>,
 
     #[command(flatten)]
-    whose: Whose,
+    whose: AgentSelector,
 
     /// The text; read from standard input when this is absent
     #[arg(long, short)]
@@ -43,7 +45,7 @@ pub(crate) struct RememberArgs {
 
     /// What it is about [default: project]
     #[arg(long = "type", short = 't', value_name = "TYPE")]
-    kind: Option<TopicKind>,
+    kind: Option<TopicKindChoice>,
 
     /// From 1 to 10; what is important keeps its place in the index longer
     #[arg(long, value_name = "1-10", value_parser = clap::value_parser!(u8).range(1..=10))]
@@ -75,7 +77,7 @@ pub(crate) struct RememberArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum TopicKind {
+enum TopicKindChoice {
     /// About a person: stays on this machine unless `--shared`
     User,
     /// How somebody wants the work to be done
@@ -86,24 +88,24 @@ enum TopicKind {
     Reference,
 }
 
-impl TopicKind {
-    fn library(self) -> Kind {
+impl TopicKindChoice {
+    fn to_kind(self) -> TopicType {
         match self {
-            TopicKind::User => Kind::User,
-            TopicKind::Feedback => Kind::Feedback,
-            TopicKind::Project => Kind::Project,
-            TopicKind::Reference => Kind::Reference,
+            TopicKindChoice::User => TopicType::User,
+            TopicKindChoice::Feedback => TopicType::Feedback,
+            TopicKindChoice::Project => TopicType::Project,
+            TopicKindChoice::Reference => TopicType::Reference,
         }
     }
 }
 
-pub(super) fn run(
+pub(super) fn run_agent_remember(
     args: &RememberArgs,
     workspace: &Workspace,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
-    let home = args.whose.one(workspace)?;
+) -> Result<CommandExit, CommandError> {
+    let home = args.whose.select_one(workspace)?;
     let only_fields =
         args.description.is_some() || args.kind.is_some() || args.importance.is_some();
     // An update may leave the text alone.
@@ -111,10 +113,10 @@ pub(super) fn run(
         (None, true) => String::new(),
         (content, _) => text_or_input(content.as_deref(), settings)?,
     };
-    let kind = args.kind.map(TopicKind::library);
+    let kind = args.kind.map(TopicKindChoice::to_kind);
     let done = match (&args.update, &args.name) {
         (Some(file), _) => {
-            let change = Update {
+            let change = TopicUpdate {
                 description: args.description.as_deref(),
                 kind,
                 importance: args.importance,
@@ -122,15 +124,15 @@ pub(super) fn run(
                 section: args.section.as_deref(),
             };
             if body.trim().is_empty() && !only_fields {
-                return Err(forge_app::agents::Error::NoText.into());
+                return Err(forge_app::agents::AgentError::NoText.into());
             }
-            update(workspace, &home, file, &change, settings.now)?
+            update_topic(workspace, &home, file, &change, settings.now)?
         }
         (None, name) => {
-            let new = New {
+            let new = NewTopic {
                 name: name.as_deref().unwrap_or_default(),
                 description: args.description.as_deref(),
-                kind: kind.unwrap_or(Kind::Project),
+                kind: kind.unwrap_or(TopicType::Project),
                 body: &body,
                 importance: args.importance,
                 private: match (args.private, args.shared) {
@@ -140,36 +142,43 @@ pub(super) fn run(
                 },
                 beside: args.new,
             };
-            remember(workspace, &home, &new, settings.now)?
+            remember_topic(workspace, &home, &new, settings.now)?
         }
     };
-    show(&done, args, ui)?;
-    Ok(Exit::Success)
+    show_remembered(&done, args, ui)?;
+    Ok(CommandExit::Success)
 }
 
-fn show(done: &Remembered, args: &RememberArgs, ui: &mut Ui) -> Result<(), CommandError> {
+fn show_remembered(
+    done: &RememberedTopic,
+    args: &RememberArgs,
+    ui: &mut Ui,
+) -> Result<(), CommandError> {
     let changed: Vec<&str> = done.receipt.files.iter().map(|it| it.as_str()).collect();
     if args.json {
-        return ui.json(&serde_json::json!({
+        return ui.print_json(&serde_json::json!({
             "version": 1, "path": done.path.as_str(), "index": done.index.as_str(),
             "changed": changed, "change": done.receipt.id,
         }));
     }
-    let path = printable(done.path.as_str());
+    let path = escape_hidden(done.path.as_str());
     match done.receipt.id {
-        Some(_) => ui.line(&format!("✓ Remembered in {path}"))?,
-        None => ui.line(&format!("{path} says this already"))?,
+        Some(_) => ui.print_line(&format!("✓ Remembered in {path}"))?,
+        None => ui.print_line(&format!("{path} says this already"))?,
     }
-    ui.note(&format!("{} points to it", printable(done.index.as_str())));
+    ui.note(&format!(
+        "{} points to it",
+        escape_hidden(done.index.as_str())
+    ));
     for file in done.indexed.files.iter().filter(|file| file.more > 0) {
         ui.note(&format!(
             "{} is full: {} topics are behind it",
-            printable(file.path.as_str()),
+            escape_hidden(file.path.as_str()),
             file.more
         ));
     }
     for problem in &done.indexed.problems {
-        ui.warn(&printable(problem));
+        ui.warn(&escape_hidden(problem));
     }
     Ok(())
 }

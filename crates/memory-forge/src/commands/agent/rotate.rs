@@ -2,14 +2,14 @@
 
 use clap::Args;
 use forge_app::agents::pointers;
-use forge_app::agents::rotate::{self, Rotation};
+use forge_app::agents::rotate::{self, RotationReport};
 use forge_app::workspace::{RelPath, Workspace};
 use serde_json::json;
 
-use super::Whose;
-use crate::report::{CommandError, Exit};
+use super::AgentSelector;
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
-use crate::ui::{Ui, printable};
+use crate::ui::{Ui, escape_hidden};
 
 /// Move the oldest entries of long state files to an archive, word for word
 ///
@@ -24,10 +24,10 @@ Examples:
   memory-forge agent rotate --agent eng/builder --max-bytes 8000")]
 pub(crate) struct RotateArgs {
     #[command(flatten)]
-    whose: Whose,
+    whose: AgentSelector,
 
     /// Leave files alone that have no more than this
-    #[arg(long, value_name = "BYTES", default_value_t = rotate::MAX_BYTES)]
+    #[arg(long, value_name = "BYTES", default_value_t = rotate::ROTATE_ABOVE_BYTES)]
     max_bytes: usize,
 
     /// Say what would move and change nothing
@@ -39,21 +39,21 @@ pub(crate) struct RotateArgs {
     json: bool,
 }
 
-pub(super) fn run(
+pub(super) fn run_agent_rotate(
     args: &RotateArgs,
     workspace: &Workspace,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
-    let homes = args.whose.all(workspace)?;
+) -> Result<CommandExit, CommandError> {
+    let homes = args.whose.select_all(workspace)?;
     let mut files: Vec<RelPath> = Vec::new();
-    for home in homes.iter().filter(|home| home.agent().is_some()) {
-        files.extend(rotate::files_of(home)?);
+    for home in homes.iter().filter(|home| home.squad_and_agent().is_some()) {
+        files.extend(rotate::list_agent_files(home)?);
     }
     if args.whose.agent.is_none() {
-        files.extend(rotate::shared_files(workspace));
+        files.extend(rotate::list_shared_files(workspace));
     }
-    let done = rotate::rotate(
+    let done = rotate::rotate_files(
         workspace,
         &files,
         args.max_bytes,
@@ -62,36 +62,36 @@ pub(super) fn run(
     )?;
     let mut indexed = Vec::new();
     for home in &homes {
-        let found = pointers::check(workspace, home, settings.now)?;
+        let found = pointers::check_pointer_indexes(workspace, home, settings.now)?;
         let too_long = found.files.iter().filter(|file| file.was_too_long);
         let too_long: Vec<RelPath> = too_long.map(|file| file.path.clone()).collect();
         if !too_long.is_empty() && !args.dry_run {
-            pointers::index(workspace, home, false, settings.now)?;
+            pointers::update_pointer_indexes(workspace, home, false, settings.now)?;
         }
         indexed.extend(too_long);
     }
     if args.json {
-        ui.json(&as_json(args, &done, &indexed))?;
+        ui.print_json(&rotation_json(args, &done, &indexed))?;
     } else {
-        show(args, &done, &indexed, ui)?;
+        show_rotation(args, &done, &indexed, ui)?;
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
-fn show(
+fn show_rotation(
     args: &RotateArgs,
-    done: &Rotation,
+    done: &RotationReport,
     indexed: &[RelPath],
     ui: &mut Ui,
 ) -> Result<(), CommandError> {
     let moved = if args.dry_run { "would move" } else { "moved" };
     for file in &done.files {
-        let path = printable(file.path.as_str());
+        let path = escape_hidden(file.path.as_str());
         if file.moved > 0 {
-            ui.line(&format!(
+            ui.print_line(&format!(
                 "{path}: {} entries {moved} to {} ({} → {} bytes)",
                 file.moved,
-                printable(file.archive.as_str()),
+                escape_hidden(file.archive.as_str()),
                 file.before,
                 file.after
             ))?;
@@ -109,15 +109,19 @@ fn show(
         "was brought within its caps"
     };
     for path in indexed {
-        ui.line(&format!("{} {brought}", printable(path.as_str())))?;
+        ui.print_line(&format!("{} {brought}", escape_hidden(path.as_str())))?;
     }
     if done.files.is_empty() && indexed.is_empty() {
-        ui.line(&format!("No file has more than {} bytes", args.max_bytes))?;
+        ui.print_line(&format!("No file has more than {} bytes", args.max_bytes))?;
     }
     Ok(())
 }
 
-fn as_json(args: &RotateArgs, done: &Rotation, indexed: &[RelPath]) -> serde_json::Value {
+fn rotation_json(
+    args: &RotateArgs,
+    done: &RotationReport,
+    indexed: &[RelPath],
+) -> serde_json::Value {
     let files: Vec<_> = done
         .files
         .iter()

@@ -4,45 +4,47 @@
 
 use std::path::Path;
 
-use forge_app::audit::plugin::{Bill, Cost, Offer, Plugin, Server};
-use forge_app::audit::{self, Limits};
-use forge_app::client::Client;
-use forge_app::tokens::{Tokenizer, thousands};
+use forge_app::audit::plugin::{
+    ComponentCost, PluginBill, PluginFolder, PluginServer, ServerOffer,
+};
+use forge_app::audit::{self, TokenLimits};
+use forge_app::client::AgentClient;
+use forge_app::tokens::{Tokenizer, format_thousands};
 use forge_app::workspace::Workspace;
-use forge_clients::setup::hooks::EVENTS;
+use forge_clients::setup::hooks::HOOK_EVENTS;
 use serde_json::{Value, json};
 
 use super::{AuditArgs, verdict_text};
-use crate::mcp::{INSTRUCTIONS, tools};
-use crate::report::{CommandError, Exit};
+use crate::mcp::{SERVER_INSTRUCTIONS, tools};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
-use crate::ui::{Ui, printable, style};
+use crate::ui::{Ui, escape_hidden, style};
 
 /// Upper bound for the parts of a list, which ends with the number left out.
-const MOST_PARTS: usize = 100;
+const MAX_LISTED_PARTS: usize = 100;
 
-pub(super) fn run(
+pub(super) fn run_plugin_audit(
     args: &AuditArgs,
     workspace: &Workspace,
     settings: &Settings,
     tokenizer: Tokenizer,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
+) -> Result<CommandExit, CommandError> {
     let given = args.plugin.as_deref().unwrap_or(Path::new("."));
     let folder = settings.cwd()?.join(given);
-    let plugin = Plugin::read(&folder).ok_or_else(|| {
+    let plugin = PluginFolder::read_folder(&folder).ok_or_else(|| {
         let folder = given.display();
         CommandError::usage(format!("There is no plugin in `{folder}`")).hint(
             "A plugin's folder has `.claude-plugin/plugin.json`, `plugin.json` or \
              `gemini-extension.json`",
         )
     })?;
-    let wanted = args.client.map(|choice| choice.views());
-    let is_wanted = |client: &Client| match &wanted {
-        Some(views) => views.contains(&audit::View::Client(*client)),
+    let wanted = args.client.map(|choice| choice.audit_views());
+    let is_wanted = |client: &AgentClient| match &wanted {
+        Some(views) => views.contains(&audit::AuditView::Client(*client)),
         None => true,
     };
-    let clients: Vec<Client> = plugin.clients().iter().copied().filter(is_wanted).collect();
+    let clients: Vec<AgentClient> = plugin.clients().iter().copied().filter(is_wanted).collect();
     if clients.is_empty() {
         let names: Vec<&str> = plugin
             .clients()
@@ -54,35 +56,41 @@ pub(super) fn run(
                 .hint(format!("It is for {}", names.join(", "))),
         );
     }
-    let bills: Vec<Bill> = clients
+    let bills: Vec<PluginBill> = clients
         .into_iter()
-        .map(|client| plugin.bill(client, tokenizer, &our_offer))
+        .map(|client| plugin.compute_bill(client, tokenizer, &our_offer))
         .collect();
-    let limits = limits(workspace);
+    let limits = plugin_limits(workspace);
     if args.json {
-        ui.json(&as_json(&plugin, &bills, tokenizer, &limits))?;
+        ui.print_json(&bills_json(&plugin, &bills, tokenizer, &limits))?;
     } else {
-        show(&plugin, &bills, tokenizer, &limits, ui)?;
+        show_bills(&plugin, &bills, tokenizer, &limits, ui)?;
     }
-    let levels = bills.iter().flat_map(|bill| limits.levels(bill));
-    let failed = args.ci.is_some_and(|level| level.reached_by(levels.max()));
-    Ok(if failed { Exit::Failure } else { Exit::Success })
+    let levels = bills.iter().flat_map(|bill| limits.all_levels(bill));
+    let failed = args
+        .ci
+        .is_some_and(|level| level.is_reached_by(levels.max()));
+    Ok(if failed {
+        CommandExit::Failure
+    } else {
+        CommandExit::Success
+    })
 }
 
 /// Limits of the configuration, for a skill in use and for all at start.
 struct PluginLimits {
-    skill: Limits,
-    total: Limits,
+    skill: TokenLimits,
+    total: TokenLimits,
 }
 
-fn limits(workspace: &Workspace) -> PluginLimits {
+fn plugin_limits(workspace: &Workspace) -> PluginLimits {
     let config = &workspace.config().audit;
     PluginLimits {
-        skill: Limits {
+        skill: TokenLimits {
             warn: config.skill_warn,
             critical: config.skill_critical,
         },
-        total: Limits {
+        total: TokenLimits {
             warn: config.total_warn,
             critical: config.total_critical,
         },
@@ -90,21 +98,21 @@ fn limits(workspace: &Workspace) -> PluginLimits {
 }
 
 impl PluginLimits {
-    fn of_part(&self, cost: &Cost) -> Option<(audit::Level, usize)> {
-        let is_skill = cost.component == audit::plugin::Component::Skill;
-        self.skill.judge(cost.on_invoke.filter(|_| is_skill)?)
+    fn part_level(&self, cost: &ComponentCost) -> Option<(audit::AuditLevel, usize)> {
+        let is_skill = cost.component == audit::plugin::PluginComponent::Skill;
+        self.skill.level_of(cost.on_invoke.filter(|_| is_skill)?)
     }
 
-    fn levels(&self, bill: &Bill) -> Vec<audit::Level> {
-        let parts = bill.costs.iter().filter_map(|cost| self.of_part(cost));
-        let total = self.total.judge(bill.always());
+    fn all_levels(&self, bill: &PluginBill) -> Vec<audit::AuditLevel> {
+        let parts = bill.costs.iter().filter_map(|cost| self.part_level(cost));
+        let total = self.total.level_of(bill.always_tokens());
         parts.chain(total).map(|(level, _)| level).collect()
     }
 }
 
 /// Returns what `memory-forge mcp` sends to its clients; the offer of other
 /// servers is unknown without starting them.
-fn our_offer(server: &Server) -> Option<Offer> {
+fn our_offer(server: &PluginServer) -> Option<ServerOffer> {
     let file = server.command.rsplit(['/', '\\']).next()?;
     let is_ours = matches!(file, "memory-forge" | "memory-forge.exe");
     let (verb, rest) = server.arguments.split_first()?;
@@ -116,43 +124,43 @@ fn our_offer(server: &Server) -> Option<Offer> {
         [flag, names] if flag == "--tools" => names.split(',').map(str::to_owned).collect(),
         _ => return None,
     };
-    let listed = tools::chosen(&names).ok()?;
+    let listed = tools::select_tools(&names).ok()?;
     let sent = listed.iter().map(|spec| {
-        let tool = spec.listed();
+        let tool = spec.to_tool();
         json!({
             "name": tool.name,
             "description": tool.description,
             "parameters": *tool.input_schema,
         })
     });
-    Some(Offer {
-        instructions: INSTRUCTIONS.to_owned(),
+    Some(ServerOffer {
+        instructions: SERVER_INSTRUCTIONS.to_owned(),
         tools: sent.collect(),
     })
 }
 
 /// Returns the events at which the plugin runs something, and what each may
 /// add.
-fn hook_costs(plugin: &Plugin) -> Vec<(String, String)> {
-    const WORDS: [(&str, &str); 3] = [
+fn hook_costs(plugin: &PluginFolder) -> Vec<(String, String)> {
+    const EVENT_NAMES: [(&str, &str); 3] = [
         ("BeforeAgent", "UserPromptSubmit"),
         ("PreCompress", "PreCompact"),
         ("AfterAgent", "Stop"),
     ];
     let cost = |(event, command): &(String, String)| {
-        let word = WORDS.iter().find(|(theirs, _)| theirs == event);
+        let word = EVENT_NAMES.iter().find(|(theirs, _)| theirs == event);
         let name = word.map_or(event.as_str(), |(_, ours)| ours);
         let ours = command.contains("memory-forge hook");
-        let known = EVENTS.iter().find(|known| ours && known.name == name);
+        let known = HOOK_EVENTS.iter().find(|known| ours && known.name == name);
         let text = known.map_or("what it prints, at most 10,000 characters", |k| k.cost);
         (event.clone(), text.to_owned())
     };
     plugin.hooks.iter().map(cost).collect()
 }
 
-fn show(
-    plugin: &Plugin,
-    bills: &[Bill],
+fn show_bills(
+    plugin: &PluginFolder,
+    bills: &[PluginBill],
     tokenizer: Tokenizer,
     limits: &PluginLimits,
     ui: &mut Ui,
@@ -160,69 +168,74 @@ fn show(
     let version = plugin.version.as_deref().unwrap_or("");
     let title = format!("{} {version}", plugin.name);
     let label = tokenizer.label();
-    ui.line(&format!("{} in tokens ({label})", printable(&title)))?;
+    ui.print_line(&format!("{} in tokens ({label})", escape_hidden(&title)))?;
     for bill in bills {
         let bold = style::HEADING;
-        ui.line(&format!("\n{}", bill.client.title()))?;
-        ui.line(&format!("  {bold}Always-on  On-invoke{bold:#}"))?;
-        for cost in bill.costs.iter().take(MOST_PARTS) {
-            ui.line(&line(cost, limits))?;
+        ui.print_line(&format!("\n{}", bill.client.title()))?;
+        ui.print_line(&format!("  {bold}Always-on  On-invoke{bold:#}"))?;
+        for cost in bill.costs.iter().take(MAX_LISTED_PARTS) {
+            ui.print_line(&cost_line(cost, limits))?;
         }
-        if bill.costs.len() > MOST_PARTS {
-            let left = thousands(bill.costs.len() - MOST_PARTS);
-            ui.line(&format!("  … and {left} more parts (`--json` lists all)"))?;
+        if bill.costs.len() > MAX_LISTED_PARTS {
+            let left = format_thousands(bill.costs.len() - MAX_LISTED_PARTS);
+            ui.print_line(&format!("  … and {left} more parts (`--json` lists all)"))?;
         }
-        let verdict = limits.total.judge(bill.always());
+        let verdict = limits.total.level_of(bill.always_tokens());
         let verdict = verdict.map_or(String::new(), |(level, limit)| verdict_text(level, limit));
-        ui.line(&format!(
+        ui.print_line(&format!(
             "  {bold}{:>9}  {:>9}  in all{bold:#}{verdict}",
-            thousands(bill.always()),
-            thousands(bill.on_invoke())
+            format_thousands(bill.always_tokens()),
+            format_thousands(bill.on_invoke_tokens())
         ))?;
         for server in &bill.unknown {
-            ui.line(&format!(
+            ui.print_line(&format!(
                 "          ?          ?  tools {} (known only when `{}` runs)",
-                printable(&server.name),
-                printable(&server.command)
+                escape_hidden(&server.name),
+                escape_hidden(&server.command)
             ))?;
         }
     }
     let hooks = hook_costs(plugin);
     if !hooks.is_empty() {
-        ui.line("\nHooks cost nothing themselves; what they print comes on top:")?;
+        ui.print_line("\nHooks cost nothing themselves; what they print comes on top:")?;
         for (event, cost) in hooks {
-            ui.line(&format!("  {:<17} {cost}", printable(&event)))?;
+            ui.print_line(&format!("  {:<17} {cost}", escape_hidden(&event)))?;
         }
     }
     Ok(())
 }
 
-fn line(cost: &Cost, limits: &PluginLimits) -> String {
+fn cost_line(cost: &ComponentCost, limits: &PluginLimits) -> String {
     let always = if cost.explicit {
         "-".to_owned()
     } else {
-        thousands(cost.always)
+        format_thousands(cost.always)
     };
-    let invoke = cost.on_invoke.map_or("-".to_owned(), thousands);
-    let verdict = limits.of_part(cost);
+    let invoke = cost.on_invoke.map_or("-".to_owned(), format_thousands);
+    let verdict = limits.part_level(cost);
     let verdict = verdict.map_or(String::new(), |(level, limit)| verdict_text(level, limit));
     format!(
         "  {always:>9}  {invoke:>9}  {} {}{verdict}",
         cost.component.id(),
-        printable(&cost.name)
+        escape_hidden(&cost.name)
     )
 }
 
-fn as_json(plugin: &Plugin, bills: &[Bill], tokenizer: Tokenizer, limits: &PluginLimits) -> Value {
-    let parts = |bill: &Bill| -> Vec<Value> {
-        let part = |cost: &Cost| {
+fn bills_json(
+    plugin: &PluginFolder,
+    bills: &[PluginBill],
+    tokenizer: Tokenizer,
+    limits: &PluginLimits,
+) -> Value {
+    let parts = |bill: &PluginBill| -> Vec<Value> {
+        let part = |cost: &ComponentCost| {
             json!({
                 "component": cost.component.id(),
                 "name": cost.name,
                 "alwaysOn": cost.always,
                 "onInvoke": cost.on_invoke,
                 "explicit": cost.explicit,
-                "level": limits.of_part(cost).map(|(level, _)| level.name().to_lowercase()),
+                "level": limits.part_level(cost).map(|(level, _)| level.name().to_lowercase()),
             })
         };
         bill.costs.iter().map(part).collect()
@@ -233,8 +246,8 @@ fn as_json(plugin: &Plugin, bills: &[Bill], tokenizer: Tokenizer, limits: &Plugi
             let unknown: Vec<&str> = bill.unknown.iter().map(|s| s.name.as_str()).collect();
             json!({
                 "client": bill.client.name(),
-                "alwaysOn": bill.always(),
-                "onInvoke": bill.on_invoke(),
+                "alwaysOn": bill.always_tokens(),
+                "onInvoke": bill.on_invoke_tokens(),
                 "components": parts(bill),
                 "uncountedServers": unknown,
             })

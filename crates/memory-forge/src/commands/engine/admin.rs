@@ -5,9 +5,9 @@ use clap::Subcommand;
 use forge_app::wire;
 use serde_json::json;
 
-use crate::report::{CommandError, Exit};
-use crate::servers::shared_index::SharedIndex;
-use crate::ui::{Ui, printable};
+use crate::report::{CommandError, CommandExit};
+use crate::servers::shared_index::SharedIndexClient;
+use crate::ui::{Ui, escape_hidden};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum MemberCommand {
@@ -83,22 +83,24 @@ pub(crate) enum TenantCommand {
 }
 
 /// Shows what was done on the way to a new member.
-pub(super) fn remark(done: &wire::InitReport, ui: &mut Ui) {
+pub(super) fn note_init_report(done: &wire::InitReport, ui: &mut Ui) {
     for login in &done.new_logins {
-        let login = printable(login);
+        let login = escape_hidden(login);
         ui.note(&format!(
             "The login `{login}` is new and has no password: `\\password {login}` in psql gives it one"
         ));
     }
-    done.notes.iter().for_each(|note| ui.note(&printable(note)));
+    done.notes
+        .iter()
+        .for_each(|note| ui.note(&escape_hidden(note)));
 }
 
-pub(super) fn member(
+pub(super) fn run_member(
     command: MemberCommand,
-    index: &mut SharedIndex,
+    index: &mut SharedIndexClient,
     tenant: &str,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
+) -> Result<CommandExit, CommandError> {
     match command {
         MemberCommand::List { json } => {
             let all: wire::FromServer<Vec<wire::ListedMember>> =
@@ -120,46 +122,46 @@ pub(super) fn member(
             };
             let member = wire::TeamMember {
                 login,
-                team: team.unwrap_or_else(|| wire::TeamMember::EVERYONE.to_owned()),
+                team: team.unwrap_or_else(|| wire::TeamMember::EVERYONE_TEAM.to_owned()),
                 access,
                 is_group: group,
             };
             let operation = wire::IndexOperation::AddMember(member.clone());
             let done: wire::InitReport = index.call(operation, Some(ui))?.value;
             if json {
-                ui.json(&json!({
+                ui.print_json(&json!({
                     "version": 1, "newLogins": done.new_logins, "notes": done.notes,
                 }))?;
-                return Ok(Exit::Success);
+                return Ok(CommandExit::Success);
             }
-            ui.line(&format!(
+            ui.print_line(&format!(
                 "✓ `{}` may {} in the team `{}` of `{}`",
-                printable(&member.login),
-                rights(&member.access),
-                printable(&member.team),
-                printable(tenant)
+                escape_hidden(&member.login),
+                describe_rights(&member.access),
+                escape_hidden(&member.team),
+                escape_hidden(tenant)
             ))?;
-            remark(&done, ui);
-            Ok(Exit::Success)
+            note_init_report(&done, ui);
+            Ok(CommandExit::Success)
         }
         MemberCommand::Renew { yes } => {
-            let names = renew(index, true, ui)?;
+            let names = renew_members(index, true, ui)?;
             if names.is_empty() {
-                ui.line("Every member whose login is there has its rights")?;
-                return Ok(Exit::Success);
+                ui.print_line("Every member whose login is there has its rights")?;
+                return Ok(CommandExit::Success);
             }
             let shown = names.join(", ");
             let question = format!(
                 "Give the logins {} the rights that members of these names had?",
-                printable(&shown)
+                escape_hidden(&shown)
             );
             if !ui.confirm(&question, yes)? {
                 ui.note("Nothing was changed");
-                return Ok(Exit::Success);
+                return Ok(CommandExit::Success);
             }
-            let done = renew(index, false, ui)?;
-            ui.line(&format!("✓ Renewed {}", printable(&done.join(", "))))?;
-            Ok(Exit::Success)
+            let done = renew_members(index, false, ui)?;
+            ui.print_line(&format!("✓ Renewed {}", escape_hidden(&done.join(", "))))?;
+            Ok(CommandExit::Success)
         }
         MemberCommand::Remove {
             login,
@@ -172,10 +174,10 @@ pub(super) fn member(
             let what = match &team {
                 Some(team) => format!(
                     "in the team `{}` of `{}`",
-                    printable(team),
-                    printable(tenant)
+                    escape_hidden(team),
+                    escape_hidden(tenant)
                 ),
-                None => format!("in `{}`", printable(tenant)),
+                None => format!("in `{}`", escape_hidden(tenant)),
             };
             let login_too = if drop_login {
                 ", and drop the login"
@@ -184,11 +186,11 @@ pub(super) fn member(
             };
             let question = format!(
                 "Take all rights {what} from `{}`{login_too}?",
-                printable(&login)
+                escape_hidden(&login)
             );
             if !ui.confirm(&question, yes)? {
                 ui.note("Nothing was changed");
-                return Ok(Exit::Success);
+                return Ok(CommandExit::Success);
             }
             let operation = wire::IndexOperation::RemoveMember {
                 login: login.clone(),
@@ -196,15 +198,15 @@ pub(super) fn member(
                 drop_login,
             };
             let removed: wire::MemberRemoval = index.call(operation, Some(ui))?.value;
-            let login = printable(&login);
+            let login = escape_hidden(&login);
             let by_groups = removed.groups.join("`, `");
-            let by_groups = printable(&by_groups);
+            let by_groups = escape_hidden(&by_groups);
             if removed.rights == 0 && !drop_login {
-                ui.line(&format!("`{login}` had no rights of its own {what}"))?;
+                ui.print_line(&format!("`{login}` had no rights of its own {what}"))?;
             } else if by_groups.is_empty() {
-                ui.line(&format!("✓ `{login}` has no rights {what} any more"))?;
+                ui.print_line(&format!("✓ `{login}` has no rights {what} any more"))?;
             } else {
-                ui.line(&format!(
+                ui.print_line(&format!(
                     "✓ Took the rights of its own {what} from `{login}`"
                 ))?;
             }
@@ -213,14 +215,14 @@ pub(super) fn member(
                     "`{login}` still has the rights of `{by_groups}`: take it out of that group on the server, or remove the group"
                 ));
             }
-            Ok(Exit::Success)
+            Ok(CommandExit::Success)
         }
     }
 }
 
 /// Returns the names of members that were renewed, or would be.
-fn renew(
-    index: &mut SharedIndex,
+fn renew_members(
+    index: &mut SharedIndexClient,
     is_rehearsal: bool,
     ui: &mut Ui,
 ) -> Result<Vec<String>, CommandError> {
@@ -228,18 +230,22 @@ fn renew(
     Ok(index.call(operation, Some(ui))?.value)
 }
 
-fn rights(access: &wire::MemberAccess) -> String {
+fn describe_rights(access: &wire::MemberAccess) -> String {
     match access {
         wire::MemberAccess::Read => "read".to_owned(),
         wire::MemberAccess::Write => "read and push".to_owned(),
-        wire::MemberAccess::Push(workspace) => format!("push `{}`", printable(workspace)),
+        wire::MemberAccess::Push(workspace) => format!("push `{}`", escape_hidden(workspace)),
     }
 }
 
 /// Upper bound for the rows that are listed to people.
-const MAX_LISTED: usize = 500;
+const MAX_LISTED_ROWS: usize = 500;
 
-fn list_members(all: &[wire::ListedMember], json: bool, ui: &mut Ui) -> Result<Exit, CommandError> {
+fn list_members(
+    all: &[wire::ListedMember],
+    json: bool,
+    ui: &mut Ui,
+) -> Result<CommandExit, CommandError> {
     if json {
         let members: Vec<_> = all
             .iter()
@@ -256,42 +262,42 @@ fn list_members(all: &[wire::ListedMember], json: bool, ui: &mut Ui) -> Result<E
                 })
             })
             .collect();
-        ui.json(&json!({ "version": 1, "members": members }))?;
-        return Ok(Exit::Success);
+        ui.print_json(&json!({ "version": 1, "members": members }))?;
+        return Ok(CommandExit::Success);
     }
-    for it in all.iter().take(MAX_LISTED) {
+    for it in all.iter().take(MAX_LISTED_ROWS) {
         let group = if it.member.is_group { " (a group)" } else { "" };
         let gone = if it.is_gone {
             "; the role is gone or another, so it has no rights"
         } else {
             ""
         };
-        ui.line(&format!(
+        ui.print_line(&format!(
             "{}{group}  team {}: may {} (since {}, by {}{gone})",
-            printable(&it.member.login),
-            printable(&it.member.team),
-            rights(&it.member.access),
+            escape_hidden(&it.member.login),
+            escape_hidden(&it.member.team),
+            describe_rights(&it.member.access),
             it.added_at,
-            printable(&it.added_by)
+            escape_hidden(&it.added_by)
         ))?;
     }
-    if all.len() > MAX_LISTED {
-        ui.line(&format!(
+    if all.len() > MAX_LISTED_ROWS {
+        ui.print_line(&format!(
             "… and {} more; `--json` lists all",
-            all.len() - MAX_LISTED
+            all.len() - MAX_LISTED_ROWS
         ))?;
     }
     if all.is_empty() {
         ui.note("There is no member yet: `memory-forge engine member add LOGIN --team TEAM`");
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
-pub(super) fn tenant(
+pub(super) fn run_tenant(
     command: TenantCommand,
-    mut index: SharedIndex,
+    mut index: SharedIndexClient,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
+) -> Result<CommandExit, CommandError> {
     match command {
         TenantCommand::List { json } => {
             let all: Vec<wire::TenantSummary> =
@@ -306,47 +312,47 @@ pub(super) fn tenant(
                         })
                     })
                     .collect();
-                ui.json(&json!({ "version": 1, "tenants": tenants }))?;
-                return Ok(Exit::Success);
+                ui.print_json(&json!({ "version": 1, "tenants": tenants }))?;
+                return Ok(CommandExit::Success);
             }
-            for it in all.iter().take(MAX_LISTED) {
-                ui.line(&format!(
+            for it in all.iter().take(MAX_LISTED_ROWS) {
+                ui.print_line(&format!(
                     "{}  teams {}; members: {}, workspaces: {}, passages: {}",
-                    printable(&it.name),
-                    printable(&it.teams.join(", ")),
+                    escape_hidden(&it.name),
+                    escape_hidden(&it.teams.join(", ")),
                     it.members,
                     it.workspaces,
                     it.passages
                 ))?;
             }
-            if all.len() > MAX_LISTED {
-                ui.line(&format!(
+            if all.len() > MAX_LISTED_ROWS {
+                ui.print_line(&format!(
                     "… and {} more; `--json` lists all",
-                    all.len() - MAX_LISTED
+                    all.len() - MAX_LISTED_ROWS
                 ))?;
             }
-            Ok(Exit::Success)
+            Ok(CommandExit::Success)
         }
         TenantCommand::Drop { name, yes } => {
             let there: wire::FromServer<()> =
                 index.call(wire::IndexOperation::Connect, Some(ui))?;
             let question = format!(
                 "Drop `{}` at {}, with its members and all that it pushed?",
-                printable(&name),
+                escape_hidden(&name),
                 there.shown
             );
             if !ui.confirm(&question, yes)? {
                 ui.note("Nothing was changed");
-                return Ok(Exit::Success);
+                return Ok(CommandExit::Success);
             }
             let operation = wire::IndexOperation::DropTenant { name: name.clone() };
             if index.call::<bool>(operation, Some(ui))?.value {
-                ui.line(&format!("✓ Dropped `{}`", printable(&name)))?;
-                Ok(Exit::Success)
+                ui.print_line(&format!("✓ Dropped `{}`", escape_hidden(&name)))?;
+                Ok(CommandExit::Success)
             } else {
                 Err(CommandError::failure(format!(
                     "There is no organisation `{}`",
-                    printable(&name)
+                    escape_hidden(&name)
                 ))
                 .hint("`memory-forge engine tenant list` shows those that are there"))
             }
@@ -354,41 +360,47 @@ pub(super) fn tenant(
     }
 }
 
-pub(super) fn upgrade(
-    mut index: SharedIndex,
+pub(super) fn upgrade_format(
+    mut index: SharedIndexClient,
     yes: bool,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
+) -> Result<CommandExit, CommandError> {
     let wire::FromServer {
         shown,
         value: tenants,
     } = index.call::<Vec<String>>(wire::IndexOperation::TenantNames, Some(ui))?;
     let tenants = tenants.join(", ");
-    let tenants = printable(&tenants);
+    let tenants = escape_hidden(&tenants);
     let question = format!(
         "Bring the index at {shown} forward, for {tenants}? Older programs will have to be updated"
     );
     if !ui.confirm(&question, yes)? {
         ui.note("Nothing was changed");
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
     let done: wire::UpgradeReport = index.call(wire::IndexOperation::Upgrade, Some(ui))?.value;
     if done.from == done.to {
-        ui.line(&format!(
+        ui.print_line(&format!(
             "✓ {shown} has format {} already; its functions are this version's",
             done.to
         ))?;
     } else {
-        ui.line(&format!(
+        ui.print_line(&format!(
             "✓ Brought {shown} from format {} to {}; workspaces: {}",
             done.from, done.to, done.workspaces
         ))?;
     }
-    done.notes.iter().for_each(|note| ui.note(&printable(note)));
-    Ok(Exit::Success)
+    done.notes
+        .iter()
+        .for_each(|note| ui.note(&escape_hidden(note)));
+    Ok(CommandExit::Success)
 }
 
-pub(super) fn check(mut index: SharedIndex, json: bool, ui: &mut Ui) -> Result<Exit, CommandError> {
+pub(super) fn check_installation(
+    mut index: SharedIndexClient,
+    json: bool,
+    ui: &mut Ui,
+) -> Result<CommandExit, CommandError> {
     let wire::FromServer {
         shown,
         value: found,
@@ -406,19 +418,23 @@ pub(super) fn check(mut index: SharedIndex, json: bool, ui: &mut Ui) -> Result<E
                 })
             })
             .collect();
-        ui.json(&json!({ "version": 1, "ok": !is_bad, "findings": findings }))?;
+        ui.print_json(&json!({ "version": 1, "ok": !is_bad, "findings": findings }))?;
     } else {
         for it in &found {
             let mark = match it.severity {
                 wire::FindingSeverity::Problem => "✗",
                 wire::FindingSeverity::Note => "·",
             };
-            ui.line(&format!("{mark} {}", printable(&it.what)))?;
-            ui.line(&format!("    {}", printable(&it.advice)))?;
+            ui.print_line(&format!("{mark} {}", escape_hidden(&it.what)))?;
+            ui.print_line(&format!("    {}", escape_hidden(&it.advice)))?;
         }
         if !is_bad {
-            ui.line(&format!("✓ Nothing is wrong with the index at {shown}"))?;
+            ui.print_line(&format!("✓ Nothing is wrong with the index at {shown}"))?;
         }
     }
-    Ok(if is_bad { Exit::Failure } else { Exit::Success })
+    Ok(if is_bad {
+        CommandExit::Failure
+    } else {
+        CommandExit::Success
+    })
 }

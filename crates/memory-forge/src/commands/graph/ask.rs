@@ -1,18 +1,20 @@
 //! Runs `graph ask`: ready questions, to the files or to the server.
 
 use clap::{Args, Subcommand, ValueEnum};
-use forge_app::document::day_of;
-use forge_app::graph::ask::{self, Answer, Embedded, Entry, Question, Way};
-use forge_app::graph::{Graph, Kind};
-use forge_app::links::Vault;
+use forge_app::document::day_of_timestamp;
+use forge_app::graph::ask::{
+    self, EmbeddedGraph, GraphAnswer, GraphPath, GraphQuestion, NodeSummary,
+};
+use forge_app::graph::{NodeKind, WorkspaceGraph};
+use forge_app::links::NoteVault;
 use forge_app::workspace::Workspace;
 use jiff::ToSpan;
 use serde_json::{Value, json};
 
-use super::{and_more, find, server};
-use crate::report::{CommandError, Exit};
+use super::{find_node, note_more_rows, server};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
-use crate::ui::{Ui, printable};
+use crate::ui::{Ui, escape_hidden};
 
 #[derive(Debug, Args)]
 #[command(
@@ -26,13 +28,13 @@ Examples:
   memory-forge graph ask impact DEC-007            What a decision touched
   memory-forge graph ask path rye ovens --engine server"
 )]
-pub(super) struct AskArgs {
+pub(super) struct GraphAskArgs {
     #[command(subcommand)]
-    question: AskCommand,
+    question: GraphAskCommand,
 
     /// Who answers; the setting `graph.engine` otherwise
     #[arg(long, value_enum, global = true)]
-    engine: Option<Engine>,
+    engine: Option<GraphEngineChoice>,
 
     /// Show at most this many rows
     #[arg(long, value_name = "N", default_value_t = 50, global = true)]
@@ -44,7 +46,7 @@ pub(super) struct AskArgs {
 }
 
 #[derive(Debug, Subcommand)]
-enum AskCommand {
+enum GraphAskCommand {
     /// What is blocked, and by what
     Blocked,
     /// Tasks at work, and who has them
@@ -75,163 +77,178 @@ enum AskCommand {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Engine {
+pub(super) enum GraphEngineChoice {
     /// The files of this workspace
     Embedded,
     /// What was pushed to the graph server
     Server,
 }
 
-impl Engine {
+impl GraphEngineChoice {
     /// Returns the flag, or else the setting.
-    pub(super) fn chosen(flag: Option<Engine>, workspace: &Workspace) -> Engine {
+    pub(super) fn select_engine(
+        flag: Option<GraphEngineChoice>,
+        workspace: &Workspace,
+    ) -> GraphEngineChoice {
         flag.unwrap_or(match workspace.config().graph.engine.as_str() {
-            "server" => Engine::Server,
-            _ => Engine::Embedded,
+            "server" => GraphEngineChoice::Server,
+            _ => GraphEngineChoice::Embedded,
         })
     }
 }
 
 /// Puts questions to the engine that was chosen. No caller needs to know which
 /// one answered.
-pub(super) fn answers(
-    questions: &[Question],
-    engine: Engine,
-    graph: &Graph,
+pub(super) fn ask_engine(
+    questions: &[GraphQuestion],
+    engine: GraphEngineChoice,
+    graph: &WorkspaceGraph,
     workspace: &Workspace,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Vec<Answer>, CommandError> {
+) -> Result<Vec<GraphAnswer>, CommandError> {
     let mut answers = Vec::new();
     match engine {
-        Engine::Embedded => {
-            let mut source = Embedded::new(graph);
+        GraphEngineChoice::Embedded => {
+            let mut source = EmbeddedGraph::new(graph);
             for question in questions {
-                match ask::ask(&mut source, question) {
+                match ask::answer_question(&mut source, question) {
                     Ok(answer) => answers.push(answer),
                     Err(never) => match never {},
                 }
             }
         }
-        Engine::Server => answers = server::ask(questions, workspace, settings, ui)?,
+        GraphEngineChoice::Server => {
+            answers = server::ask_server(questions, workspace, settings, ui)?
+        }
     }
     Ok(answers)
 }
 
-pub(super) fn run(
-    args: &AskArgs,
-    graph: &Graph,
-    vault: &Vault,
+pub(super) fn run_graph_ask(
+    args: &GraphAskArgs,
+    graph: &WorkspaceGraph,
+    vault: &NoteVault,
     workspace: &Workspace,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
-    let engine = Engine::chosen(args.engine, workspace);
+) -> Result<CommandExit, CommandError> {
+    let engine = GraphEngineChoice::select_engine(args.engine, workspace);
     // The server may have nodes that these files lack, so it decides about an
     // unknown name.
-    let id = |name: &str| match find(graph, vault, name) {
+    let id = |name: &str| match find_node(graph, vault, name) {
         Ok(node) => Ok(graph.node(node).id.clone()),
-        Err(_) if engine == Engine::Server => Ok(name.to_owned()),
+        Err(_) if engine == GraphEngineChoice::Server => Ok(name.to_owned()),
         Err(error) => Err(error),
     };
     let question = match &args.question {
-        AskCommand::Blocked => Question::Blocked,
-        AskCommand::Active => Question::Active,
-        AskCommand::Idle => Question::Idle,
-        AskCommand::CriticalPath => Question::CriticalPath,
-        AskCommand::Done { days } => Question::Done {
-            since: day_of(settings.now).saturating_sub(days.days()).to_string(),
+        GraphAskCommand::Blocked => GraphQuestion::Blocked,
+        GraphAskCommand::Active => GraphQuestion::Active,
+        GraphAskCommand::Idle => GraphQuestion::Idle,
+        GraphAskCommand::CriticalPath => GraphQuestion::CriticalPath,
+        GraphAskCommand::Done { days } => GraphQuestion::Done {
+            since: day_of_timestamp(settings.now)
+                .saturating_sub(days.days())
+                .to_string(),
         },
-        AskCommand::Rejections => Question::Rejections,
-        AskCommand::Impact { node, depth } => Question::Impact {
+        GraphAskCommand::Rejections => GraphQuestion::Rejections,
+        GraphAskCommand::Impact { node, depth } => GraphQuestion::Impact {
             id: id(node)?,
             depth: *depth,
         },
-        AskCommand::Path { from, to } => Question::Path {
+        GraphAskCommand::Path { from, to } => GraphQuestion::Path {
             from: id(from)?,
             to: id(to)?,
         },
     };
     let questions = std::slice::from_ref(&question);
-    let mut all = answers(questions, engine, graph, workspace, settings, ui)?;
+    let mut all = ask_engine(questions, engine, graph, workspace, settings, ui)?;
     let answer = all.pop().expect("one question has one answer");
-    let told = tell(&answer)?;
+    let told = render_answer(&answer)?;
     if args.json {
-        ui.json(&told.json)?;
+        ui.print_json(&told.json)?;
         return Ok(told.exit);
     }
     for line in told.lines.iter().take(args.limit) {
-        ui.line(line)?;
+        ui.print_line(line)?;
     }
-    and_more(told.lines.len(), args.limit, ui)?;
+    note_more_rows(told.lines.len(), args.limit, ui)?;
     for line in &told.behind {
-        ui.line(line)?;
+        ui.print_line(line)?;
     }
     Ok(told.exit)
 }
 
 /// Answer for people and for programs.
-struct Told {
+struct RenderedAnswer {
     lines: Vec<String>,
     /// Lines below the rows.
     behind: Vec<String>,
     json: Value,
-    exit: Exit,
+    exit: CommandExit,
 }
 
-fn tell(answer: &Answer) -> Result<Told, CommandError> {
-    let told = |lines: Vec<String>, none: &str, json: Value| Told {
+fn render_answer(answer: &GraphAnswer) -> Result<RenderedAnswer, CommandError> {
+    let told = |lines: Vec<String>, none: &str, json: Value| RenderedAnswer {
         behind: Vec::from_iter(lines.is_empty().then(|| none.to_owned())),
         lines,
         json,
-        exit: Exit::Success,
+        exit: CommandExit::Success,
     };
     Ok(match answer {
-        Answer::Blocked(rows) => told(
+        GraphAnswer::Blocked(rows) => told(
             rows.iter()
                 .map(|row| {
                     if row.by.is_empty() {
-                        format!("{}: says that it is blocked", named(&row.item))
+                        format!("{}: says that it is blocked", entry_name(&row.item))
                     } else {
-                        format!("{} ← waits for {}", named(&row.item), list(&row.by))
+                        format!(
+                            "{} ← waits for {}",
+                            entry_name(&row.item),
+                            join_entry_names(&row.by)
+                        )
                     }
                 })
                 .collect(),
             "Nothing is blocked",
             json!({ "version": 1, "blocked": rows.iter().map(|row| json!({
-                "item": entry(&row.item), "by": entries(&row.by),
+                "item": entry_json(&row.item), "by": entries_json(&row.by),
             })).collect::<Vec<_>>() }),
         ),
-        Answer::Active(rows) => told(
+        GraphAnswer::Active(rows) => told(
             rows.iter()
                 .map(|row| {
                     if row.assigned.is_empty() {
-                        named(&row.task)
+                        entry_name(&row.task)
                     } else {
-                        format!("{}: {}", named(&row.task), list(&row.assigned))
+                        format!(
+                            "{}: {}",
+                            entry_name(&row.task),
+                            join_entry_names(&row.assigned)
+                        )
                     }
                 })
                 .collect(),
             "No task is at work",
             json!({ "version": 1, "active": rows.iter().map(|row| json!({
-                "task": entry(&row.task), "assigned": entries(&row.assigned),
+                "task": entry_json(&row.task), "assigned": entries_json(&row.assigned),
             })).collect::<Vec<_>>() }),
         ),
-        Answer::Idle(rows) => told(
-            rows.iter().map(named).collect(),
+        GraphAnswer::Idle(rows) => told(
+            rows.iter().map(entry_name).collect(),
             "Nobody is idle",
-            json!({ "version": 1, "idle": entries(rows) }),
+            json!({ "version": 1, "idle": entries_json(rows) }),
         ),
-        Answer::CriticalPath(path) => {
+        GraphAnswer::CriticalPath(path) => {
             let steps = path.steps.iter().enumerate();
             let mut told = told(
                 steps
-                    .map(|(at, step)| format!("{}. {} ({})", at + 1, named(step), step.weight))
+                    .map(|(at, step)| format!("{}. {} ({})", at + 1, entry_name(step), step.weight))
                     .collect(),
                 "There is no open task",
                 json!({
-                    "version": 1, "steps": entries(&path.steps), "weight": path.weight,
-                    "rings": path.rings.iter().map(|it| entries(it)).collect::<Vec<_>>(),
+                    "version": 1, "steps": entries_json(&path.steps), "weight": path.weight,
+                    "rings": path.rings.iter().map(|it| entries_json(it)).collect::<Vec<_>>(),
                 }),
             );
             if !path.steps.is_empty() {
@@ -240,27 +257,27 @@ fn tell(answer: &Answer) -> Result<Told, CommandError> {
             for ring in &path.rings {
                 told.behind.push(format!(
                     "warning: these wait for each other, and none can begin: {}",
-                    list(ring)
+                    join_entry_names(ring)
                 ));
             }
             told
         }
-        Answer::Done(rows) => told(
+        GraphAnswer::Done(rows) => told(
             rows.iter()
                 .map(|row| {
                     let day = row.completed.as_deref().unwrap_or("");
-                    format!("{day} {}", named(row))
+                    format!("{day} {}", entry_name(row))
                 })
                 .collect(),
             "No task was done in that time",
-            json!({ "version": 1, "done": entries(rows) }),
+            json!({ "version": 1, "done": entries_json(rows) }),
         ),
-        Answer::Rejections(rows) => told(
+        GraphAnswer::Rejections(rows) => told(
             rows.iter()
                 .map(|row| {
                     format!(
                         "{}: {} of {} tasks sent back ({:.0} %), {} times",
-                        named(&row.maker),
+                        entry_name(&row.maker),
                         row.rejected,
                         row.tasks,
                         100.0 * row.rejected as f64 / row.tasks.max(1) as f64,
@@ -270,50 +287,50 @@ fn tell(answer: &Answer) -> Result<Told, CommandError> {
                 .collect(),
             "No task names its maker",
             json!({ "version": 1, "makers": rows.iter().map(|row| json!({
-                "maker": entry(&row.maker), "tasks": row.tasks, "rejected": row.rejected,
+                "maker": entry_json(&row.maker), "tasks": row.tasks, "rejected": row.rejected,
                 "rejections": row.rejections,
                 "rate": row.rejected as f64 / row.tasks.max(1) as f64,
             })).collect::<Vec<_>>() }),
         ),
-        Answer::Impact(None) => return Err(unknown("that node")),
-        Answer::Impact(Some(rows)) => told(
+        GraphAnswer::Impact(None) => return Err(unknown_node("that node")),
+        GraphAnswer::Impact(Some(rows)) => told(
             rows.iter()
                 .map(|row| {
                     let indent = "  ".repeat(row.distance - 1);
-                    let (from, relation) = (printable(&row.from), row.relation.name());
-                    format!("{indent}{} ({relation}, {from})", named(&row.node))
+                    let (from, relation) = (escape_hidden(&row.from), row.relation.name());
+                    format!("{indent}{} ({relation}, {from})", entry_name(&row.node))
                 })
                 .collect(),
             "It touched nothing",
             json!({ "version": 1, "touched": rows.iter().map(|row| json!({
-                "distance": row.distance, "node": entry(&row.node),
+                "distance": row.distance, "node": entry_json(&row.node),
                 "relation": row.relation.name(), "from": row.from,
             })).collect::<Vec<_>>() }),
         ),
-        Answer::Path(Way::Unknown(id)) => return Err(unknown(&format!("`{id}`"))),
-        Answer::Path(Way::None) => Told {
+        GraphAnswer::Path(GraphPath::Unknown(id)) => return Err(unknown_node(&format!("`{id}`"))),
+        GraphAnswer::Path(GraphPath::None) => RenderedAnswer {
             lines: vec!["No way leads from one to the other".to_owned()],
             behind: Vec::new(),
             json: json!({ "version": 1, "found": false, "hops": null }),
-            exit: Exit::Failure,
+            exit: CommandExit::Failure,
         },
-        Answer::Path(Way::Found { start, hops }) => {
-            let mut lines = vec![named(start)];
+        GraphAnswer::Path(GraphPath::Found { start, hops }) => {
+            let mut lines = vec![entry_name(start)];
             lines.extend(hops.iter().map(|hop| {
                 let relation = hop.relation.name();
                 if hop.against {
-                    format!("  ← {relation} ← {}", named(&hop.to))
+                    format!("  ← {relation} ← {}", entry_name(&hop.to))
                 } else {
-                    format!("  → {relation} → {}", named(&hop.to))
+                    format!("  → {relation} → {}", entry_name(&hop.to))
                 }
             }));
             let hops = hops.iter().map(|hop| {
                 json!({
-                    "relation": hop.relation.name(), "against": hop.against, "to": entry(&hop.to),
+                    "relation": hop.relation.name(), "against": hop.against, "to": entry_json(&hop.to),
                 })
             });
             let json = json!({
-                "version": 1, "found": true, "start": entry(start),
+                "version": 1, "found": true, "start": entry_json(start),
                 "hops": hops.collect::<Vec<_>>(),
             });
             told(lines, "", json)
@@ -321,30 +338,30 @@ fn tell(answer: &Answer) -> Result<Told, CommandError> {
     })
 }
 
-fn unknown(what: &str) -> CommandError {
-    CommandError::failure(format!("There is no {} in the graph", printable(what)))
+fn unknown_node(what: &str) -> CommandError {
+    CommandError::failure(format!("There is no {} in the graph", escape_hidden(what)))
         .hint("`memory-forge graph query` lists what there is")
 }
 
-fn named(entry: &Entry) -> String {
-    let name = printable(&entry.name);
+fn entry_name(entry: &NodeSummary) -> String {
+    let name = escape_hidden(&entry.name);
     match entry.kind {
-        Kind::Missing => format!("[[{name}]] (missing)"),
+        NodeKind::Missing => format!("[[{name}]] (missing)"),
         _ if entry.name == entry.id => name.into_owned(),
-        _ => format!("{name} [{}]", printable(&entry.id)),
+        _ => format!("{name} [{}]", escape_hidden(&entry.id)),
     }
 }
 
-fn list(entries: &[Entry]) -> String {
-    let names: Vec<String> = entries.iter().map(named).collect();
+fn join_entry_names(entries: &[NodeSummary]) -> String {
+    let names: Vec<String> = entries.iter().map(entry_name).collect();
     names.join(", ")
 }
 
-fn entries(entries: &[Entry]) -> Vec<Value> {
-    entries.iter().map(entry).collect()
+fn entries_json(entries: &[NodeSummary]) -> Vec<Value> {
+    entries.iter().map(entry_json).collect()
 }
 
-fn entry(entry: &Entry) -> Value {
+fn entry_json(entry: &NodeSummary) -> Value {
     json!({
         "id": entry.id, "name": entry.name, "kind": entry.kind.name(),
         "standing": entry.standing.name(), "status": entry.status,

@@ -2,14 +2,14 @@
 //! read.
 
 use clap::Args;
-use forge_app::graph::ask::{Answer, Question};
-use forge_app::graph::{self, Graph};
-use forge_app::mind::Mind;
+use forge_app::graph::ask::{GraphAnswer, GraphQuestion};
+use forge_app::graph::{self, WorkspaceGraph};
+use forge_app::mind::MindStore;
 use forge_app::workspace::Workspace;
 use serde_json::json;
 
-use super::ask::{Engine, answers};
-use crate::report::{CommandError, Exit};
+use super::ask::{GraphEngineChoice, ask_engine};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
 use crate::ui::Ui;
 
@@ -19,7 +19,7 @@ Examples:
   memory-forge graph pull --state                  Blocked and active work, into STATE.md
   memory-forge graph pull --state --engine server --dry-run
   memory-forge graph pull --state --remove         Take that part out again")]
-pub(super) struct PullArgs {
+pub(super) struct GraphPullArgs {
     /// Write blocked and active work into the state file, as a part of its own
     #[arg(long, required = true)]
     state: bool,
@@ -30,7 +30,7 @@ pub(super) struct PullArgs {
 
     /// Who answers; the setting `graph.engine` otherwise
     #[arg(long, value_enum)]
-    engine: Option<Engine>,
+    engine: Option<GraphEngineChoice>,
 
     /// Say what would be written and write nothing
     #[arg(long)]
@@ -41,23 +41,23 @@ pub(super) struct PullArgs {
     json: bool,
 }
 
-pub(super) fn run(
-    args: &PullArgs,
-    graph: &Graph,
+pub(super) fn run_graph_pull(
+    args: &GraphPullArgs,
+    graph: &WorkspaceGraph,
     workspace: &Workspace,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
-    let mind = Mind::open(workspace);
+) -> Result<CommandExit, CommandError> {
+    let mind = MindStore::open(workspace);
     let found = if args.remove {
         Vec::new()
     } else {
-        let engine = Engine::chosen(args.engine, workspace);
-        let questions = [Question::Blocked, Question::Active];
-        answers(&questions, engine, graph, workspace, settings, ui)?
+        let engine = GraphEngineChoice::select_engine(args.engine, workspace);
+        let questions = [GraphQuestion::Blocked, GraphQuestion::Active];
+        ask_engine(&questions, engine, graph, workspace, settings, ui)?
     };
     let view = match &found[..] {
-        [Answer::Blocked(blocked), Answer::Active(active)] => {
+        [GraphAnswer::Blocked(blocked), GraphAnswer::Active(active)] => {
             Some((blocked.as_slice(), active.as_slice()))
         }
         _ => None,
@@ -65,16 +65,16 @@ pub(super) fn run(
     let pulled = graph::pull_state(&mind, view, args.dry_run, settings.now)?;
     let path = &pulled.path;
     if args.json {
-        ui.json(&json!({
+        ui.print_json(&json!({
             "version": 1, "path": path.as_str(), "changed": pulled.changed && !args.dry_run,
         }))?;
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
     let done = match (pulled.changed, args.dry_run) {
         (true, false) => "Wrote",
         (true, true) => "Would write",
         (false, _) => "Unchanged:",
     };
-    ui.line(&format!("{done} {path}"))?;
-    Ok(Exit::Success)
+    ui.print_line(&format!("{done} {path}"))?;
+    Ok(CommandExit::Success)
 }

@@ -2,23 +2,23 @@
 //! queries, each by the worker. No password is known here.
 
 use clap::Args;
-use forge_app::graph::ask::{Answer, Question};
+use forge_app::graph::ask::{GraphAnswer, GraphQuestion};
 use forge_app::wire;
 use forge_app::workspace::Workspace;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::servers::worker::EngineWorker;
 use crate::settings::Settings;
-use crate::ui::{Ui, printable};
+use crate::ui::{Ui, escape_hidden};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   MEMORY_FORGE_GRAPH_URL=bolt://localhost:7687 memory-forge graph push
   memory-forge graph push --force                  Compare all, whatever the server says")]
-pub(super) struct PushArgs {
+pub(super) struct GraphPushArgs {
     /// Compare with every node, even where the server says that nothing changed
     #[arg(long)]
     force: bool,
@@ -32,7 +32,7 @@ pub(super) struct PushArgs {
 #[command(after_help = "\
 Examples:
   memory-forge graph status --json")]
-pub(super) struct StatusArgs {
+pub(super) struct GraphStatusArgs {
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
@@ -43,7 +43,7 @@ pub(super) struct StatusArgs {
 Examples:
   memory-forge graph drop                          Asks first
   memory-forge graph drop --yes")]
-pub(super) struct DropArgs {
+pub(super) struct GraphDropArgs {
     /// Do not ask
     #[arg(long, short)]
     yes: bool,
@@ -58,7 +58,7 @@ pub(super) struct DropArgs {
 Examples:
   memory-forge graph cypher 'MATCH (t:Task {workspace: $workspace}) RETURN t.name, t.standing'
   memory-forge graph cypher 'MATCH (n {tenant: $tenant}) RETURN n.kind, count(*)' --json")]
-pub(super) struct CypherArgs {
+pub(super) struct GraphCypherArgs {
     /// openCypher; `$tenant` and `$workspace` are set. It sees the whole database
     query: String,
 
@@ -93,41 +93,41 @@ impl GraphServer<'_> {
     }
 }
 
-fn server<'a>(workspace: &'a Workspace, settings: &'a Settings) -> GraphServer<'a> {
+fn graph_server<'a>(workspace: &'a Workspace, settings: &'a Settings) -> GraphServer<'a> {
     GraphServer(EngineWorker::new(workspace, settings))
 }
 
 /// Puts questions to the server, which needs a copy of this workspace.
-pub(super) fn ask(
-    questions: &[Question],
+pub(super) fn ask_server(
+    questions: &[GraphQuestion],
     workspace: &Workspace,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Vec<Answer>, CommandError> {
+) -> Result<Vec<GraphAnswer>, CommandError> {
     let questions = questions.to_vec();
-    server(workspace, settings).call(wire::GraphOperation::Ask { questions }, ui)
+    graph_server(workspace, settings).call(wire::GraphOperation::Ask { questions }, ui)
 }
 
-pub(super) fn push(
-    args: &PushArgs,
+pub(super) fn push_graph(
+    args: &GraphPushArgs,
     workspace: &Workspace,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
+) -> Result<CommandExit, CommandError> {
     let operation = wire::GraphOperation::Push { force: args.force };
     let (pushed, scope): (wire::GraphPushReport, wire::GraphScope) =
-        server(workspace, settings).call(operation, ui)?;
+        graph_server(workspace, settings).call(operation, ui)?;
     let changed = pushed.written + pushed.removed > 0;
     if args.json {
-        ui.json(&json!({
+        ui.print_json(&json!({
             "version": 1, "changed": changed, "nodes": pushed.nodes,
             "relations": pushed.relations, "written": pushed.written, "removed": pushed.removed,
             "tenant": scope.tenant, "workspace": scope.workspace,
         }))?;
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
     let (nodes, relations) = (pushed.nodes, pushed.relations);
-    ui.line(&if changed {
+    ui.print_line(&if changed {
         format!(
             "Pushed {nodes} nodes and {relations} relations: {} written, {} removed",
             pushed.written, pushed.removed
@@ -135,20 +135,20 @@ pub(super) fn push(
     } else {
         format!("Unchanged: {nodes} nodes and {relations} relations")
     })?;
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
-pub(super) fn status(
-    args: &StatusArgs,
+pub(super) fn show_status(
+    args: &GraphStatusArgs,
     workspace: &Workspace,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
+) -> Result<CommandExit, CommandError> {
     let status: wire::GraphStatus =
-        server(workspace, settings).call(wire::GraphOperation::Status, ui)?;
+        graph_server(workspace, settings).call(wire::GraphOperation::Status, ui)?;
     let (scope, current) = (&status.scope, status.is_current);
     if args.json {
-        ui.json(&json!({
+        ui.print_json(&json!({
             "version": 1, "tenant": scope.tenant,
             "workspace": scope.workspace, "current": current,
             "pushed": status.pushed.as_ref().map(|it| json!({
@@ -156,18 +156,18 @@ pub(super) fn status(
                 "relations": it.relations,
             })),
         }))?;
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
-    ui.line(&format!(
+    ui.print_line(&format!(
         "Tenant {}, workspace {}",
         scope.tenant, scope.workspace
     ))?;
-    ui.line(&match &status.pushed {
+    ui.print_line(&match &status.pushed {
         None => "Never pushed".to_owned(),
         Some(it) if !it.is_complete => "The last push did not end".to_owned(),
         Some(it) => format!(
             "Pushed at {}: {} nodes and {} relations, {}",
-            printable(&it.at),
+            escape_hidden(&it.at),
             it.nodes,
             it.relations,
             if current {
@@ -177,16 +177,16 @@ pub(super) fn status(
             }
         ),
     })?;
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
-pub(super) fn drop_all(
-    args: &DropArgs,
+pub(super) fn drop_nodes(
+    args: &GraphDropArgs,
     workspace: &Workspace,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
-    let mut server = server(workspace, settings);
+) -> Result<CommandExit, CommandError> {
+    let mut server = graph_server(workspace, settings);
     // An unreachable server is reported before the question.
     let scope: wire::GraphScope = server.call(wire::GraphOperation::Connect, ui)?;
     let question = format!(
@@ -194,31 +194,31 @@ pub(super) fn drop_all(
         scope.workspace, scope.tenant
     );
     if !ui.confirm(&question, args.yes)? {
-        return Ok(Exit::Failure);
+        return Ok(CommandExit::Failure);
     }
     let removed: usize = server.call(wire::GraphOperation::Drop, ui)?;
     if args.json {
-        ui.json(&json!({ "version": 1, "removed": removed }))?
+        ui.print_json(&json!({ "version": 1, "removed": removed }))?
     } else {
-        ui.line(&format!(
+        ui.print_line(&format!(
             "Removed {removed} nodes; the files are as they were"
         ))?
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
-pub(super) fn cypher(
-    args: &CypherArgs,
+pub(super) fn run_cypher(
+    args: &GraphCypherArgs,
     workspace: &Workspace,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
-    let mut server = server(workspace, settings);
+) -> Result<CommandExit, CommandError> {
+    let mut server = graph_server(workspace, settings);
     if args.write {
         // An unreachable server is reported before the question.
         server.call::<wire::GraphScope>(wire::GraphOperation::Connect, ui)?;
         if !ui.confirm("Let this query write to the server?", args.yes)? {
-            return Ok(Exit::Failure);
+            return Ok(CommandExit::Failure);
         }
     }
     let operation = wire::GraphOperation::Cypher {
@@ -228,17 +228,17 @@ pub(super) fn cypher(
     };
     let table: wire::QueryTable = server.call(operation, ui)?;
     if args.json {
-        ui.json(&json!({
+        ui.print_json(&json!({
             "version": 1, "columns": table.columns, "rows": table.rows, "more": table.more,
         }))?;
-        return Ok(Exit::Success);
+        return Ok(CommandExit::Success);
     }
     if !table.columns.is_empty() {
-        ui.line(&printable(&table.columns.join("\t")))?;
+        ui.print_line(&escape_hidden(&table.columns.join("\t")))?;
     }
     for row in &table.rows {
-        let cells: Vec<String> = row.iter().map(cell).collect();
-        ui.line(&cells.join("\t"))?;
+        let cells: Vec<String> = row.iter().map(render_cell).collect();
+        ui.print_line(&cells.join("\t"))?;
     }
     if table.more {
         let limit = args.limit;
@@ -246,14 +246,14 @@ pub(super) fn cypher(
             "Only the first {limit} rows; `--limit` shows more"
         ));
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 /// Returns a value on one line, without characters that drive a terminal.
-fn cell(value: &Value) -> String {
+fn render_cell(value: &Value) -> String {
     let text = match value {
         Value::String(text) => text.replace(['\t', '\n', '\r'], " "),
         value => value.to_string(),
     };
-    printable(&text).into_owned()
+    escape_hidden(&text).into_owned()
 }

@@ -1,51 +1,65 @@
 //! Renders the result of an import, for people and as JSON. No secret is ever
 //! here: the library returns counts.
 
-use forge_app::import::{Landed, Outcome, Proposed, Report, StateProposal, Tally};
+use forge_app::import::{
+    ImportOutcome, ImportReport, ImportTally, ImportedDocument, StateProposal, StateProposalKind,
+};
 use serde_json::{Value, json};
 
 use crate::report::CommandError;
-use crate::ui::{Ui, printable};
+use crate::ui::{Ui, escape_hidden};
 
 /// Upper bounds for the lines of a kind that people are shown; JSON has all of
 /// them.
-const MOST: usize = 20;
-const MOST_DRY: usize = 200;
+const MAX_SHOWN_LINES: usize = 20;
+const MAX_DRY_RUN_LINES: usize = 200;
 
-pub(super) fn text(report: &Report, dry_run: bool, ui: &mut Ui) -> Result<(), CommandError> {
-    let told: Vec<&Landed> = report
+pub(super) fn show_report(
+    report: &ImportReport,
+    dry_run: bool,
+    ui: &mut Ui,
+) -> Result<(), CommandError> {
+    let told: Vec<&ImportedDocument> = report
         .files
         .iter()
-        .filter(|file| file.outcome != Outcome::Unchanged)
+        .filter(|file| file.outcome != ImportOutcome::Unchanged)
         .collect();
-    let most = if dry_run { MOST_DRY } else { MOST };
+    let most = if dry_run {
+        MAX_DRY_RUN_LINES
+    } else {
+        MAX_SHOWN_LINES
+    };
     for file in told.iter().take(most) {
         let entries = match file.entries {
             1 => String::new(),
             count => format!(" ({count} entries)"),
         };
-        let path = printable(file.path.as_str());
-        ui.line(&format!("{} {path}{entries}", word(file.outcome, dry_run)))?;
+        let path = escape_hidden(file.path.as_str());
+        ui.print_line(&format!(
+            "{} {path}{entries}",
+            outcome_word(file.outcome, dry_run)
+        ))?;
     }
     if told.len() > most {
-        ui.line(&format!(
+        ui.print_line(&format!(
             "… and {} more; `--json` lists all",
             told.len() - most
         ))?;
     }
-    let count = |outcome| report.count(outcome);
-    let written = count(Outcome::New) + count(Outcome::Updated) + count(Outcome::Replaced);
+    let count = |outcome| report.count_outcome(outcome);
+    let written =
+        count(ImportOutcome::New) + count(ImportOutcome::Updated) + count(ImportOutcome::Replaced);
     let done = if dry_run { "Would write" } else { "Written" };
-    ui.line(&format!(
+    ui.print_line(&format!(
         "{done}: {} new, {} updated, {} replaced; {} unchanged, {} kept",
-        count(Outcome::New),
-        count(Outcome::Updated),
-        count(Outcome::Replaced),
-        count(Outcome::Unchanged),
-        count(Outcome::Kept),
+        count(ImportOutcome::New),
+        count(ImportOutcome::Updated),
+        count(ImportOutcome::Replaced),
+        count(ImportOutcome::Unchanged),
+        count(ImportOutcome::Kept),
     ))?;
-    proposals(report, ui)?;
-    remarks(report, ui);
+    show_proposals(report, ui)?;
+    show_remarks(report, ui);
     if dry_run {
         ui.note("Nothing was written (`--dry-run`)");
     } else if written > 0 {
@@ -54,49 +68,49 @@ pub(super) fn text(report: &Report, dry_run: bool, ui: &mut Ui) -> Result<(), Co
     Ok(())
 }
 
-fn proposals(report: &Report, ui: &mut Ui) -> Result<(), CommandError> {
+fn show_proposals(report: &ImportReport, ui: &mut Ui) -> Result<(), CommandError> {
     if report.proposals.is_empty() {
         return Ok(());
     }
-    ui.line("\nProposed for .mind/, where nothing was changed:")?;
+    ui.print_line("\nProposed for .mind/, where nothing was changed:")?;
     for proposal in &report.proposals {
-        ui.line(&format!("  {}", printable(&command(proposal))))?;
+        ui.print_line(&format!("  {}", escape_hidden(&proposal_command(proposal))))?;
     }
     Ok(())
 }
 
 /// Prints what people should know to standard error.
-fn remarks(report: &Report, ui: &mut Ui) {
-    let kept: Vec<&Landed> = report
+fn show_remarks(report: &ImportReport, ui: &mut Ui) {
+    let kept: Vec<&ImportedDocument> = report
         .files
         .iter()
-        .filter(|file| file.outcome == Outcome::Kept)
+        .filter(|file| file.outcome == ImportOutcome::Kept)
         .collect();
-    for file in kept.iter().take(MOST) {
+    for file in kept.iter().take(MAX_SHOWN_LINES) {
         ui.warn(&format!(
             "`{}` was edited here and its source has changed: it stays as it is (`--force` replaces it)",
-            printable(file.path.as_str())
+            escape_hidden(file.path.as_str())
         ));
     }
-    for skipped in report.skipped.iter().take(MOST) {
-        let what = printable(&skipped.what);
-        let text = format!("`{what}` was not imported: {}", printable(&skipped.why));
+    for skipped in report.skipped.iter().take(MAX_SHOWN_LINES) {
+        let what = escape_hidden(&skipped.what);
+        let text = format!("`{what}` was not imported: {}", escape_hidden(&skipped.why));
         if skipped.failed {
             ui.warn(&text)
         } else {
             ui.note(&text)
         }
     }
-    for problem in report.problems.iter().take(MOST) {
-        let (file, why) = (printable(&problem.file), printable(&problem.why));
+    for problem in report.problems.iter().take(MAX_SHOWN_LINES) {
+        let (file, why) = (escape_hidden(&problem.file), escape_hidden(&problem.why));
         match problem.line {
             Some(line) => ui.warn(&format!("{file}:{line} was passed over: {why}")),
             None => ui.warn(&format!("{file}: {why}")),
         }
     }
-    let more = kept.len().saturating_sub(MOST)
-        + report.skipped.len().saturating_sub(MOST)
-        + report.problems.len().saturating_sub(MOST)
+    let more = kept.len().saturating_sub(MAX_SHOWN_LINES)
+        + report.skipped.len().saturating_sub(MAX_SHOWN_LINES)
+        + report.problems.len().saturating_sub(MAX_SHOWN_LINES)
         + report.more_problems;
     if more > 0 {
         ui.warn(&format!(
@@ -132,8 +146,8 @@ fn remarks(report: &Report, ui: &mut Ui) {
     }
 }
 
-pub(super) fn json(report: &Report, dry_run: bool) -> Value {
-    let files: Vec<Value> = report.files.iter().map(file).collect();
+pub(super) fn report_json(report: &ImportReport, dry_run: bool) -> Value {
+    let files: Vec<Value> = report.files.iter().map(file_json).collect();
     let skipped: Vec<Value> = report
         .skipped
         .iter()
@@ -147,17 +161,17 @@ pub(super) fn json(report: &Report, dry_run: bool) -> Value {
     let proposals: Vec<Value> = report
         .proposals
         .iter()
-        .map(|it| json!({ "from": it.from, "text": it.text, "command": command(it) }))
+        .map(|it| json!({ "from": it.from, "text": it.text, "command": proposal_command(it) }))
         .collect();
-    let count = |outcome| report.count(outcome);
+    let count = |outcome| report.count_outcome(outcome);
     json!({
         "version": 1,
         "dryRun": dry_run,
-        "new": count(Outcome::New),
-        "updated": count(Outcome::Updated),
-        "replaced": count(Outcome::Replaced),
-        "unchanged": count(Outcome::Unchanged),
-        "kept": count(Outcome::Kept),
+        "new": count(ImportOutcome::New),
+        "updated": count(ImportOutcome::Updated),
+        "replaced": count(ImportOutcome::Replaced),
+        "unchanged": count(ImportOutcome::Unchanged),
+        "kept": count(ImportOutcome::Kept),
         "older": report.older,
         "beyondLimit": report.beyond_limit,
         "redacted": report.tally.redacted,
@@ -171,17 +185,17 @@ pub(super) fn json(report: &Report, dry_run: bool) -> Value {
     })
 }
 
-fn file(file: &Landed) -> Value {
-    let Tally { redacted, hidden } = &file.tally;
+fn file_json(file: &ImportedDocument) -> Value {
+    let ImportTally { redacted, hidden } = &file.tally;
     json!({
         "path": file.path.as_str(),
         "sourceId": file.source_id,
         "outcome": match file.outcome {
-            Outcome::New => "new",
-            Outcome::Updated => "updated",
-            Outcome::Unchanged => "unchanged",
-            Outcome::Kept => "kept",
-            Outcome::Replaced => "replaced",
+            ImportOutcome::New => "new",
+            ImportOutcome::Updated => "updated",
+            ImportOutcome::Unchanged => "unchanged",
+            ImportOutcome::Kept => "kept",
+            ImportOutcome::Replaced => "replaced",
         },
         "entries": file.entries,
         "redacted": redacted,
@@ -189,26 +203,26 @@ fn file(file: &Landed) -> Value {
     })
 }
 
-fn word(outcome: Outcome, dry_run: bool) -> &'static str {
+fn outcome_word(outcome: ImportOutcome, dry_run: bool) -> &'static str {
     match (outcome, dry_run) {
-        (Outcome::New, true) => "Would write",
-        (Outcome::New, false) => "✓ New",
-        (Outcome::Updated, true) => "Would update",
-        (Outcome::Updated, false) => "✓ Updated",
-        (Outcome::Replaced, true) => "Would replace",
-        (Outcome::Replaced, false) => "✓ Replaced",
-        (Outcome::Kept, _) => "Kept as edited",
-        (Outcome::Unchanged, _) => "Unchanged",
+        (ImportOutcome::New, true) => "Would write",
+        (ImportOutcome::New, false) => "✓ New",
+        (ImportOutcome::Updated, true) => "Would update",
+        (ImportOutcome::Updated, false) => "✓ Updated",
+        (ImportOutcome::Replaced, true) => "Would replace",
+        (ImportOutcome::Replaced, false) => "✓ Replaced",
+        (ImportOutcome::Kept, _) => "Kept as edited",
+        (ImportOutcome::Unchanged, _) => "Unchanged",
     }
 }
 
 /// Returns the command that would do what is proposed.
-fn command(proposal: &StateProposal) -> String {
+fn proposal_command(proposal: &StateProposal) -> String {
     // Nothing in single quotes acts in a POSIX shell.
     let text = format!("'{}'", proposal.text.replace('\'', r"'\''"));
     match proposal.what {
-        Proposed::Task => format!("memory-forge mind task add {text}"),
-        Proposed::Active => format!("memory-forge mind set --active {text}"),
-        Proposed::Next => format!("memory-forge mind set --next {text}"),
+        StateProposalKind::Task => format!("memory-forge mind task add {text}"),
+        StateProposalKind::Active => format!("memory-forge mind set --active {text}"),
+        StateProposalKind::Next => format!("memory-forge mind set --next {text}"),
     }
 }

@@ -1,33 +1,34 @@
 //! Runs `search --scope sources`: one question to the user's other workspaces,
 //! shown workspace by workspace.
 
-use forge_app::federation::{self, FromSource, Registry};
-use forge_app::recall::pack::Packing;
-use forge_app::recall::{self, Answer, Ask, context, snippet};
+use forge_app::federation::{self, SourceRegistry, SourceResponse};
+use forge_app::recall::pack::ContextPacking;
+use forge_app::recall::{self, RecallAnswer, RecallQuery, context, snippet};
 use forge_app::workspace::Workspace;
 
-use super::{SNIPPET_LINES, SearchArgs, fit, say_budget, show_hit};
+use super::{MAX_SNIPPET_LINES, SearchArgs, fit_budget, note_budget, show_hit};
 use crate::hits::hit_json;
-use crate::report::{CommandError, Exit};
+use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
-use crate::ui::{Ui, printable, style};
+use crate::ui::{Ui, escape_hidden, style};
 
-pub(super) fn run(
+pub(super) fn run_sources_search(
     args: &SearchArgs,
-    ask: &Ask,
+    ask: &RecallQuery,
     workspace: &Workspace,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Exit, CommandError> {
+) -> Result<CommandExit, CommandError> {
     if args.as_of.is_some() {
         return Err(CommandError::usage(
             "`--as-of` asks the history of this workspace; it does not go with `--scope sources`",
         ));
     }
-    let registry = Registry::of_home(settings.home.as_deref())?;
+    let registry = SourceRegistry::of_home(settings.home.as_deref())?;
     let sources = registry.sources()?;
     let here = Some(workspace.root());
-    let found = federation::ask(&sources, here, forge_app::embed::builtin(), ask);
+    let found =
+        federation::search_sources(&sources, here, forge_app::embed::builtin_embedder(), ask);
     for one in &found {
         match &one.answer {
             Err(why) => ui.warn(&format!("`{}` was passed over: {why}", one.source.name)),
@@ -38,68 +39,72 @@ pub(super) fn run(
         }
     }
     if found.is_empty() && !args.json {
-        return nothing(&registry, sources.is_empty(), ui);
+        return report_no_sources(&registry, sources.is_empty(), ui);
     }
-    let all = joined(&found, ask.limit);
+    let all = join_answers(&found, ask.limit);
     let nonce = settings.nonce();
     let packing = args
         .budget
-        .map(|budget| fit(args, &all, budget as usize, &nonce));
+        .map(|budget| fit_budget(args, &all, budget as usize, &nonce));
     if args.json {
-        ui.json(&json(args, &found, &all, packing.as_ref()))?;
+        ui.print_json(&sources_json(args, &found, &all, packing.as_ref()))?;
     } else if args.context {
         let (pieces, left_out) = match &packing {
             Some(p) => (p.pieces.clone(), p.left_out.clone()),
-            None => (context::whole(&all), Vec::new()),
+            None => (context::whole_pieces(&all), Vec::new()),
         };
-        ui.print(&context::render(&all, &pieces, &left_out, &nonce))?;
+        ui.print(&context::render_context(&all, &pieces, &left_out, &nonce))?;
     } else {
-        show(args, &found, &all, packing.as_ref(), settings, ui)?;
+        show_sources(args, &found, &all, packing.as_ref(), settings, ui)?;
     }
     if let Some(packing) = &packing {
-        say_budget(packing, &all, args.budget.unwrap_or(0), ui);
+        note_budget(packing, &all, args.budget.unwrap_or(0), ui);
     }
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
-fn nothing(registry: &Registry, empty: bool, ui: &mut Ui) -> Result<Exit, CommandError> {
-    ui.line("No searchable sources registered.")?;
+fn report_no_sources(
+    registry: &SourceRegistry,
+    empty: bool,
+    ui: &mut Ui,
+) -> Result<CommandExit, CommandError> {
+    ui.print_line("No searchable sources registered.")?;
     let hint = if empty {
         "`memory-forge sources add NAME PATH` registers one"
     } else {
         "`memory-forge sources list` shows those that are kept out"
     };
     ui.note(&format!("{hint}; registry: {}", registry.path().display()));
-    Ok(Exit::Success)
+    Ok(CommandExit::Success)
 }
 
 /// Joins all answers into one, for budgets and prompts.
-fn joined(found: &[FromSource], limit: usize) -> Answer {
+fn join_answers(found: &[SourceResponse], limit: usize) -> RecallAnswer {
     let mut answers = found
         .iter()
         .filter_map(|one| one.answer.as_ref().ok())
         .map(|answered| answered.answer.clone());
-    let first = answers.next().unwrap_or_else(Answer::nothing);
+    let first = answers.next().unwrap_or_else(RecallAnswer::empty);
     // Each workspace contributes up to the limit: one with many hits must not
     // hide the others.
     answers.fold(first, |all, one| {
-        recall::join(all, one, limit * found.len())
+        recall::merge_answers(all, one, limit * found.len())
     })
 }
 
-fn show(
+fn show_sources(
     args: &SearchArgs,
-    found: &[FromSource],
-    all: &Answer,
-    packing: Option<&Packing>,
+    found: &[SourceResponse],
+    all: &RecallAnswer,
+    packing: Option<&ContextPacking>,
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<(), CommandError> {
     let question = args.question();
-    ui.line(&format!(
+    ui.print_line(&format!(
         "Searching {} source(s) for: {}",
         found.len(),
-        printable(&question)
+        escape_hidden(&question)
     ))?;
     let width = settings.width.clamp(40, 120);
     let kept = |path: &str, line: usize| {
@@ -114,10 +119,10 @@ fn show(
     for one in found {
         let Ok(answered) = &one.answer else { continue };
         let heading = style::HEADING;
-        ui.line(&format!(
+        ui.print_line(&format!(
             "\n{heading}=== {} ({}) ==={heading:#}",
-            printable(&one.source.name),
-            printable(&one.source.path.display().to_string())
+            escape_hidden(&one.source.name),
+            escape_hidden(&one.source.path.display().to_string())
         ))?;
         let hits = &answered.answer.hits;
         let shown = hits
@@ -125,31 +130,32 @@ fn show(
             .filter(|h| kept(&h.passage.path, h.passage.lines.0));
         let mut count = 0;
         for hit in shown {
-            let window = snippet::window(&hit.passage.text, &hit.matches, width * SNIPPET_LINES);
+            let window =
+                snippet::best_window(&hit.passage.text, &hit.matches, width * MAX_SNIPPET_LINES);
             let text = &hit.passage.text[window.clone()];
             show_hit(hit, text, window.start, args.explain, ui)?;
             count += 1;
         }
         if count == 0 {
-            ui.line("  No matches.")?;
+            ui.print_line("  No matches.")?;
         }
         if answered.answer.more > 0 {
-            ui.line(&format!("  ... and {} more matches", answered.answer.more))?;
+            ui.print_line(&format!("  ... and {} more matches", answered.answer.more))?;
         }
         total += count;
     }
-    super::say_corrections(all, ui);
-    ui.line(&format!(
+    super::note_corrections(all, ui);
+    ui.print_line(&format!(
         "\nTotal hits: {total} across {} sources",
         found.len()
     ))
 }
 
-fn json(
+fn sources_json(
     args: &SearchArgs,
-    found: &[FromSource],
-    all: &Answer,
-    packing: Option<&Packing>,
+    found: &[SourceResponse],
+    all: &RecallAnswer,
+    packing: Option<&ContextPacking>,
 ) -> serde_json::Value {
     let sources: Vec<_> = found
         .iter()
@@ -179,7 +185,10 @@ fn json(
         "sources": sources,
     });
     if let Some(p) = packing {
-        let left = p.left_out.iter().map(|i| context::source(&all.hits[*i]));
+        let left = p
+            .left_out
+            .iter()
+            .map(|i| context::source_reference(&all.hits[*i]));
         let pieces = p.pieces.iter();
         value["budget"] = serde_json::json!({
             "used": p.used, "tokenizer": "o200k", "counts": "text of results",

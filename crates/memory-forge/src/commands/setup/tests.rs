@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use forge_clients::setup::skills::{AGENTS, REFERENCES, SKILLS};
+use forge_clients::setup::skills::{PLUGIN_AGENTS, PLUGIN_SKILLS, SKILL_REFERENCES};
 
-use crate::cli::{definition, parse};
+use crate::cli::{command_definition, parse_command_line};
 
 /// Commands that are being built; a line with one of these is not parsed yet.
 const NOT_YET: [&str; 0] = [];
@@ -22,11 +22,11 @@ fn read(path: &Path) -> String {
 
 /// What agents and people are told to run.
 fn pages() -> Vec<(String, String)> {
-    let embedded = SKILLS.iter().chain(&AGENTS);
+    let embedded = PLUGIN_SKILLS.iter().chain(&PLUGIN_AGENTS);
     let mut pages: Vec<(String, String)> = embedded
         .map(|source| (source.name.to_owned(), source.text.to_owned()))
         .collect();
-    for it in &REFERENCES {
+    for it in &SKILL_REFERENCES {
         pages.push((it.name.to_owned(), it.text.to_owned()));
     }
     for name in ["README.md", "../docs/plugin.md"] {
@@ -85,7 +85,7 @@ fn known_flags(command: &clap::Command, flags: &mut BTreeSet<String>) {
 #[test]
 fn every_command_line_in_skills_and_agents_exists() {
     let mut flags = BTreeSet::new();
-    known_flags(&definition(), &mut flags);
+    known_flags(&command_definition(), &mut flags);
     let mut lines = 0;
     for (page, text) in pages() {
         for code in code(&text) {
@@ -97,7 +97,7 @@ fn every_command_line_in_skills_and_agents_exists() {
                     }
                     lines += 1;
                     let words: Vec<std::ffi::OsString> = words.iter().map(Into::into).collect();
-                    if let Err(error) = parse(&words) {
+                    if let Err(error) = parse_command_line(&words) {
                         panic!("{page}: `{code}`: {error}");
                     }
                 }
@@ -119,10 +119,10 @@ fn every_command_line_in_skills_and_agents_exists() {
 /// Agents that have no shell are told of tools, and these exist.
 #[test]
 fn every_tool_that_agents_are_told_of_is_listed() {
-    let listed = crate::mcp::tools::chosen(&[]).expect("the usual ones");
+    let listed = crate::mcp::tools::select_tools(&[]).expect("the usual ones");
     let names: BTreeSet<&str> = listed.iter().map(|spec| spec.name).collect();
     let mut seen = 0;
-    for agent in &AGENTS {
+    for agent in &PLUGIN_AGENTS {
         for code in code(agent.text) {
             let is_tool = code.contains('_') && !code.contains(' ');
             if is_tool {
@@ -152,13 +152,13 @@ fn skills_with_known_failure_modes_have_gotchas_and_the_rules_are_there_in_full(
         "upgrade",
         "wikilinks",
     ] {
-        let skill = SKILLS.iter().find(|skill| skill.name == name);
+        let skill = PLUGIN_SKILLS.iter().find(|skill| skill.name == name);
         let text = skill.map(|skill| skill.text).unwrap_or_default();
         let (_, gotchas) = text.rsplit_once("\n## ").unwrap_or_default();
         assert!(gotchas.starts_with("Gotchas\n"), "{name}: {text}");
     }
     let reference = |name: &str| {
-        let found = REFERENCES.iter().find(|it| it.name == name);
+        let found = SKILL_REFERENCES.iter().find(|it| it.name == name);
         found.map(|it| it.text).unwrap_or_default()
     };
     assert!(reference("gotchas.md").contains("\n## Gotchas\n"));
@@ -167,7 +167,7 @@ fn skills_with_known_failure_modes_have_gotchas_and_the_rules_are_there_in_full(
         assert!(rules.contains(&format!("\n{number}. **")), "rule {number}");
     }
     // What a skill points to beside itself is there.
-    for skill in &SKILLS {
+    for skill in &PLUGIN_SKILLS {
         for code in code(skill.text) {
             if let Some(name) = code.strip_prefix("references/").filter(|it| !it.is_empty()) {
                 assert!(!reference(name).is_empty(), "{}: `{code}`", skill.name);
