@@ -241,8 +241,8 @@ fn no_door_imports_another() {
 
 /// Counts that may only fall: whoever lowers one writes the new number here.
 const DOOR_IMPORTS: usize = 298;
-const ONE_WORD_TYPES: usize = 655;
-const PARTICIPLE_TYPES: usize = 93;
+const ONE_WORD_TYPES: usize = 21;
+const PARTICIPLE_TYPES: usize = 0;
 
 #[test]
 fn doors_name_fewer_and_fewer_items_of_the_library() {

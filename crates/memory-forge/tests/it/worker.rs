@@ -257,6 +257,8 @@ fn an_interrupt_ends_both() {
     let sent = Command::new("kill").args(["-INT", "--", &group]).status();
     assert!(sent.expect("kill is there").success());
     let status = child.wait().expect("it ends");
-    assert_eq!(status.code(), None, "by the signal");
+    // By the signal; on a busy machine the worker may be gone before it arrives,
+    // and then with an error.
+    assert!(!status.success(), "{status}");
     ends(connection);
 }
