@@ -206,8 +206,9 @@ mod tests {
     #[test]
     fn matches_are_marked_inside_of_bold_and_code() {
         let text = "a **bold word** and `code`";
-        let found = text.find("word").expect("it is there");
-        let out = for_terminal(text, 0, &[found..found + 4]);
+        let places = text.match_indices("word");
+        let found: Vec<_> = places.map(|(at, it)| at..at + it.len()).collect();
+        let out = for_terminal(text, 0, &found);
         let mark = style::MATCH;
         assert!(out.contains(&format!("{mark}word{mark:#}")), "{out:?}");
         let code = style::PATH;
