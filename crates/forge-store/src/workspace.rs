@@ -1,9 +1,9 @@
-//! The folder that holds a project's memory, and the only door to its files.
+//! The folder that holds a project's memory, and the only writer of its files.
 //!
-//! Everything that is read goes through [`Workspace::read`], everything that is
-//! written through [`Workspace::change`], so that the rules on links, locks and
-//! undo hold in one place. Nothing here parses Markdown, prints, or looks at
-//! the environment or the clock.
+//! Every change of a user's file goes through [`Workspace::change`], so that
+//! the rules on links, locks and undo hold in one place. Reads go through
+//! [`Workspace::read`] or [`crate::regular`], which both have a limit. Nothing
+//! here parses Markdown, prints, or looks at the environment or the clock.
 
 use std::fs;
 use std::io;

@@ -24,7 +24,7 @@ use crate::ui::Ui;
 Examples:
   memory-forge mcp                          What a client runs
   memory-forge mcp --list                   The tools that are listed, and what they cost
-  memory-forge mcp --tools all              List all twelve tools
+  memory-forge mcp --tools all              List all thirteen tools
   memory-forge mcp --http --port 8931 --token-file ~/.config/memory-forge.token")]
 pub(crate) struct McpArgs {
     /// Tools to list: `all`, or names separated by commas [default: those that

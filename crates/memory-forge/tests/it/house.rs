@@ -358,6 +358,32 @@ fn trees_of_imports_are_read_whole() {
     assert_eq!(found, expected.map(str::to_owned).into());
 }
 
+/// A test name may begin with the id of a defect, such as `k8_`.
+#[test]
+fn ids_in_test_names_are_explained() {
+    let page = std::fs::read_to_string(root().join("docs/defects.md")).expect("the page");
+    let mut found = 0;
+    let mut missing = Vec::new();
+    for source in rust_files("crates") {
+        for line in source.text.lines() {
+            let name = line.trim_start().strip_prefix("fn ").unwrap_or_default();
+            let id = name.split('_').next().unwrap_or_default();
+            let number = id
+                .strip_prefix(['a', 'd', 'k', 'm', 'w'])
+                .unwrap_or_default();
+            if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
+                continue;
+            }
+            found += 1;
+            if !page.contains(&format!("| {} |", id.to_uppercase())) {
+                missing.push(format!("{}: {id}", source.path));
+            }
+        }
+    }
+    assert!(found >= 50, "only {found} ids were read");
+    assert_none(&missing, "docs/defects.md explains every id");
+}
+
 /// Walks in ARCHITECTURE.md name functions with their files, and cannot rot.
 #[test]
 fn functions_of_the_walks_are_where_they_are_said_to_be() {
