@@ -119,6 +119,8 @@ pub struct RecallAnswer {
     /// Tokens of the question that look like code and are in no document.
     #[serde(default)]
     pub missing: Vec<String>,
+    /// Whether no hit is relevant, including hits beyond the limit.
+    pub is_noise: bool,
     /// Hits that were withheld because none of them is relevant, and the
     /// nearest of them.
     #[serde(default)]
@@ -146,6 +148,7 @@ impl RecallAnswer {
             undated: 0,
             corrections: Vec::new(),
             missing: Vec::new(),
+            is_noise: false,
             withheld: 0,
             nearest: Vec::new(),
         }
@@ -190,6 +193,8 @@ impl RecallHit {
     }
 }
 
+/// How many hits decide whether an answer is noise, whatever the limit.
+const MIN_JUDGED_HITS: usize = 5;
 /// How many passages each side brings to the fusion.
 const CANDIDATES_PER_RANKING: usize = 200;
 /// Maximum number of candidates per ranking if each file counts once.
@@ -416,7 +421,9 @@ fn rank_with_pool(
         hits.len()
     };
     let best = best_documents(&hits);
-    hits.truncate(ask.limit);
+    // A fixed number is judged, so that a smaller limit never turns an answer
+    // into noise.
+    hits.truncate(ask.limit.max(MIN_JUDGED_HITS));
     for hit in &mut hits {
         redact_hit(hit);
         let marks = snippet::marks(&hit.passage.text, &question);
@@ -426,20 +433,23 @@ fn rank_with_pool(
             hit.terms = source.explain_passage(&question.query_words(), hit.passage.chunk)?;
         }
     }
-    let corrections = extra_corrections(corrections, &hits);
     let mut answer = RecallAnswer {
-        more: found.saturating_sub(hits.len()),
+        more: found.saturating_sub(hits.len().min(ask.limit)),
         hits,
         mode,
         mode_note,
         embedded: (counts.embedded, counts.chunks),
         undated,
-        corrections,
+        corrections: Vec::new(),
         missing: missing(source, ask, &question, &text_hits.holding)?,
+        is_noise: false,
         withheld: 0,
         nearest: Vec::new(),
     };
     confidence::cap(&mut answer);
+    answer.is_noise = confidence::is_noise(&answer);
+    answer.hits.truncate(ask.limit);
+    answer.corrections = extra_corrections(corrections, &answer.hits);
     Ok(answer)
 }
 

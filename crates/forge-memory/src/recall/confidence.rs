@@ -371,18 +371,7 @@ const NEAREST: usize = 2;
 /// different documents, for their titles. An answer with one hit that holds
 /// all that was asked for is never withheld.
 pub fn withhold_noise(answer: &mut RecallAnswer) {
-    // What meaning alone found has passed a floor of its own, and has no words
-    // that could speak for it.
-    let floor = |hit: &RecallHit| match hit.evidence.text_rank {
-        Some(_) => NOISE,
-        None => NOISE * BY_MEANING_ALONE,
-    };
-    let is_noise = |hit: &RecallHit| hit.confidence < floor(hit) && !hit.is_literal;
-    // Whoever asks for vectors alone wants whatever is nearest.
-    if answer.mode == RecallMode::Vector
-        || answer.hits.is_empty()
-        || !answer.hits.iter().all(is_noise)
-    {
+    if !answer.is_noise {
         return;
     }
     answer.withheld = answer.hits.len() + answer.more;
@@ -394,6 +383,19 @@ pub fn withhold_noise(answer: &mut RecallAnswer) {
             answer.nearest.push(hit);
         }
     }
+}
+
+/// Returns `true` if none of the hits of an answer is relevant.
+pub(super) fn is_noise(answer: &RecallAnswer) -> bool {
+    // What meaning alone found has passed a floor of its own, and has no words
+    // that could speak for it.
+    let floor = |hit: &RecallHit| match hit.evidence.text_rank {
+        Some(_) => NOISE,
+        None => NOISE * BY_MEANING_ALONE,
+    };
+    let is_noise = |hit: &RecallHit| hit.confidence < floor(hit) && !hit.is_literal;
+    // A query of vectors alone wants whatever is nearest.
+    answer.mode != RecallMode::Vector && !answer.hits.is_empty() && answer.hits.iter().all(is_noise)
 }
 
 #[cfg(test)]

@@ -115,7 +115,7 @@ fn has_children(document: &Document, index: usize) -> bool {
 
 /// A paragraph, a list item, a row of a table, or another run of lines that is
 /// read as one.
-pub(super) struct Item {
+pub(super) struct RuleItem {
     pub(super) lines: Range<usize>,
     text: String,
     /// The indentation of the list that it is an item of, and where that list
@@ -130,8 +130,8 @@ pub(super) struct Item {
 
 /// Returns the text of a document in items, without front matter, code and
 /// headings.
-pub(super) fn items(document: &Document, roles: &[SectionRole]) -> Vec<Item> {
-    let mut items: Vec<Item> = Vec::new();
+pub(super) fn items(document: &Document, roles: &[SectionRole]) -> Vec<RuleItem> {
+    let mut items: Vec<RuleItem> = Vec::new();
     let mut is_open = false;
     // Lists that are open, with the latest item of each.
     let mut lists: Vec<(usize, usize, usize)> = Vec::new();
@@ -184,7 +184,7 @@ pub(super) fn items(document: &Document, roles: &[SectionRole]) -> Vec<Item> {
                     lists.len().checked_sub(1).filter(|_| indent > 0)
                 };
                 let table = items.last().filter(|_| is_row && is_open);
-                items.push(Item {
+                items.push(RuleItem {
                     lines: index..index + 1,
                     text: text.trim_start_matches('>').trim_start().to_owned(),
                     list: lists
@@ -228,7 +228,7 @@ fn heading_lines(document: &Document) -> Vec<bool> {
 /// Returns for each item whether it is a rule, or part of one: the line that
 /// introduces a list of rules, the list that a rule announces, the item around
 /// a rule and the items below it.
-pub(super) fn find_rules(items: &[Item]) -> Vec<bool> {
+pub(super) fn find_rules(items: &[RuleItem]) -> Vec<bool> {
     let mut rules: Vec<bool> = items.iter().map(is_rule).collect();
     let mut groups: BTreeMap<(bool, usize, usize), Vec<usize>> = BTreeMap::new();
     for (at, item) in items.iter().enumerate() {
@@ -289,7 +289,7 @@ pub(super) fn find_rules(items: &[Item]) -> Vec<bool> {
 }
 
 /// Whether a column of a table says what to do with what is in it.
-fn has_imperative(header: &Item) -> bool {
+fn has_imperative(header: &RuleItem) -> bool {
     let mut cells = header.text.split('|');
     // "Call" alone is the name of a column.
     cells.any(|cell| cell.trim().contains(' ') && begins_with(cell, CLEAR_IMPERATIVES))
@@ -432,7 +432,7 @@ const PLAIN_ORDERS: &[&str] = &[
 ];
 
 /// Whether an item as a whole orders or forbids something.
-fn is_rule(item: &Item) -> bool {
+fn is_rule(item: &RuleItem) -> bool {
     if is_row_of_dashes(&item.text) {
         return false;
     }
