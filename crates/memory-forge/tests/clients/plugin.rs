@@ -133,17 +133,14 @@ fn always_on(counted: &Value, kinds: &[&str]) -> usize {
 }
 
 /// Tokens of the lines in a request that begin like this.
-fn sent(text: &str, start: &str) -> usize {
+fn sent(text: &str, start: &str, tokenizer: Tokenizer) -> usize {
     let lines = text.lines().filter(|line| line.starts_with(start));
     let lines: Vec<String> = lines.map(|line| format!("{line}\n")).collect();
     // Names of tools are counted together, the other lines one by one.
     if start.starts_with('-') {
-        lines
-            .iter()
-            .map(|line| count_tokens(Tokenizer::O200k, line))
-            .sum()
+        lines.iter().map(|line| count_tokens(tokenizer, line)).sum()
     } else {
-        count_tokens(Tokenizer::O200k, &lines.concat())
+        count_tokens(tokenizer, &lines.concat())
     }
 }
 
@@ -189,10 +186,17 @@ fn claude_has_the_plugin() {
     // What is counted are the lines that were sent.
     let counted = counted(&project, &in_plugin(""), "claude");
     let of = |kinds: &[&str]| always_on(&counted, kinds);
-    assert_eq!(of(&["skill", "agent"]), sent(&text, "- memory-forge:"));
+    assert_eq!(
+        of(&["skill", "agent"]),
+        sent(&text, "- memory-forge:", Tokenizer::Claude)
+    );
     assert_eq!(
         of(&["tools"]),
-        sent(&text, "mcp__plugin_memory-forge_memory-forge__")
+        sent(
+            &text,
+            "mcp__plugin_memory-forge_memory-forge__",
+            Tokenizer::Claude
+        )
     );
     assert!(counted["alwaysOn"].as_u64() < Some(1_000), "{counted}");
 
@@ -350,7 +354,7 @@ fn codex_has_the_plugin() {
     let counted = counted(&project, &in_plugin(""), "codex");
     assert_eq!(
         always_on(&counted, &["skill"]),
-        sent(&lines, "- memory-forge:")
+        sent(&lines, "- memory-forge:", Tokenizer::O200k)
     );
 
     project.model.forget();

@@ -131,7 +131,17 @@ pub(crate) fn found(ws: &TestWorkspace, question: &str, flags: &[&str]) -> Vec<S
     let mut arguments = vec!["engine", "search", "--json"];
     arguments.extend(flags);
     arguments.extend(["--", question]);
-    paths(&json(&ws.run(&arguments)))
+    paths(&answer(&ws.run(&arguments)))
+}
+
+/// The answer of a search, which ends with 1 where it finds nothing.
+#[track_caller]
+pub(crate) fn answer(output: &Output) -> Value {
+    let answer: Value =
+        serde_json::from_str(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output}"));
+    let code = i32::from(paths(&answer).is_empty());
+    assert_eq!(output.status, Some(code), "{output}");
+    answer
 }
 
 pub(crate) fn paths(answer: &Value) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! The same question gives the same passages in the same order, whichever
 //! engine answers.
 
-use crate::organisation::{Organisation, found, json, paths, push};
+use crate::organisation::{Organisation, answer, found, paths, push};
 
 const SAMPLE: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
@@ -58,7 +58,7 @@ fn both_engines_rank_alike(org: Organisation) {
             let mut arguments = vec!["search", "--json"];
             arguments.extend(flags);
             arguments.extend(["--", question]);
-            let here = paths(&json(&ws.run(&arguments)));
+            let here = paths(&answer(&ws.run(&arguments)));
             let there: Vec<String> = found(&ws, question, flags)
                 .iter()
                 .map(|path| path.strip_prefix("w:").expect("its workspace").to_owned())

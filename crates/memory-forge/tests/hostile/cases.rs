@@ -219,7 +219,7 @@ fn parsed(text: &str) -> Value {
 /// The events that the program knows, from its own list.
 pub(crate) fn events() -> Vec<&'static str> {
     let source = include_str!("../../../forge-clients/src/hooks/event.rs");
-    let (_, list) = source.split_once("enum Event {").expect("the list");
+    let (_, list) = source.split_once("enum SessionEvent {").expect("the list");
     let (list, _) = list.split_once('}').expect("its end");
     let lines = list.lines().map(str::trim);
     let names = lines.filter(|it| !it.starts_with("//"));
