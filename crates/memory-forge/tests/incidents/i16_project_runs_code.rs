@@ -268,8 +268,41 @@ fn no_file_of_a_project_names_a_program() {
     canary.assert_quiet("audit --plugin");
 }
 
+/// Globs choose among the files of the workspace and cannot add others.
+fn no_glob_reaches_outside(key: &str) {
+    let ws = ws("
+        //- outside.md
+        # Outside
+
+        Obsidian.
+        //- inner/knowledge/a.md
+        # A
+
+        Amber.
+    ");
+    let (section, short) = key.split_once('.').expect("a section");
+    let (outside, inner) = (ws.path("outside.md"), ws.path("inner"));
+    for glob in [
+        &outside.to_string_lossy(),
+        "../*.md",
+        "**/../*.md",
+        "/**",
+        "~/**",
+    ] {
+        let settings = format!("[{section}]\n{short} = {}\n", json!([glob]));
+        ws.write("inner/memory-forge.toml", settings);
+        let root = inner.to_string_lossy();
+        let question = [
+            "search", "--mode", "text", "--json", "--root", &root, "obsidian",
+        ];
+        let answer = ws.run(&question);
+        assert!(!answer.stdout.contains("outside.md"), "{glob}: {answer}");
+        assert!(answer.status != Some(0), "{glob}: {answer}");
+    }
+}
+
 /// What a cloned `memory-forge.toml` can say: numbers within limits, words of a
-/// list, plain names, where in the workspace a file lies, and which server the
+/// list, plain names, where in the workspace files lie, and which server the
 /// commands about one ask. No key takes another text of one's own, so none can
 /// name a program, a path outside or any other address.
 #[test]
@@ -297,10 +330,15 @@ fn no_setting_can_name_a_program_a_path_or_an_address() {
         // Asked by commands about them alone, and only once the user agreed.
         let server = kind.starts_with("a bolt://") || kind.starts_with("a postgres://");
         let called = kind == "a name";
+        let globs = kind.starts_with("a list of globs");
         assert!(
-            numbers || words || model || server || called,
+            numbers || words || model || server || called || globs,
             "`{name}` takes {kind}"
         );
+        if globs {
+            no_glob_reaches_outside(name);
+            continue;
+        }
         if words {
             let plain = |c: char| c.is_ascii_alphanumeric() || "\", ._-".contains(c);
             assert!(kind.chars().all(plain), "`{name}` takes {kind}");

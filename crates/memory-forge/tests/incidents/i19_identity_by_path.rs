@@ -257,7 +257,7 @@ fn neighbours_are_not_mixed_up() {
         let found = |question: &str| {
             let line = ["search", "--mode", "text", "--json", question];
             let output = quiet(at(&ws, &place).args(line), question);
-            let answer: Value = serde_json::from_str(output.ok()).expect("JSON");
+            let answer: Value = serde_json::from_str(&output.stdout).expect("JSON");
             answer["results"].as_array().map_or(0, Vec::len)
         };
         assert_eq!(found(own), 1, "{}", place.display());
@@ -267,6 +267,6 @@ fn neighbours_are_not_mixed_up() {
     }
     // Where nothing is, nothing is made: `--root` above does not reach down.
     let plain = ws.path("plain/src");
-    quiet(at(&ws, &plain).args(["search", "amber"]), "search").ok();
+    quiet(at(&ws, &plain).args(["search", "amber"]), "search").fails(1);
     assert_eq!(fs::read_dir(&plain).expect("ours").count(), 1);
 }

@@ -158,7 +158,7 @@ fn a_clock_that_jumps_makes_no_difference() {
                 &[("MEMORY_FORGE_NOW", now)],
                 &["search", "--mode", "text", "--json", word],
             );
-            let value: Value = serde_json::from_str(output.ok()).expect("JSON");
+            let value: Value = serde_json::from_str(&output.stdout).expect("JSON");
             value["results"].as_array().map_or(0, Vec::len)
         };
         number += 1;
