@@ -22,9 +22,11 @@ pub(crate) fn shop() -> TestWorkspace {
         "# Agents\n\nRun the tests before every commit.\n",
     );
     ws.commit_at("Tell agents about the tests", "2026-01-28T09:00:00Z");
-    let rules =
-        "- Amounts are integers in the smallest unit; rounding happens once, at the edge.\n";
-    ws.write("CLAUDE.md", format!("# Rules\n\n{}", rules.repeat(140)));
+    // Rules stay in a repair, what happened once moves away.
+    let rules = "# Rules\n\n- Amounts are integers in the smallest unit.\n\n## Background\n\n";
+    let history =
+        "Amounts were floating-point numbers until a thousand of them were off by a cent.\n\n";
+    ws.write("CLAUDE.md", format!("{rules}{}", history.repeat(140)));
     ws.commit_at("Write all rules down", "2026-02-20T09:00:00Z");
     for arguments in [
         &[
