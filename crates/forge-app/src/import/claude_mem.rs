@@ -462,7 +462,13 @@ fn open_read_only(file: &Path) -> rusqlite::Result<Connection> {
         connection.query_row("SELECT count(*) FROM sqlite_master", [], |_| Ok(()))?;
         Ok(connection)
     };
-    if beside("-wal").exists() || beside("-journal").exists() {
+    let siblings =
+        ["-wal", "-journal", "-shm"].map(|suffix| std::fs::symlink_metadata(beside(suffix)).ok());
+    let [log, journal, _] = &siblings;
+    // SQLite would wait for ever for the other end of a pipe in such a place,
+    // and follow a link. Opened as immutable, it looks at none of them.
+    let are_regular = siblings.iter().flatten().all(std::fs::Metadata::is_file);
+    if are_regular && (log.is_some() || journal.is_some()) {
         open("mode=ro").or_else(|_| open("mode=ro&immutable=1"))
     } else {
         open("mode=ro&immutable=1")
