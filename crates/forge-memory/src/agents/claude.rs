@@ -11,8 +11,11 @@ use crate::workspace::{list_beyond_workspace, read_beyond_workspace};
 /// The state of a pointer index that another program maintains.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaudeIndexReport {
+    /// The file.
     pub path: PathBuf,
+    /// The number of its lines.
     pub lines: usize,
+    /// Its size in bytes.
     pub bytes: usize,
     /// Pointers to missing files, with their lines.
     pub lost: Vec<(usize, String)>,

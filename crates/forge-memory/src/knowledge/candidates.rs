@@ -29,7 +29,9 @@ pub struct DocumentCandidates {
 /// Documents of one place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CandidateGroup {
+    /// The glob that would include them.
     pub glob: String,
+    /// The number of documents that it matches.
     pub files: usize,
 }
 

@@ -20,11 +20,15 @@ use crate::workspace::RelPath;
 /// What a compression moved, or would move in a dry run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CompressionReport {
+    /// Whether nothing was written.
     pub dry_run: bool,
+    /// The session log.
     pub sessions: FileCompression,
+    /// The file of decisions.
     pub decisions: FileCompression,
     /// Number of tasks that moved.
     pub tasks: usize,
+    /// The event logs that were rotated, by name.
     pub tracking: Vec<(&'static str, EventLogRotation)>,
     /// The change id for [`crate::workspace::Workspace::undo`]; none if nothing
     /// changed.
@@ -35,17 +39,24 @@ pub struct CompressionReport {
 /// entries.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FileCompression {
+    /// Tokens before.
     pub before: usize,
+    /// Tokens after.
     pub after: usize,
+    /// Number of entries before.
     pub entries: usize,
+    /// Number of entries that moved.
     pub compressed: usize,
+    /// Number of entries that stayed.
     pub kept: usize,
 }
 
 /// Number of lines of an event log before and after rotation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct EventLogRotation {
+    /// Lines before.
     pub before: usize,
+    /// Lines after.
     pub after: usize,
 }
 

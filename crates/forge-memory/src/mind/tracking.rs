@@ -49,6 +49,7 @@ const MAX_KEPT_FAILURES: usize = 100;
 pub struct HookFailures {
     /// Number of all failures; only the newest are kept.
     pub count: usize,
+    /// The newest failure, as it was recorded.
     pub latest: String,
 }
 

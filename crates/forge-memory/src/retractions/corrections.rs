@@ -22,7 +22,9 @@ pub struct Correction {
     pub fact: String,
     /// The right statement.
     pub instead: Option<String>,
+    /// Why the fact is wrong, if the line says so.
     pub reason: Option<String>,
+    /// The day of the correction, if the line names one.
     pub date: Option<Date>,
     /// Line number in the list.
     pub line: usize,

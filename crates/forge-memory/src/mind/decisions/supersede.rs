@@ -19,7 +19,9 @@ use crate::mind::{MindError, MindFile, MindStore};
 /// A decision that a later one replaced, although its entry does not state so.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Supersession {
+    /// The decision that was replaced.
     pub older: Decision,
+    /// The decision that replaced it.
     pub newer: Decision,
     /// The trigger word, such as "replaces".
     pub word: &'static str,
