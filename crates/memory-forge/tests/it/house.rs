@@ -239,6 +239,27 @@ fn no_door_imports_another() {
     assert_none(&found, "a door calls a use case, never another door");
 }
 
+/// What others call is explained, and nothing in a library ends the process
+/// because a value is missing.
+#[test]
+fn libraries_warn_about_missing_docs_and_unwrap() {
+    let mut broken = Vec::new();
+    let libraries = LAYERS.iter().filter(|it| it.kind == Kind::Library);
+    for name in libraries.map(|it| it.name).chain(["serve"]) {
+        let path = format!("crates/{name}/src/lib.rs");
+        let text = std::fs::read_to_string(root().join(&path)).unwrap_or_default();
+        for lint in [
+            "#![warn(missing_docs)]",
+            "#![cfg_attr(not(test), warn(clippy::unwrap_used))]",
+        ] {
+            if !text.lines().any(|line| line == lint) {
+                broken.push(format!("{path}: `{lint}`"));
+            }
+        }
+    }
+    assert_none(&broken, "CI turns these warnings into errors");
+}
+
 /// Counts that may only fall: whoever lowers one writes the new number here.
 const DOOR_IMPORTS: usize = 298;
 const ONE_WORD_TYPES: usize = 21;
