@@ -168,11 +168,6 @@ impl KnowledgeLibrary {
         self.fresh.as_ref().map(|fresh| &fresh.index)
     }
 
-    /// Returns the index with its catalogue as of the last update.
-    pub fn fresh_index(&self) -> Option<&FreshIndex> {
-        self.fresh.as_ref()
-    }
-
     /// Releases the lock of the index, which stays open.
     pub fn release_lock(&mut self) {
         if let Some(fresh) = &mut self.fresh {

@@ -114,11 +114,6 @@ impl<'a> MindStore<'a> {
         self.files.layout
     }
 
-    /// Returns which files hold the state, and why those were chosen.
-    pub fn state_layout(&self) -> &StateLayout {
-        &self.files
-    }
-
     /// Lists state files of the other layout, which nothing reads or writes
     /// while this layout is in use.
     pub fn unused_state_files(&self) -> Vec<RelPath> {

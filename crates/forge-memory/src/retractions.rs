@@ -26,7 +26,7 @@ pub use correct::{
     CorrectionError, CorrectionOutcome, NewCorrection, RemovedCorrections, correct_fact,
     remove_corrections,
 };
-pub use corrections::{Correction, Corrections, NO_CORRECTIONS, check_corrections};
+pub use corrections::{Correction, Corrections, NO_CORRECTIONS};
 
 /// Path of the list, relative to the root.
 pub const RETRACTION_LIST: &str = "knowledge/_FORGOTTEN.md";

@@ -474,14 +474,6 @@ impl WorkspaceError {
         matches!(self, WorkspaceError::Locked { .. })
     }
 
-    /// Returns `true` if the place cannot be written, now or for this user.
-    pub fn is_read_only(&self) -> bool {
-        matches!(
-            self,
-            WorkspaceError::ReadOnly { .. } | WorkspaceError::Full { .. }
-        )
-    }
-
     /// Returns `true` if the file is missing.
     pub fn is_not_found(&self) -> bool {
         matches!(self, WorkspaceError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)

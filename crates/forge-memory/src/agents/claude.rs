@@ -28,11 +28,6 @@ impl ClaudeIndexReport {
     pub fn is_too_long(&self) -> bool {
         self.lines > MAX_INDEX_LINES || self.bytes > MAX_INDEX_BYTES
     }
-
-    /// Returns `true` if the index has no problem to report.
-    pub fn is_healthy(&self) -> bool {
-        !self.is_too_long() && self.lost.is_empty() && self.unlisted.is_empty()
-    }
 }
 
 /// The names that Claude Code gives to the folders of a project.

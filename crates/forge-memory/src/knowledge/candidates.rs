@@ -182,11 +182,6 @@ pub fn find_candidates(workspace: &Workspace) -> DocumentCandidates {
     candidates
 }
 
-/// Returns how many documents lie outside of what is searched.
-pub fn count_outside(workspace: &Workspace) -> usize {
-    find_candidates(workspace).files()
-}
-
 fn sorted_into_groups(paths: &[&str]) -> DocumentCandidates {
     let (documents, others): (Vec<&str>, Vec<&str>) =
         paths.iter().partition(|path| is_document(path));

@@ -82,11 +82,6 @@ pub struct RefreshReport {
 }
 
 impl RefreshReport {
-    /// Counts the files with a matching outcome.
-    pub fn count_outcomes(&self, wanted: impl Fn(&FileOutcome) -> bool) -> usize {
-        self.files.iter().filter(|(_, o)| wanted(o)).count()
-    }
-
     /// Returns `true` if the content of the index changed.
     pub fn has_changes(&self) -> bool {
         self.spoiled > 0

@@ -129,11 +129,6 @@ impl ProgressTasks {
     pub fn open_tasks(&self) -> impl Iterator<Item = &TaskEntry> {
         self.tasks.iter().filter(|task| !task.done)
     }
-
-    /// Returns the open tasks in sections of one kind.
-    pub fn open_tasks_in(&self, bucket: TaskBucket) -> impl Iterator<Item = &TaskEntry> {
-        self.open_tasks().filter(move |task| task.bucket == bucket)
-    }
 }
 
 impl MindStore<'_> {

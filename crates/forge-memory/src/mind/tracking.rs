@@ -92,11 +92,6 @@ impl MindStore<'_> {
         self.log_agent_event("STARTED", kind, id, "", now)
     }
 
-    /// Logs that an agent stopped.
-    pub fn log_agent_stop(&self, kind: &str, id: &str, now: Timestamp) -> Result<(), MindError> {
-        self.log_agent_event("STOPPED", kind, id, "", now)
-    }
-
     /// Logs that an agent stopped, with its last message truncated to one line.
     pub fn log_agent_report(
         &self,

@@ -218,12 +218,3 @@ impl Corrections {
             .collect()
     }
 }
-
-/// Finds the facts in a text that a workspace's list corrects.
-pub fn check_corrections(
-    workspace: &Workspace,
-    text: &str,
-) -> Result<Vec<Correction>, workspace::WorkspaceError> {
-    let corrections = Corrections::read(workspace)?;
-    Ok(corrections.check_text(text).into_iter().cloned().collect())
-}
