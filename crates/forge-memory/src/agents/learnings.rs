@@ -509,7 +509,7 @@ fn split_category_label(text: &str) -> (Option<LearningCategory>, &str) {
     (None, text)
 }
 
-/// Reverts [`document::inert_line`] for one line.
+/// Reverts [`document::escape_markdown_line`] for one line.
 pub(super) fn unescape_line(line: &str) -> String {
     let mut plain = String::with_capacity(line.len());
     let mut chars = line.chars().peekable();

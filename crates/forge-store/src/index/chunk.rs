@@ -21,7 +21,7 @@ pub struct DocumentPassage {
     pub lines: (usize, usize),
     /// The text of the passage, as the file has it.
     pub text: String,
-    /// The size by [`tokens::estimate`].
+    /// The size by [`tokens::estimate_tokens`].
     pub tokens: usize,
 }
 

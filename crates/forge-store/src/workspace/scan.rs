@@ -240,7 +240,7 @@ struct FolderQueue {
     /// Folders that somebody else may list.
     folders: Vec<ScanFolder>,
     /// Threads that are listing, and may find more. Each of them calls
-    /// [`ScanWalk::run_worker`].
+    /// [`ScanWalk::work`].
     busy: usize,
 }
 
