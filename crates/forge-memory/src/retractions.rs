@@ -55,7 +55,7 @@ pub struct Tombstone {
     pub path: String,
     /// The day on which it was forgotten, if the line names one.
     pub date: Option<Date>,
-    /// Why it was forgotten, if the line says so.
+    /// Why it was forgotten, if the line has a reason.
     pub reason: Option<String>,
     /// Whether the file still exists.
     pub exists: bool,

@@ -86,7 +86,7 @@ const ARCHIVED_SESSIONS_TITLE: &str = "Archived Sessions";
 const ARCHIVED_DECISIONS_TITLE: &str = "Archived Decisions";
 const ARCHIVED_TASKS_TITLE: &str = "Archived Tasks";
 
-/// An entry that may move to the archive, and the line that then stands for it.
+/// An entry that may move to the archive, and the line that then replaces it.
 struct ArchivableEntry {
     span: Range<usize>,
     text: String,

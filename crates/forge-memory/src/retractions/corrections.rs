@@ -22,7 +22,7 @@ pub struct Correction {
     pub fact: String,
     /// The right statement.
     pub instead: Option<String>,
-    /// Why the fact is wrong, if the line says so.
+    /// Why the fact is wrong, if the line has a reason.
     pub reason: Option<String>,
     /// The day of the correction, if the line names one.
     pub date: Option<Date>,
