@@ -6,6 +6,7 @@ mod bench_embed;
 mod convert_model;
 mod dist;
 mod fuzz;
+mod lines;
 mod mcpb;
 mod reference;
 mod site;
@@ -94,6 +95,9 @@ Commands:
       mdbook that `scripts/site.sh` installs
   words [--beside FOLDER]...
       Count how the code is named and documented, beside other codebases
+  lines [--in FOLDER]
+      Count the lines of our own Rust that the first program links, tests left
+      out, crate by crate; --in counts another checkout
   convert-model <folder> [FILE]
       Write the built-in model's file from a student that `training/export.py`
       wrote, or to FILE";
@@ -134,6 +138,7 @@ fn main() -> ExitCode {
         ["reference"] => reference::run(),
         ["site"] => site::run(),
         ["words", rest @ ..] => words::run(rest),
+        ["lines", rest @ ..] => lines::run(rest),
         ["convert-model", from] => convert_model::run(from.as_ref(), &convert_model::builtin()),
         ["convert-model", from, to] => convert_model::run(from.as_ref(), to.as_ref()),
         _ => {

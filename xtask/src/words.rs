@@ -283,13 +283,13 @@ fn is_test(attributes: &[syn::Attribute]) -> bool {
 }
 
 /// Returns the text above the tests at the end of a file.
-fn shipped_text(text: &str) -> &str {
+pub(crate) fn shipped_text(text: &str) -> &str {
     let at = text.find("\n#[cfg(test)]\nmod tests {");
     &text[..at.unwrap_or(text.len())]
 }
 
 /// Lists Rust sources that are neither tests, benches, examples nor tools.
-fn shipped_sources(folder: &Path) -> Result<Vec<PathBuf>> {
+pub(crate) fn shipped_sources(folder: &Path) -> Result<Vec<PathBuf>> {
     const LEFT_OUT: [&str; 16] = [
         "tests",
         "test",

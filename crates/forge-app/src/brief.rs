@@ -29,12 +29,14 @@ use crate::workspace::Workspace;
 /// A request for a briefing: the occasion, and its limits.
 #[derive(Debug, Clone, Copy)]
 pub struct BriefRequest<'a> {
+    /// The occasion, which decides what the text contains.
     pub occasion: BriefOccasion<'a>,
     /// The caps of a start and of a helper; the other occasions have their own.
     pub budget: BriefBudget,
     /// The nonce of the fence around text from memory: one per session, since
     /// clients drop context that they have already, or one per call.
     pub nonce: &'a str,
+    /// The time against which ages are counted.
     pub now: Timestamp,
 }
 
@@ -43,9 +45,11 @@ pub struct BriefRequest<'a> {
 pub enum BriefOccasion<'a> {
     /// A session starts, or continues after a compaction.
     Start {
+        /// How the session came to start.
         reason: SessionStartReason,
         /// What happened since the last one, a line each.
         events: &'a [String],
+        /// How long the start may look around in the tree.
         look: WorkspaceLook,
     },
     /// A person sent a prompt.
@@ -57,7 +61,10 @@ pub enum BriefOccasion<'a> {
     Compaction(&'a Checkpoint),
     /// A person or an agent requests the state of a workspace; the prompt is
     /// what they intend to do, where it is known.
-    Overview { prompt: &'a str },
+    Overview {
+        /// What the person intends to do; empty where it is not known.
+        prompt: &'a str,
+    },
     /// A program starts an agent, with a context by its role.
     Agent(ContextRequest<'a>),
 }

@@ -19,9 +19,13 @@ const RUN_COOLDOWN: SignedDuration = SignedDuration::from_hours(24);
 /// Kind of a bulk run; its lock and its log are named after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum BulkSkill {
+    /// Condensing decisions and drawing the graph.
     Consolidate,
+    /// Building closets.
     Reindex,
+    /// Renewing summaries.
     Resummarize,
+    /// Bringing a workspace to the current version.
     Upgrade,
 }
 
@@ -66,7 +70,9 @@ impl BulkSkill {
 /// Owner of a run, shown to others that find its lock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunOwner {
+    /// Id of the process.
     pub pid: u32,
+    /// Name of the program or the agent that runs.
     pub agent: String,
 }
 
@@ -105,6 +111,7 @@ impl RunReport {
 /// The value of a run, and the abandoned lock that it replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BulkOutcome<T> {
+    /// What the run returned.
     pub value: T,
     /// The abandoned lock of an earlier run.
     pub took_over: Option<String>,
@@ -214,8 +221,10 @@ impl<'a> BulkRun<'a> {
 /// An entry of a run log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunLogEntry {
+    /// Time of the end of the run.
     pub when: Timestamp,
     counts: Vec<(String, String)>,
+    /// Whether the run succeeded.
     pub ok: bool,
 }
 

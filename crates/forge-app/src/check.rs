@@ -35,9 +35,11 @@ pub use crate::finding::{
 /// A check: its id, its description, and the function that runs it.
 #[derive(Clone, Copy)]
 pub struct CheckDefinition {
+    /// The stable id, by which it is selected.
     pub id: CheckId,
     /// The title in the view's own report; `check` prints ids instead.
     pub title: &'static str,
+    /// What it looks for, as a sentence.
     pub about: &'static str,
     run: fn(&WorkspaceSurvey<'_>, CheckId) -> CheckOutcome,
 }
@@ -65,12 +67,15 @@ pub fn run_checks(
 
 /// A check with its outcome.
 pub struct CheckResult {
+    /// The check that ran.
     pub check: &'static CheckDefinition,
+    /// What it found.
     pub outcome: CheckOutcome,
 }
 
 /// The results of several checks.
 pub struct CheckReport {
+    /// One result for each check that was selected.
     pub results: Vec<CheckResult>,
 }
 

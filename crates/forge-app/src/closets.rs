@@ -34,7 +34,12 @@ pub enum ClosetsError {
     Refresh(#[from] refresh::RefreshError),
     /// The caller named a hub that is not in the manifest.
     #[error("There is no hub `{name}`")]
-    NoSuchHub { name: String, known: Vec<String> },
+    NoSuchHub {
+        /// The name that was given.
+        name: String,
+        /// The names of all hubs.
+        known: Vec<String>,
+    },
 }
 
 impl Diagnostic for ClosetsError {
@@ -88,6 +93,7 @@ pub fn find_hubs(workspace: &Workspace, only: Option<&str>) -> Result<Vec<Hub>, 
 /// A request to build the closets of some hubs.
 #[derive(Debug, Clone)]
 pub struct ClosetBuildRequest<'h> {
+    /// The hubs to build.
     pub hubs: Vec<&'h Hub>,
     /// Whether to read every file again, also those without a change.
     pub force: bool,
@@ -107,6 +113,7 @@ pub struct ClosetBuildResponse<'h> {
     )>,
     /// Number of archives that the build added to the manifest.
     pub listed: usize,
+    /// Whether the file of the graph changed as well.
     pub is_graph_changed: bool,
     /// The abandoned lock of an earlier run.
     pub took_over: Option<String>,
@@ -244,18 +251,23 @@ fn draw_graph(
 /// A query to the closets.
 #[derive(Debug, Clone, Copy)]
 pub struct ClosetSearchRequest<'a> {
+    /// The question in a person's words.
     pub question: &'a str,
     /// Restricts the search to one field of each entry.
     pub field: Option<ClosetField>,
     /// Restricts the search to the entries of one hub.
     pub hub: Option<&'a str>,
+    /// The number of entries to return.
     pub limit: usize,
+    /// The time of the query, for words such as "last week".
     pub now: Timestamp,
 }
 
 /// The entries that match a query.
 pub struct ClosetSearchResponse {
+    /// The entries, ranked.
     pub mapped: MapAnswer,
+    /// What the reader should know about them.
     pub remarks: Vec<AnswerRemark>,
 }
 

@@ -24,7 +24,12 @@ pub use stub::{SectionChoice, SectionChoices, SectionPlan};
 pub enum ReadingDepth {
     /// If there are more documents than `most`: those for which the index does
     /// not vouch, and about as many of the others; `turn` selects which.
-    Sample { most: usize, turn: u64 },
+    Sample {
+        /// The number of documents up to which all are opened.
+        most: usize,
+        /// A number that changes from run to run.
+        turn: u64,
+    },
     /// All of them, whatever the index contains.
     Full,
 }

@@ -128,6 +128,7 @@ pub fn find_important_documents(workspace: &Workspace, least: u8) -> Vec<RelPath
 /// A plan of the files that an export to Claude Code's memory changes.
 #[derive(Debug, Default)]
 pub struct ClaudeExportPlan {
+    /// The files to write or to remove, with their bytes before and after.
     pub changes: Vec<OutsideChange>,
     /// Documents that are not exported, with the reason.
     pub skipped: Vec<(String, String)>,

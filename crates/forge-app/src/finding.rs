@@ -154,7 +154,9 @@ impl CheckSeverity {
 /// line counted from one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FindingPlace {
+    /// The file.
     pub path: String,
+    /// The line, where one is at fault.
     pub line: Option<usize>,
 }
 
@@ -184,8 +186,11 @@ pub enum RepairId {
 /// A finding of a check: its message, place and advice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckFinding {
+    /// The check that found it.
     pub check: CheckId,
+    /// How serious it is.
     pub severity: CheckSeverity,
+    /// Where it is; none for the workspace as a whole.
     pub place: Option<FindingPlace>,
     /// The entry, link or note that it is about.
     pub subject: Option<String>,

@@ -32,6 +32,7 @@ pub use page::count_entries;
 /// Options that all imports share.
 #[derive(Clone, Copy, Debug)]
 pub struct ImportOptions {
+    /// The time of the import.
     pub now: Timestamp,
     /// Whether to decide about every document without writing.
     pub dry_run: bool,
@@ -52,16 +53,30 @@ pub enum ImportError {
     Workspace(#[from] workspace::WorkspaceError),
     /// The caller named a source that does not exist.
     #[error("There is nothing at `{}`", path.display())]
-    Missing { path: PathBuf },
+    Missing {
+        /// The path that was given.
+        path: PathBuf,
+    },
     /// The caller named a file where a folder is needed.
     #[error("`{}` is not a folder", path.display())]
-    NotAFolder { path: PathBuf },
+    NotAFolder {
+        /// The path that was given.
+        path: PathBuf,
+    },
     /// The source exists and cannot be read.
     #[error("Could not read `{}`: {why}", path.display())]
-    Unreadable { path: PathBuf, why: String },
+    Unreadable {
+        /// The source.
+        path: PathBuf,
+        /// The reason of the system or of the format.
+        why: String,
+    },
     /// Every name that the document could get is taken.
     #[error("`{path}` and a thousand names like it are taken")]
-    NoName { path: RelPath },
+    NoName {
+        /// The page for which no name is free.
+        path: RelPath,
+    },
 }
 
 impl Diagnostic for ImportError {
@@ -113,18 +128,24 @@ pub enum ImportOutcome {
 /// A document that an import wrote or considered.
 #[derive(Clone, Debug)]
 pub struct ImportedDocument {
+    /// The document.
     pub path: RelPath,
+    /// The id of its source, by which a later import recognizes it.
     pub source_id: String,
+    /// What happened to it.
     pub outcome: ImportOutcome,
     /// How many entries it was made from; 1 for a note.
     pub entries: usize,
+    /// What was taken out of the text.
     pub tally: ImportTally,
 }
 
 /// A source from which nothing was imported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkippedSource {
+    /// The source, as a person would name it.
     pub what: String,
+    /// Why nothing was imported.
     pub why: String,
     /// Whether the caller named it, so that skipping it is a failure.
     pub failed: bool,
@@ -133,8 +154,11 @@ pub struct SkippedSource {
 /// A line of a source that could not be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportProblem {
+    /// The file of the source.
     pub file: String,
+    /// The line, where the format has lines.
     pub line: Option<usize>,
+    /// Why it could not be used.
     pub why: String,
 }
 
@@ -143,23 +167,31 @@ pub struct ImportProblem {
 pub struct StateProposal {
     /// The note that contains it.
     pub from: String,
+    /// The section that it belongs to.
     pub what: StateProposalKind,
+    /// The entry in the words of its source.
     pub text: String,
 }
 
 /// Section of the state files that a proposal belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StateProposalKind {
+    /// A task for the list of tasks.
     Task,
+    /// Something that is being worked on.
     Active,
+    /// The next action.
     Next,
 }
 
 /// The result of an import, or of its dry run.
 #[derive(Clone, Debug, Default)]
 pub struct ImportReport {
+    /// The documents that were written or considered.
     pub files: Vec<ImportedDocument>,
+    /// The sources that were skipped.
     pub skipped: Vec<SkippedSource>,
+    /// Lines that could not be used.
     pub problems: Vec<ImportProblem>,
     /// Further problems, beyond those that are listed.
     pub more_problems: usize,
@@ -169,6 +201,7 @@ pub struct ImportReport {
     pub beyond_limit: usize,
     /// Over all files.
     pub tally: ImportTally,
+    /// Entries for the state files.
     pub proposals: Vec<StateProposal>,
     /// Ids of the changes, for undo, oldest first.
     pub changes: Vec<String>,

@@ -3,6 +3,7 @@
 //! The library never prints and never reads the environment, the home or
 //! current directory, or the clock: callers pass those in. Modules are in
 //! reading order; each may use only those above it.
+#![warn(missing_docs)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
 pub use forge_embed as embed;

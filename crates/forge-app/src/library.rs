@@ -30,7 +30,9 @@ const ONLY_LIST_MESSAGE: &str = "`knowledge/` has no document yet. `memory-forge
 /// A remark about an answer, for the person who reads it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AnswerRemark {
+    /// Something to know.
     Note(String),
+    /// Something that may make the answer incomplete.
     Warning(String),
 }
 
@@ -49,6 +51,7 @@ pub type ProgressCallback<'a> = &'a mut dyn FnMut(&'static str, usize, usize);
 /// A workspace with its index, which stays open between queries and is in step
 /// with the files at each.
 pub struct KnowledgeLibrary {
+    /// The workspace, opened once.
     pub workspace: Workspace,
     /// The model file that the user's environment names.
     model: Option<PathBuf>,
@@ -163,11 +166,6 @@ impl KnowledgeLibrary {
     /// Returns the index of the last query.
     pub fn index(&self) -> Option<&Index> {
         self.fresh.as_ref().map(|fresh| &fresh.index)
-    }
-
-    /// Returns the index with its catalogue as of the last update.
-    pub fn fresh_index(&self) -> Option<&FreshIndex> {
-        self.fresh.as_ref()
     }
 
     /// Releases the lock of the index, which stays open.

@@ -22,13 +22,21 @@ use crate::workspace::{SearchMode, Workspace};
 /// Set of documents that a search covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SearchScope {
+    /// The documents of the workspace, without archived ones.
     Knowledge,
+    /// The state of the current work.
     State,
+    /// The manifest and the closets.
     Closets,
+    /// What agents remember.
     Agents,
+    /// Documents that are archived.
     Archive,
+    /// Everything of this workspace, archived documents last.
     All,
+    /// The other workspaces that this person registered.
     Sources,
+    /// The index that an organization shares.
     Org,
 }
 
@@ -96,11 +104,13 @@ impl SearchScope {
 /// from [`SearchRequest::new`].
 #[derive(Debug, Clone)]
 pub struct SearchRequest<'a> {
+    /// The question in a person's words.
     pub question: &'a str,
     /// `None` means `knowledge`, and the shared index where the settings say so.
     pub scope: Option<SearchScope>,
     /// `None` means `search.mode` of the configuration.
     pub mode: Option<RecallMode>,
+    /// The number of hits to return.
     pub limit: usize,
     /// At most one passage of each file.
     pub unique: bool,
@@ -112,6 +122,7 @@ pub struct SearchRequest<'a> {
     pub explain: bool,
     /// Whether hits are returned where none of them is relevant.
     pub keep_noise: bool,
+    /// The time of the query.
     pub now: Timestamp,
 }
 
@@ -154,7 +165,9 @@ impl<'a> SearchRequest<'a> {
 /// An answer, with remarks about it for the reader.
 #[derive(Debug)]
 pub struct SearchResponse {
+    /// The hits, and what limits them.
     pub answer: RecallAnswer,
+    /// What the reader should know about the answer.
     pub remarks: Vec<AnswerRemark>,
     /// Whether the organisation's index answered instead of this workspace's.
     pub is_shared: bool,

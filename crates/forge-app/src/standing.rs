@@ -24,11 +24,13 @@ pub enum NextStep {
 /// A workspace in a few facts.
 #[derive(Debug)]
 pub struct WorkspaceStanding {
+    /// Where the work stands and what memory costs.
     pub status: WorkspaceStatus,
     /// Documents that a search looks at.
     pub documents: usize,
     /// Documents that it does not.
     pub outside: DocumentCandidates,
+    /// The most useful thing to do now.
     pub next: NextStep,
 }
 

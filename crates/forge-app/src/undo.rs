@@ -12,7 +12,9 @@ use crate::workspace::{self, JournalEntry, RelPath, Workspace};
 pub struct UndoReceipt {
     /// The change that was reverted, and what it had been.
     pub undid: String,
+    /// The description of the change that was reverted.
     pub what: String,
+    /// The files that were restored.
     pub files: Vec<RestoredFile>,
     /// The journal entry of the undo itself; undoing that one redoes the
     /// change.
@@ -22,6 +24,7 @@ pub struct UndoReceipt {
 /// A file whose earlier bytes were restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RestoredFile {
+    /// The path relative to the root.
     pub path: RelPath,
     /// Whether the change had created it, so that it is gone again.
     pub is_removed: bool,
@@ -32,10 +35,14 @@ pub struct RestoredFile {
 pub enum UndoError {
     /// A file was edited after the change.
     #[error("`{path}` was edited after that change; nothing was restored")]
-    Edited { path: String },
+    Edited {
+        /// The file that was edited.
+        path: String,
+    },
     /// The caller named a change that is not in the journal.
     #[error("There is no change `{id}` to undo")]
     NoSuchChange {
+        /// The id that the caller named.
         id: String,
         /// The newest changes.
         recent: Vec<JournalEntry>,

@@ -48,6 +48,7 @@ pub use svg::render_svg;
 /// Options of one audit.
 #[derive(Clone, Copy, Debug)]
 pub struct AuditOptions<'a> {
+    /// Client, or all of them, for which the audit is made.
     pub view: AuditView,
     /// Tokenizer of the numbers that are shown. Limits are compared with counts
     /// by the tokenizer of the configuration, because they were chosen for it.
@@ -55,6 +56,7 @@ pub struct AuditOptions<'a> {
     /// Home of the user, whose own instructions count too; without it none are
     /// looked for.
     pub home: Option<&'a Path>,
+    /// Time of the audit, for the state that the next one compares with.
     pub now: Timestamp,
 }
 

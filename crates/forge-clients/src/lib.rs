@@ -4,6 +4,7 @@
 //! It never runs a client, never prints, and never reads the environment, the
 //! home or the clock: the caller passes those in. Modules in reading order;
 //! each may use only those above it.
+#![warn(missing_docs)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
 pub use forge_memory::client;

@@ -2,6 +2,7 @@
 //! model can replace it. It never downloads anything, never opens a file, never
 //! starts a thread and parses nothing at start-up: the weights are used in
 //! place.
+#![warn(missing_docs)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
 mod container;

@@ -91,7 +91,10 @@ pub enum TextRefusal {
     /// The caller's text contains a secret. Lists the rule of each secret, with
     /// the line in a text of several lines, and never the value.
     #[error("The text looks as if it held a secret ({})", found.join("; "))]
-    Secret { found: Vec<String> },
+    Secret {
+        /// The rule of each secret, with its line where the text has several.
+        found: Vec<String>,
+    },
 }
 
 impl Diagnostic for TextRefusal {

@@ -27,8 +27,11 @@ pub enum AgentError {
     /// The caller named a squad or an agent in a form that cannot be a folder.
     #[error("`{text}` cannot name {what}: {why} (cli#1045)")]
     Segment {
+        /// The thing to be named: a squad or an agent.
         what: &'static str,
+        /// The name that was given.
         text: String,
+        /// Why it cannot be a folder.
         why: &'static str,
     },
     /// An agent was named alone, and no agent has a memory yet.
@@ -37,14 +40,18 @@ pub enum AgentError {
     /// The caller named an agent without a memory.
     #[error("There is no memory of an agent called `{name}`")]
     Unknown {
+        /// The name that was given.
         name: String,
+        /// The memories that exist.
         homes: Vec<MemoryHome>,
     },
     /// The caller named an agent without its squad, and several squads have one
     /// of that name.
     #[error("`{name}` may mean {}", join_homes(homes))]
     Ambiguous {
+        /// The name that was given.
         name: String,
+        /// The memories that it may mean.
         homes: Vec<MemoryHome>,
     },
     /// The caller's text is empty.
@@ -55,19 +62,36 @@ pub enum AgentError {
     Refused(#[from] admit::TextRefusal),
     /// The caller's text is a diff, a log or a stack trace.
     #[error("This is {what}, which is kept elsewhere already")]
-    KeptElsewhere { what: &'static str },
+    KeptElsewhere {
+        /// What the text is, such as a diff.
+        what: &'static str,
+    },
     /// A topic that is similar to the caller's exists.
     #[error("`{path}` says this already: {title}")]
-    Known { path: RelPath, title: String },
+    Known {
+        /// The topic that exists.
+        path: RelPath,
+        /// Its title.
+        title: String,
+    },
     /// The caller updates a topic that does not exist.
     #[error("There is no topic `{path}`")]
-    NoTopic { path: RelPath },
+    NoTopic {
+        /// The topic that was named.
+        path: RelPath,
+    },
     /// The caller's name belongs to a state file, an index or an archive.
     #[error("`{path}` is not the name of a topic: such files have a meaning of their own")]
-    NotATopic { path: RelPath },
+    NotATopic {
+        /// The path that was named.
+        path: RelPath,
+    },
     /// The caller's rating is out of range.
     #[error("A rating is a number from 1 to 5, and not `{given}`")]
-    Rating { given: String },
+    Rating {
+        /// What was given.
+        given: String,
+    },
     /// The caller's path is invalid.
     #[error(transparent)]
     Path(#[from] PathError),

@@ -44,10 +44,15 @@ pub const SESSION_BUDGET: BriefBudget = BriefBudget::of_text(MAX_BRIEF_TOKENS, M
 /// Why a session starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionStartReason {
+    /// A new session.
     Startup,
+    /// A session that continues.
     Resume,
+    /// A context that was cleared.
     Clear,
+    /// A context that was compacted.
     Compact,
+    /// A copy of another session.
     Fork,
 }
 
@@ -55,11 +60,13 @@ pub enum SessionStartReason {
 /// addition to the state files.
 #[derive(Debug, Clone, Copy)]
 pub struct BriefInput<'a> {
+    /// How the session came to start.
     pub reason: SessionStartReason,
     /// [`SESSION_BUDGET`] by default. The text stays below its bytes.
     pub budget: BriefBudget,
     /// A value that the author of a file cannot know.
     pub nonce: &'a str,
+    /// The time against which ages are counted.
     pub now: Timestamp,
     /// Lines about helpers, tasks and sessions that were left open.
     pub events: &'a [String],
@@ -74,11 +81,13 @@ pub struct BriefInput<'a> {
 /// The text that an agent receives, and the outcome of each part of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RenderedBrief {
+    /// The text that the agent reads.
     pub text: String,
     /// Empty if the text is one line.
     pub parts: Vec<BriefPart>,
     /// The parts that did not fit, in words.
     pub left_out: Vec<String>,
+    /// What the brief has beyond its text.
     pub detail: BriefDetail,
 }
 
@@ -86,27 +95,34 @@ pub struct RenderedBrief {
 /// shapes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum BriefDetail {
+    /// Nothing more.
     #[default]
     TextAlone,
+    /// The parts of an overview.
     Overview(Box<overview::SessionOverview>),
+    /// The report of a context's layers.
     Context(Box<context::ContextReport>),
 }
 
 /// One part of a brief: a section, or a layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BriefPart {
+    /// The name of the part.
     pub key: Cow<'static, str>,
     /// The file it comes from.
     pub source: Option<RelPath>,
+    /// What became of it.
     pub state: BriefPartState,
     /// Number of characters in the text.
     pub chars: usize,
+    /// The age of its file in days, if that is known.
     pub age_days: Option<i64>,
 }
 
 /// The outcome of a part of a brief.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BriefPartState {
+    /// Shown in full.
     Shown,
     /// Shown in part.
     Cut,

@@ -5,11 +5,17 @@
 /// and set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AgentClient {
+    /// Claude Code.
     Claude,
+    /// Codex.
     Codex,
+    /// OpenCode.
     OpenCode,
+    /// Gemini CLI.
     Gemini,
+    /// Copilot CLI.
     Copilot,
+    /// Cursor.
     Cursor,
 }
 

@@ -44,7 +44,9 @@ pub use work::{NodeWork, WorkStanding};
 /// Nodes in the order of their ids, edges in that of their nodes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WorkspaceGraph {
+    /// The nodes.
     pub nodes: Vec<GraphNode>,
+    /// The edges.
     pub edges: Vec<GraphEdge>,
     /// Number of Markdown files that were read.
     pub notes: usize,
@@ -58,12 +60,17 @@ pub struct GraphNode {
     pub id: String,
     /// The displayed name: for a note the shortest name that links can use.
     pub name: String,
+    /// The label of the node.
     pub kind: NodeKind,
+    /// The file that it comes from; none for a thing that is only named.
     pub path: Option<RelPath>,
+    /// The title, if it differs from the name.
     pub title: Option<String>,
     /// `type`, `status` and `date` of the front matter, or of the entry.
     pub type_name: Option<String>,
+    /// The status as its author wrote it.
     pub status: Option<String>,
+    /// The date as its author wrote it.
     pub date: Option<String>,
     /// Its properties as a piece of work.
     pub work: NodeWork,
@@ -74,13 +81,19 @@ pub struct GraphNode {
 /// The labels that graph databases get as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum NodeKind {
+    /// A project.
     Project,
+    /// A task of a list or a note about one.
     Task,
+    /// An agent.
     Agent,
+    /// A person.
     Person,
+    /// A decision.
     Decision,
     /// A file of the project outside knowledge, or a result of work.
     Artifact,
+    /// A document of the knowledge.
     Knowledge,
     /// Named in a note, and not found.
     Missing,
@@ -122,29 +135,48 @@ impl NodeKind {
 /// A typed edge between two nodes, named by their indexes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GraphEdge {
+    /// The node where it begins.
     pub from: u32,
+    /// The node that it leads to.
     pub to: u32,
+    /// What it means.
     pub kind: EdgeKind,
 }
 
 /// The meaning of an edge: a key of the front matter, or a plain link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EdgeKind {
+    /// People that the note is about.
     People,
+    /// Projects that the note belongs to.
     Projects,
+    /// Something that it replaces.
     Supersedes,
+    /// Something that replaces it.
     SupersededBy,
+    /// Something that waits for it.
     Blocks,
+    /// Something that it waits for.
     BlockedBy,
+    /// The maker of it.
     MadeBy,
+    /// The person or agent that works on it.
     AssignedTo,
+    /// Something larger that it belongs to.
     PartOf,
+    /// A result of it.
     Produced,
+    /// The one that checked it.
     CheckedBy,
+    /// The one that verified it.
     VerifiedBy,
+    /// Those that it directs.
     Commands,
+    /// The one that it reports to.
     ReportsTo,
+    /// Someone that it knows.
     Knows,
+    /// A plain link.
     Links,
 }
 

@@ -6,6 +6,7 @@
 //! or the clock: the caller passes those in. It loads no vocabulary, since
 //! hooks use it at every prompt. Modules are in reading order; each may use
 //! only those above it.
+#![warn(missing_docs)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
 use forge_embed as embed;

@@ -114,11 +114,6 @@ impl<'a> MindStore<'a> {
         self.files.layout
     }
 
-    /// Returns which files hold the state, and why those were chosen.
-    pub fn state_layout(&self) -> &StateLayout {
-        &self.files
-    }
-
     /// Lists state files of the other layout, which nothing reads or writes
     /// while this layout is in use.
     pub fn unused_state_files(&self) -> Vec<RelPath> {
@@ -293,6 +288,7 @@ pub enum MindError {
     /// The caller named a task that no open task matches.
     #[error("No open task matches `{text}`")]
     NoMatch {
+        /// The words that the caller gave.
         text: String,
         /// The open tasks of the file.
         open: Vec<String>,
@@ -300,21 +296,35 @@ pub enum MindError {
     /// The caller named a task that several open tasks match.
     #[error("`{text}` matches {} open tasks", matching.len())]
     Ambiguous {
+        /// The words that the caller gave.
         text: String,
         /// The tasks that match.
         matching: Vec<String>,
     },
     /// The caller passed an empty value for a required field.
     #[error("`{what}` is empty")]
-    Empty { what: &'static str },
+    Empty {
+        /// The field that is empty.
+        what: &'static str,
+    },
     /// An edit would change how the rest of the file is parsed, mostly because
     /// something above it is left open, which the user has to close.
     #[error("`{path}` could not be edited: {source}")]
-    Edit { path: String, source: EditError },
+    Edit {
+        /// The file.
+        path: String,
+        /// What the edit would disturb.
+        source: EditError,
+    },
     /// The edited file would be parsed differently from what was intended,
     /// because of its existing structure; it was left unchanged.
     #[error("`{path}` could not be edited safely: {why}; nothing was changed")]
-    Unsafe { path: String, why: &'static str },
+    Unsafe {
+        /// The file.
+        path: String,
+        /// What would be read in another way.
+        why: &'static str,
+    },
 }
 
 /// Maximum number of tasks that an error names.

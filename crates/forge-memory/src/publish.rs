@@ -42,19 +42,25 @@ pub struct PublishScope {
 /// A document to publish.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublishItem {
+    /// The document.
     pub path: RelPath,
     /// Hash of everything that would be published.
     pub hash: String,
+    /// The scope of searches that finds it.
     pub scope: String,
+    /// The document that replaced it.
     pub replaced_by: Option<String>,
 }
 
 /// A document in the form that others receive.
 pub struct PublishedDocument {
+    /// The path relative to the root.
     pub path: RelPath,
+    /// The hash of everything that is published.
     pub hash: String,
     /// The whole text, redacted.
     pub text: String,
+    /// The document as an index keeps it.
     pub put: DocumentRecord,
     /// One vector per passage.
     pub vectors: Vec<Option<PackedVector>>,
@@ -69,8 +75,11 @@ pub struct PublishedDocument {
 /// A relation between two published nodes of the graph.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PublishedEdge {
+    /// The id of the node where it begins.
     pub from: String,
+    /// The name of the relation.
     pub kind: &'static str,
+    /// The id of the node that it leads to.
     pub to: String,
 }
 

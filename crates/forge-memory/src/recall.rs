@@ -47,9 +47,12 @@ pub use standing::resolve_replacements;
 /// The rankings that a search uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum RecallMode {
+    /// Full text and vectors together.
     #[default]
     Hybrid,
+    /// Full text alone.
     Text,
+    /// Vectors alone.
     Vector,
 }
 
@@ -79,8 +82,11 @@ impl RecallMode {
 /// A query with its filters and limits.
 #[derive(Debug, Clone)]
 pub struct RecallQuery<'a> {
+    /// The question in a person's words.
     pub question: &'a str,
+    /// The rankings to use.
     pub mode: RecallMode,
+    /// Maximum number of hits.
     pub limit: usize,
     /// Returns at most one passage per file.
     pub unique: bool,
@@ -88,6 +94,7 @@ pub struct RecallQuery<'a> {
     pub kinds: Vec<DocumentKind>,
     /// Scopes to search; empty means every scope, archived text last.
     pub scopes: Vec<&'a str>,
+    /// The first day of the documents to search.
     pub since: Option<Date>,
     /// The date of the query, to which "two weeks ago" is relative.
     pub today: Option<Date>,
@@ -96,12 +103,14 @@ pub struct RecallQuery<'a> {
     /// Corrected facts: passages that repeat one rank last and carry the
     /// correction.
     pub corrections: &'a Corrections,
+    /// Whether to explain each score term by term.
     pub explain: bool,
 }
 
 /// The hits for a query, and what limits their completeness.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RecallAnswer {
+    /// The hits, best first.
     pub hits: Vec<RecallHit>,
     /// The mode that was used, which may differ from the requested one.
     pub mode: RecallMode,
@@ -125,6 +134,7 @@ pub struct RecallAnswer {
     /// nearest of them.
     #[serde(default)]
     pub withheld: usize,
+    /// The nearest of the hits that were withheld.
     #[serde(default)]
     pub nearest: Vec<RecallHit>,
 }
@@ -158,6 +168,7 @@ impl RecallAnswer {
 /// A passage that matches a query.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RecallHit {
+    /// The passage.
     pub passage: StoredPassage,
     /// From 0 to 1, relative to the best possible for this query.
     pub score: f32,
@@ -172,6 +183,7 @@ pub struct RecallHit {
     /// Whether it holds all that was asked for, word for word or term by term.
     #[serde(default)]
     pub is_literal: bool,
+    /// Why it has its rank.
     pub evidence: RankEvidence,
     /// The path of the document that replaced this one.
     pub replaced_by: Option<String>,

@@ -26,7 +26,7 @@ pub use correct::{
     CorrectionError, CorrectionOutcome, NewCorrection, RemovedCorrections, correct_fact,
     remove_corrections,
 };
-pub use corrections::{Correction, Corrections, NO_CORRECTIONS, check_corrections};
+pub use corrections::{Correction, Corrections, NO_CORRECTIONS};
 
 /// Path of the list, relative to the root.
 pub const RETRACTION_LIST: &str = "knowledge/_FORGOTTEN.md";
@@ -42,7 +42,9 @@ pub(crate) const ABOUT_DOCUMENTS: &str = "Searches leave these documents out; th
 /// All retractions of a workspace.
 #[derive(Debug, Clone, Default)]
 pub struct WorkspaceRetractions {
+    /// The forgotten documents.
     pub documents: Vec<Tombstone>,
+    /// The corrected facts.
     pub facts: Corrections,
 }
 
@@ -51,7 +53,9 @@ pub struct WorkspaceRetractions {
 pub struct Tombstone {
     /// Path relative to the root.
     pub path: String,
+    /// The day on which it was forgotten, if the line names one.
     pub date: Option<Date>,
+    /// Why it was forgotten, if the line has a reason.
     pub reason: Option<String>,
     /// Whether the file still exists.
     pub exists: bool,

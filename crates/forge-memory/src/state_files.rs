@@ -15,7 +15,9 @@ pub const CHECKPOINTS_FOLDER: &str = ".mind/checkpoints";
 /// The path of one state file in both layouts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StateFileSpelling {
+    /// The path in `.mind/`.
     pub mind: &'static str,
+    /// The path in the `memory/` of a manifest.
     pub manifest: &'static str,
 }
 

@@ -21,12 +21,17 @@ mod weave;
 /// Files that can be merged by entry, by their content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MergeKind {
+    /// A log of sessions.
     Sessions,
+    /// A file of decisions.
     Decisions,
+    /// A list of tasks.
     Progress,
+    /// An archive of the state.
     Archive,
     /// `MEMORY.md`.
     Pointers,
+    /// Learnings of a squad.
     Learnings,
     /// `STATE.md` and `status.md`, section by section.
     State,
@@ -76,6 +81,7 @@ pub const MERGED_FILE_PATTERNS: [&str; 12] = [
 pub struct MergeOutcome {
     /// The merged text, with markers around each conflicting entry.
     pub text: String,
+    /// Number of entries that both sides changed.
     pub conflicts: usize,
     /// Entries that were renumbered: old and new names.
     pub renamed: Vec<(String, String)>,

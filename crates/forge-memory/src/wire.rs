@@ -48,7 +48,9 @@ pub const MAX_ANSWER_BYTES: usize = 1 << 30;
 /// The version of a program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramVersion {
+    /// The version of the program.
     pub version: String,
+    /// The version of the messages.
     pub format: u32,
 }
 
@@ -67,8 +69,11 @@ impl ProgramVersion {
 /// worker's only argument, since a path need not be valid text.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct WorkerRequest {
+    /// The program that asks.
     pub program: ProgramVersion,
+    /// The time of the request.
     pub now: Timestamp,
+    /// What the worker has to do.
     pub operation: WorkerOperation,
 }
 
@@ -78,7 +83,9 @@ pub struct WorkerRequest {
 pub enum WorkerOperation {
     /// An operation on the index that an organisation shares.
     Index {
+        /// The organization whose index it is.
         tenant: String,
+        /// What to do with the index.
         operation: IndexOperation,
     },
     /// An operation on a graph server.
@@ -96,17 +103,24 @@ pub enum WorkerLine<T> {
     Note(String),
     /// A message for people that `--quiet` does not hide.
     Warning(String),
+    /// How far the operation is.
     Progress {
+        /// The part that is done.
         done: usize,
+        /// All of it.
         total: usize,
     },
     /// A document of a pulled workspace: its path and its text, both of them
     /// from an untrusted author.
     Document {
+        /// The path that the document is put at.
         path: String,
+        /// The text of the document.
         text: String,
     },
+    /// The result.
     Done(T),
+    /// The error that ended the operation.
     Failed(WorkerError),
     /// A project names this server, and the user has not approved it. Nothing
     /// was sent there.
@@ -129,6 +143,7 @@ pub struct UnapprovedServer {
 pub struct FromServer<T> {
     /// The server's address for display.
     pub shown: String,
+    /// The result itself.
     pub value: T,
 }
 
@@ -136,9 +151,13 @@ pub struct FromServer<T> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[error("{message}")]
 pub struct WorkerError {
+    /// The stable name of the kind of error.
     pub code: String,
+    /// What happened, for people.
     pub message: String,
+    /// What the user can do about it, the most useful first.
     pub hints: Vec<String>,
+    /// Whether the request was wrong, rather than what it met.
     pub is_usage: bool,
 }
 

@@ -15,15 +15,25 @@ use std::sync::OnceLock;
 /// and removes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DiskOperation {
+    /// Taking a lock.
     Lock,
+    /// Reading a file.
     Read,
+    /// Making a folder.
     CreateDir,
+    /// Making a file.
     Create,
+    /// Writing bytes to a file.
     Write,
+    /// Setting a file's mode.
     Mode,
+    /// Syncing a file.
     Sync,
+    /// Renaming a file.
     Rename,
+    /// Removing a file or a folder.
     Remove,
+    /// Syncing a folder, so that a rename in it lasts.
     SyncDir,
     /// A part of a transaction of the index, which has a journal of its own.
     Index,

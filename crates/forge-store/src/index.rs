@@ -32,13 +32,19 @@ pub use vectors::PackedVector;
 /// A file in the catalogue, as far as it is known without opening it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CatalogueEntry {
+    /// The number that passages refer to it by.
     pub id: u32,
+    /// The path relative to the root.
     pub path: String,
+    /// The size and time by which a change is noticed.
     pub stamp: FileStamp,
     /// The search scope that finds it; a word that the caller defines.
     pub scope: String,
+    /// The kind, which filters of a search select.
     pub kind: DocumentKind,
+    /// The day of the document, as `YYYY-MM-DD`, where it names one.
     pub date: Option<String>,
+    /// Whether another document replaced it.
     pub standing: DocumentStanding,
     /// The reason why the file could not be indexed.
     pub problem: Option<String>,
@@ -47,6 +53,7 @@ pub struct CatalogueEntry {
 /// A file's size and time as they were when it was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileStamp {
+    /// The size in bytes.
     pub size: u64,
     /// When it last changed.
     pub mtime_ns: i64,
@@ -73,6 +80,7 @@ impl FileStamp {
 /// The kind of a document, by its front matter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum DocumentKind {
+    /// Any other document.
     Knowledge,
     /// Has both `name` and `description`.
     Skill,
@@ -102,8 +110,10 @@ impl DocumentKind {
 /// The state of a document: current, or replaced.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum DocumentStanding {
+    /// Nothing replaced it.
     #[default]
     Current,
+    /// Out of date, without a successor that is named.
     Deprecated,
     /// Replaced by another document, named as the author named it.
     SupersededBy(String),
@@ -114,18 +124,27 @@ pub enum DocumentStanding {
 pub enum IndexError {
     /// The file is not what this program wrote; rebuilding it helps.
     #[error("the index at `{}` is damaged: {why}", path.display())]
-    Damaged { path: PathBuf, why: String },
+    Damaged {
+        /// The file of the index.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
     /// SQLite failed because of the system: a full disk, a lock, a read-only
     /// folder.
     #[error("cannot use the index at `{}`: {source}", path.display())]
     Sqlite {
+        /// The file of the index.
         path: PathBuf,
+        /// The error of SQLite.
         source: rusqlite::Error,
     },
     /// A file of the index could not be read, made or moved.
     #[error("cannot prepare the index at `{}`: {source}", path.display())]
     Io {
+        /// The file or the folder of the index.
         path: PathBuf,
+        /// The reason of the operating system.
         source: std::io::Error,
     },
     /// The user has no place for the key, so no index can be kept.
@@ -140,7 +159,9 @@ pub enum IndexError {
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct RemoteError {
+    /// What happened, for people.
     pub message: String,
+    /// What the user can do about it, where that is known.
     pub hint: Option<String>,
     /// Whether the request was wrong, rather than the server.
     pub is_usage: bool,

@@ -5,6 +5,7 @@
 //! and knows nothing of what a document means to an agent: the caller passes
 //! the time and the paths in. Modules in reading order; each may use only those
 //! above it, and `index` never uses `workspace`.
+#![warn(missing_docs)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
 pub mod fault;

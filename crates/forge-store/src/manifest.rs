@@ -55,24 +55,33 @@ pub enum ManifestMode {
 /// The age of a marker's version, compared with [`MANIFEST_FORMAT_VERSION`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VersionAge {
+    /// A version before ours.
     Older,
+    /// Our own version.
     Current,
+    /// A version after ours.
     Newer,
 }
 
 /// A part of a manifest, by what its tables list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ManifestPart {
+    /// The files that every session reads.
     Tier1,
+    /// The documents of the domains.
     Tier2,
+    /// The files that no search reads.
     Tier3,
+    /// The hubs with their purposes.
     HubMap,
+    /// The settings of the workspace.
     Config,
 }
 
 /// An entry of the manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ManifestEntry {
+    /// The part that lists it.
     pub part: ManifestPart,
     /// The domain that it belongs to, in Tier 2 and in the Hub Map; the key in
     /// the Config table.

@@ -16,7 +16,9 @@ use forge_text::diagnostic::Diagnostic;
 /// them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkPolicy {
+    /// The file that the link leads to is read.
     Follow,
+    /// A link is an error.
     Refuse,
 }
 
@@ -31,10 +33,18 @@ pub enum FileReadError {
     NotAFile,
     /// The file exceeds the caller's limit.
     #[error("it has {size} bytes, more than {limit}")]
-    TooLarge { size: u64, limit: u64 },
+    TooLarge {
+        /// The size of the file in bytes.
+        size: u64,
+        /// The limit of the caller.
+        limit: u64,
+    },
     /// The file was to be text, and is not UTF-8.
     #[error("line {line} is not UTF-8")]
-    NotUtf8 { line: usize },
+    NotUtf8 {
+        /// The first line that is not UTF-8.
+        line: usize,
+    },
     /// The system failed, also because there is no file.
     #[error(transparent)]
     Io(#[from] io::Error),

@@ -130,7 +130,9 @@ pub struct TrustClaim<'a> {
     pub root: &'a Path,
     /// The kind of file, so that a mark cannot serve for another kind.
     pub purpose: &'a str,
+    /// The file itself, whatever its path and content are.
     pub identity: FileIdentity,
+    /// What the mark vouches for beyond the file's identity.
     pub content: &'a [u8],
 }
 

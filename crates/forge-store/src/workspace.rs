@@ -280,62 +280,116 @@ pub enum WorkspaceError {
     /// The system failed at an operation; `source` has the reason.
     #[error("Could not {doing} `{}`: {source}", path.display())]
     Io {
+        /// The file or folder.
         path: PathBuf,
+        /// The operation, as a verb: `read`, `write`.
         doing: &'static str,
+        /// The reason of the operating system.
         source: io::Error,
     },
     /// The file is not UTF-8 text: its author must convert it.
     #[error("`{}` line {line} is not UTF-8", path.display())]
-    NotUtf8 { path: PathBuf, line: usize },
+    NotUtf8 {
+        /// The file.
+        path: PathBuf,
+        /// The first line that is not UTF-8.
+        line: usize,
+    },
     /// The file exceeds the limit of the settings.
     #[error("`{}` has {size} bytes, more than the {limit} that `index.max_file_bytes` allows", path.display())]
     TooLarge {
+        /// The file.
         path: PathBuf,
+        /// Its size in bytes.
         size: u64,
+        /// The limit in bytes.
         limit: u64,
     },
     /// The path, or a symlink on the way, leads out of the workspace.
     #[error("`{}` leads out of the workspace", path.display())]
-    Outside { path: PathBuf },
+    Outside {
+        /// The path as it was given.
+        path: PathBuf,
+    },
     /// The file to write, or a folder above it, is a symlink.
     #[error("`{}` is a symlink and is never written through", path.display())]
-    Symlink { path: PathBuf },
+    Symlink {
+        /// The symlink.
+        path: PathBuf,
+    },
     /// The caller wants to write a file that the program rebuilds.
     #[error("`{}` belongs to Memory Forge and is rebuilt at will", path.display())]
-    Reserved { path: PathBuf },
+    Reserved {
+        /// The file that may not be written.
+        path: PathBuf,
+    },
     /// Another process held the lock for too long. Nothing was written.
     #[error("{what} is in use by another process (waited {:.1} s)", waited.as_secs_f32())]
-    Locked { what: String, waited: Duration },
+    Locked {
+        /// What is locked, as the subject of a sentence.
+        what: String,
+        /// How long the caller waited.
+        waited: Duration,
+    },
     /// The file to create is already there.
     #[error("`{}` already exists", path.display())]
-    Exists { path: PathBuf },
+    Exists {
+        /// The file that is already there.
+        path: PathBuf,
+    },
     /// The file was edited since it was read. Nothing is overwritten.
     #[error("`{}` was edited in the meantime", path.display())]
-    ChangedSince { path: PathBuf },
+    ChangedSince {
+        /// The file that was edited.
+        path: PathBuf,
+    },
     /// There is a file where a folder is needed.
     #[error("`{}` is not a folder", path.display())]
-    NotADirectory { path: PathBuf },
+    NotADirectory {
+        /// The file in the place of the folder.
+        path: PathBuf,
+    },
     /// There is something else where a file is needed, such as a folder.
     #[error("`{}` is not a regular file", path.display())]
-    NotAFile { path: PathBuf },
+    NotAFile {
+        /// What is in the place of the file.
+        path: PathBuf,
+    },
     /// The user may not write the file or its folder.
     #[error("`{}` may not be written", path.display())]
-    ReadOnly { path: PathBuf },
+    ReadOnly {
+        /// The file or folder that may not be written.
+        path: PathBuf,
+    },
     /// The disk or the quota is full. Nothing was changed.
     #[error("No space left to write `{}`", path.display())]
-    Full { path: PathBuf },
+    Full {
+        /// The file that was to be written.
+        path: PathBuf,
+    },
     /// The user named a change that the journal does not have.
     #[error("There is no change `{id}` to undo")]
-    NoSuchChange { id: String },
+    NoSuchChange {
+        /// The id that the user named.
+        id: String,
+    },
     /// The journal has no change that an undo may choose.
     #[error("There is nothing to undo")]
     NothingToUndo,
     /// An entry of the journal is damaged, or was made elsewhere.
     #[error("The journal entry `{}` cannot be read: {message}", path.display())]
-    Journal { path: PathBuf, message: String },
+    Journal {
+        /// The file of the entry.
+        path: PathBuf,
+        /// What is wrong with it.
+        message: String,
+    },
     /// git failed, is missing, or must not run in this repository.
     #[error("{message}")]
-    Git { message: String },
+    Git {
+        /// The error of git, or why git was not called.
+        message: String,
+    },
     /// A name is no valid path of the workspace: the request was wrong.
     #[error(transparent)]
     Path(#[from] PathError),
@@ -418,14 +472,6 @@ impl WorkspaceError {
     /// Returns `true` if another process held the lock.
     pub fn is_locked(&self) -> bool {
         matches!(self, WorkspaceError::Locked { .. })
-    }
-
-    /// Returns `true` if the place cannot be written, now or for this user.
-    pub fn is_read_only(&self) -> bool {
-        matches!(
-            self,
-            WorkspaceError::ReadOnly { .. } | WorkspaceError::Full { .. }
-        )
     }
 
     /// Returns `true` if the file is missing.

@@ -110,13 +110,16 @@ pub struct Document {
     pub text: String,
     /// Where the Markdown begins: behind the BOM and the front matter.
     pub body: Range<usize>,
+    /// The metadata above the Markdown, where there is any.
     pub front_matter: Option<FrontMatter>,
     /// Every heading with what belongs to it, in text order. The first entry is
     /// the preamble (level 0, no title), present also when empty.
     pub sections: Vec<DocumentSection>,
     /// Top-level blocks of the body in text order, without gaps that hold text.
     pub blocks: Vec<DocumentBlock>,
+    /// Links of all kinds, in text order.
     pub links: Vec<DocumentLink>,
+    /// Items of task lists, in text order.
     pub tasks: Vec<TaskItem>,
     /// Fenced and indented code, nested ones included.
     pub code: Vec<CodeBlock>,
@@ -126,7 +129,9 @@ pub struct Document {
     pub block_ids: Vec<BlockId>,
     /// HTML comments that stand as blocks of their own.
     pub comments: Vec<Range<usize>>,
+    /// Dates in the text, in text order.
     pub dates: Vec<DateMention>,
+    /// Malformed parts, each with its place.
     pub problems: Vec<ParseProblem>,
     /// Byte offset at which each line starts.
     pub line_starts: Vec<usize>,
@@ -249,20 +254,30 @@ pub struct DocumentSection {
 /// none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocumentBlock {
+    /// What the block is.
     pub kind: BlockKind,
+    /// The whole lines of the block.
     pub span: Range<usize>,
 }
 
 /// The kind of a top-level block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlockKind {
+    /// A heading of either form.
     Heading,
+    /// A paragraph.
     Paragraph,
+    /// A list, ordered or not, with all its items.
     List,
+    /// A quotation.
     Quote,
+    /// Fenced or indented code.
     Code,
+    /// A table.
     Table,
+    /// Raw HTML.
     Html,
+    /// A thematic break.
     Rule,
     /// Footnote definitions, link reference definitions and all other blocks.
     Other,
@@ -271,6 +286,7 @@ pub enum BlockKind {
 /// A task list item (`- [ ] text`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskItem {
+    /// Whether the box is checked.
     pub done: bool,
     /// The item's text without the marker, first line only.
     pub text: String,
@@ -285,6 +301,7 @@ pub struct TaskItem {
 pub struct CodeBlock {
     /// First word of the info string; empty for indented code.
     pub language: String,
+    /// Whether it has fences; indented code has none.
     pub fenced: bool,
     /// Fences included.
     pub span: Range<usize>,
@@ -293,14 +310,19 @@ pub struct CodeBlock {
 /// The id of a block (`^id`), as Obsidian writes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockId {
+    /// The id, without `^`.
     pub id: String,
+    /// The bytes of `^id`.
     pub span: Range<usize>,
 }
 
 /// A problem in the text, with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseProblem {
+    /// The malformed bytes.
     pub span: Range<usize>,
+    /// The line at which they begin.
     pub line: usize,
+    /// What is wrong, as a sentence for the author.
     pub message: String,
 }

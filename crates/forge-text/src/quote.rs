@@ -17,6 +17,7 @@ pub use orders::{InjectedOrder, find_orders, remove_orders};
 /// A text that may be shown, and what was changed for that.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SanitizedText<'a> {
+    /// The text after the changes.
     pub text: Cow<'a, str>,
     /// The rules of the credentials that were taken out.
     pub secrets: Vec<&'static str>,

@@ -2,8 +2,9 @@
 //!
 //! The first exact count in a process loads a vocabulary, which takes about
 //! 100 ms. Hooks must never pay for that: they use
-//! [`forge_text::tokens::estimate`], and no crate below the doors of a hook
+//! [`forge_text::tokens::estimate_tokens`], and no crate below the doors of a hook
 //! depends on this one.
+#![warn(missing_docs)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
 use forge_text::tokens::Tokenizer;

@@ -2,6 +2,7 @@
 //! a page for a person's browser. It knows wires and nothing of memory;
 //! standard output carries protocol alone, and no address but the loopback's is
 //! ever used.
+#![warn(missing_docs)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
 use rmcp::model::{ErrorCode, ErrorData, RequestMetaObject};
@@ -31,7 +32,9 @@ pub enum ServeError {
     /// The port is taken or not allowed; the user has to choose another one.
     #[error("Cannot listen on 127.0.0.1:{port}: {source}")]
     Bind {
+        /// Port that was requested; 0 lets the system choose.
         port: u16,
+        /// Reason of the operating system.
         #[source]
         source: std::io::Error,
     },

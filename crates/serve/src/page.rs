@@ -61,34 +61,44 @@ pub struct PageOptions {
 /// File that is compiled in, with the path under which it is served.
 #[derive(Debug, Clone, Copy)]
 pub struct Asset {
+    /// Path of the request that it answers.
     pub path: &'static str,
+    /// Its media type.
     pub kind: &'static str,
+    /// Its content.
     pub bytes: &'static [u8],
 }
 
 /// Method of a request for data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PageMethod {
+    /// Request that changes nothing.
     Get,
+    /// Request that may change files.
     Post,
 }
 
 /// Request for data.
 #[derive(Debug)]
 pub struct PageRequest {
+    /// Method of the request.
     pub method: PageMethod,
     /// The part of the path behind `/api/`.
     pub name: String,
     /// The query as it was sent, without the question mark.
     pub query: String,
+    /// Body of the request; empty where there is none.
     pub body: Vec<u8>,
 }
 
 /// Answer to a request for data.
 #[derive(Debug)]
 pub struct PageReply {
+    /// Status code of HTTP.
     pub status: u16,
+    /// Media type of the body.
     pub kind: &'static str,
+    /// Body of the answer.
     pub body: Cow<'static, [u8]>,
 }
 

@@ -26,22 +26,28 @@ use crate::workspace::{ChangeProposal, RelPath};
 /// The findings of a consolidation, and what it did or would do.
 #[derive(Debug, Clone, Default)]
 pub struct ConsolidationReport {
+    /// Notes that may be the same.
     pub duplicates: Vec<DuplicateCandidate>,
+    /// Decisions that a later one replaced without a mark.
     pub contradictions: Vec<Supersession>,
     /// Broken links, edges without a page, and files in no list.
     pub orphans: Vec<String>,
+    /// The file of decisions and its length.
     pub decisions: DecisionFile,
     /// The effect of compression.
     pub condensed: CondenseOutcome,
     /// Number of old decisions that move to the archive.
     pub archived: usize,
+    /// The last run that its log records.
     pub last_run: Option<RunLogEntry>,
 }
 
 /// The file of decisions and its length.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DecisionFile {
+    /// The path; none where there are no decisions.
     pub path: Option<RelPath>,
+    /// Its lines now.
     pub lines: usize,
     /// Lines after all changes of `fix`.
     pub after: usize,
@@ -50,6 +56,7 @@ pub struct DecisionFile {
 /// A report with the changes that belong to it.
 #[derive(Debug, Clone, Default)]
 pub struct ConsolidationPlan {
+    /// What was found.
     pub report: ConsolidationReport,
     /// The graph, and with `fix` the decisions, their archive and its row in
     /// the manifest.

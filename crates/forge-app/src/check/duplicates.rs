@@ -13,7 +13,9 @@ mod tests;
 /// Files that may be the same note, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DuplicateCandidate {
+    /// The files, two or more.
     pub files: Vec<RelPath>,
+    /// Why they may be the same note.
     pub why: DuplicateReason,
 }
 

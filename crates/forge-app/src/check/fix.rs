@@ -25,6 +25,7 @@ use crate::workspace::{
 /// A row to remove after a person has confirmed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowRemoval {
+    /// The question for the person.
     pub question: String,
     part: ManifestPart,
     target: String,

@@ -24,8 +24,11 @@ use crate::workspace::{Workspace, WorkspaceError, WorkspaceTree};
 
 /// The parts of a workspace that checks read, each loaded on first use.
 pub struct WorkspaceSurvey<'a> {
+    /// The workspace that is checked.
     pub workspace: &'a Workspace,
+    /// The time of the check.
     pub now: Timestamp,
+    /// The state of the work.
     pub mind: MindStore<'a>,
     around: Option<SetupSurroundings<'a>>,
     depth: doctor::ReadingDepth,

@@ -11,13 +11,21 @@ use crate::finding::{CheckFinding, CheckId, CheckSeverity};
 pub enum CheckView {
     /// `check`: everything about the notes and the state.
     All,
+    /// `doctor`.
     Doctor,
+    /// `lint`.
     Lint,
+    /// `links check`.
     Links,
+    /// `graph check`.
     Graph,
+    /// `closets check`.
     Closets,
+    /// `consolidate`.
     Consolidate,
+    /// `mind health`.
     Health,
+    /// `agent index --check`.
     Agents,
 }
 

@@ -22,8 +22,11 @@ use crate::workspace::{AutoloadFile, AutoloadScan, RelPath, Workspace};
 /// A plan of repairs, with the files that are left alone.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RepairPlan {
+    /// The files with their texts before and after.
     pub proposal: ChangeProposal,
+    /// What is done, for people.
     pub steps: Vec<RepairStep>,
+    /// Files that a repair could concern and that stay as they are.
     pub left_alone: Vec<UnrepairedFile>,
     /// The files that it shortens, section by section.
     pub reviews: Vec<FileReview>,
@@ -35,11 +38,15 @@ pub type RepairChoices = BTreeMap<RelPath, SectionChoices>;
 /// A file that is shortened, for a person to look at before it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileReview {
+    /// The file that is shortened.
     pub path: RelPath,
     /// Tokens of `o200k`.
     pub before: usize,
+    /// Tokens of what stays.
     pub after: usize,
+    /// The limit that the file should meet.
     pub limit: usize,
+    /// Its sections, each with what happens to it.
     pub sections: Vec<SectionPlan>,
 }
 
@@ -82,27 +89,39 @@ impl FileReview {
 pub enum RepairStep {
     /// Shortens a context file; its text goes to `legacy`.
     Stub {
+        /// The file that is shortened.
         path: RelPath,
+        /// The file that its text goes to.
         legacy: RelPath,
         /// Tokens of `o200k`.
         before: usize,
+        /// Tokens of what stays.
         after: usize,
     },
     /// Moves the explanations of a skill to `reference`.
     Skill {
+        /// The file of the skill.
         path: RelPath,
+        /// The file that its explanations go to.
         reference: RelPath,
+        /// Tokens of the skill before.
         before: usize,
+        /// Tokens of what stays.
         after: usize,
     },
     /// Writes the list in `knowledge/README.md`.
-    Readme { created: bool },
+    Readme {
+        /// Whether the file did not exist before.
+        created: bool,
+    },
 }
 
 /// A file that no repair changes, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnrepairedFile {
+    /// The file that stays as it is.
     pub path: RelPath,
+    /// Why it does.
     pub why: String,
 }
 

@@ -53,12 +53,15 @@ pub type SectionChoices = BTreeMap<usize, SectionChoice>;
 pub struct SectionPlan {
     /// Its number in the file, by which it is chosen.
     pub number: usize,
+    /// The level of its heading.
     pub level: u8,
+    /// The text of its heading; empty above the first one.
     pub title: String,
     /// Tokens of `o200k`, without the sections below it.
     pub tokens: usize,
     /// Of these, those that move.
     pub moved: usize,
+    /// What happens to it.
     pub choice: SectionChoice,
 }
 
@@ -72,6 +75,7 @@ pub struct FileParts {
     pub tokens: usize,
     /// What moves, with the headings that it was under.
     pub moved: String,
+    /// The sections of the file, in text order.
     pub sections: Vec<SectionPlan>,
 }
 
@@ -79,7 +83,10 @@ pub struct FileParts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StubRefusal {
     /// What must stay is itself too much, and moving the rest saves little.
-    TooMuchMustStay { tokens: usize },
+    TooMuchMustStay {
+        /// Tokens of what must stay.
+        tokens: usize,
+    },
     /// Nothing can move.
     NothingToMove,
 }

@@ -14,6 +14,7 @@ use super::SourceWorkspace;
 /// The answer of one workspace.
 #[derive(Debug)]
 pub struct SourceResponse {
+    /// The workspace that was searched.
     pub source: SourceWorkspace,
     /// Its hits, or why it was skipped.
     pub answer: Result<SourceAnswer, String>,

@@ -31,10 +31,13 @@ const MAX_SOURCE_NAME_CHARS: usize = 64;
 /// A registered workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceWorkspace {
+    /// The name under which it is registered.
     pub name: String,
+    /// The folder of the workspace.
     pub path: PathBuf,
     /// The date as the file has it.
     pub registered: Option<String>,
+    /// Whether searches of all sources include it.
     pub searchable: bool,
     /// The identity of the workspace, independent of its path, if recorded.
     pub id: Option<String>,
@@ -54,10 +57,20 @@ pub enum RegistryError {
     Unknown(String),
     /// The caller gave an invalid name.
     #[error("'{name}' cannot be the name of a source: {why}")]
-    Name { name: String, why: &'static str },
+    Name {
+        /// The name that was given.
+        name: String,
+        /// Why it is not valid.
+        why: &'static str,
+    },
     /// The caller gave a folder whose path the file cannot hold.
     #[error("`{}` is no folder that can be registered: {why}", path.display())]
-    Folder { path: PathBuf, why: String },
+    Folder {
+        /// The folder that was given.
+        path: PathBuf,
+        /// Why it cannot be registered.
+        why: String,
+    },
     /// The registry could not be read or written.
     #[error(transparent)]
     File(#[from] workspace::WorkspaceError),
@@ -95,6 +108,7 @@ impl Diagnostic for RegistryError {
 /// A new registration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceRegistration {
+    /// The folder of the workspace.
     pub path: PathBuf,
     /// Whether it has anything to search yet.
     pub has_memory: bool,

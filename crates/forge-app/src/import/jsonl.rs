@@ -23,7 +23,9 @@ const MAX_NAMED_BAD_LINES: usize = 20;
 /// A line that was skipped, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadLine {
+    /// The line, counted from 1.
     pub line: usize,
+    /// Why it was skipped.
     pub why: String,
 }
 

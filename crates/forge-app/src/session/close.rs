@@ -33,9 +33,11 @@ use crate::workspace::{self, FileRole, RelPath, Workspace, WorkspaceTree};
 /// A request to close a session.
 #[derive(Debug, Clone)]
 pub struct SessionCloseRequest<'a> {
+    /// How the end became known, with what is known about the session.
     pub ending: SessionEnding<'a>,
     /// The folder that a client gives its plugin, for the log of clean closes.
     pub log_folder: Option<&'a Path>,
+    /// The time of the end.
     pub now: Timestamp,
 }
 
@@ -45,23 +47,33 @@ pub enum SessionEnding<'a> {
     /// An agent or a person describes it. The session stays open until its
     /// client reports the end, which then finds the description.
     Described {
+        /// The description.
         record: Box<SessionRecord>,
         /// The files that were worked on; by their times where they are not named.
         touched: Option<Vec<RelPath>>,
     },
     /// A client reports it. A session without a description is captured from
     /// git, which may take this long.
-    Reported { reason: &'a str, git_wait: Duration },
+    Reported {
+        /// The reason that the client gives.
+        reason: &'a str,
+        /// How long git may take.
+        git_wait: Duration,
+    },
 }
 
 /// What the end of a session recorded.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionReport {
+    /// What the state files got.
     pub recorded: RecordOutcome,
+    /// The file of the state, where there is one.
     pub state: Option<RelPath>,
+    /// The files that were worked on.
     pub touched: Vec<RelPath>,
     /// Hubs whose closets were refreshed, with the number of entries.
     pub hubs: Vec<(String, usize)>,
+    /// Whether the manifest changed.
     pub manifest: bool,
     /// Hub tables (`*-index.md`) that changed.
     pub pages: usize,
@@ -69,8 +81,11 @@ pub struct SessionReport {
     pub linked: usize,
     /// Links to missing files, as `file:line: [[link]]`.
     pub broken: Vec<String>,
+    /// Content that no domain of the manifest covers.
     pub untracked: UntrackedContent,
+    /// Number of ideas in the inbox.
     pub ideas: usize,
+    /// Remarks for a person.
     pub notes: Vec<String>,
     /// Parts that should have been written and are missing.
     pub incomplete: Vec<String>,

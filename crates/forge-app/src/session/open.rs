@@ -30,17 +30,21 @@ const MAX_RECENT_EVENTS: usize = 5;
 /// A report of a client that a session begins.
 #[derive(Debug, Clone, Copy)]
 pub struct SessionOpenRequest<'a> {
+    /// The client's id of the session.
     pub id: &'a str,
+    /// How the session came to start.
     pub reason: SessionStartReason,
     /// How long git may take to list what changed. If it does not answer in
     /// time, the session stays open and the next start tries again.
     pub git_wait: Duration,
+    /// The time of the start.
     pub now: Timestamp,
 }
 
 /// News of earlier sessions, for a new one.
 #[derive(Debug, Default)]
 pub struct SessionNews {
+    /// What happened, one line each.
     pub lines: Vec<String>,
     /// What failed. It does not withhold the rest.
     pub problems: Vec<MindError>,

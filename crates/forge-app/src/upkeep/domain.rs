@@ -46,7 +46,9 @@ const RESERVED_FOLDERS: [&str; 6] = [
 /// A plan to add a domain.
 #[derive(Debug)]
 pub struct DomainPlan {
+    /// The folder of the domain.
     pub folder: RelPath,
+    /// The files that change.
     pub proposal: ChangeProposal,
     /// Domains with nearly the same name.
     pub similar: Vec<String>,
@@ -54,6 +56,7 @@ pub struct DomainPlan {
     pub links: usize,
     /// File and line of links that could not be rewritten.
     pub left_alone: Vec<(RelPath, usize)>,
+    /// Whether the manifest lists the domain already.
     pub exists: bool,
 }
 

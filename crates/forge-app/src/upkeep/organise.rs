@@ -39,16 +39,21 @@ const PLAN_VERSION: u32 = 1;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OrganisePlan {
+    /// The version of the plan's format.
     pub version: u32,
     /// The subject of the work, for the files of a new workspace.
     #[serde(default)]
     pub about: String,
+    /// Folders that become domains.
     #[serde(default)]
     pub domains: Vec<PlannedDomain>,
+    /// Files that move.
     #[serde(default)]
     pub moves: Vec<PlannedMove>,
+    /// Notes that are archived.
     #[serde(default)]
     pub archive: Vec<StaleNote>,
+    /// Links between notes of different domains.
     #[serde(default)]
     pub links: Vec<LateralLink>,
     /// Folders of unsorted files, which the moves empty.
@@ -61,6 +66,7 @@ pub struct OrganisePlan {
     /// Conflicts for a person to resolve. Applying the plan skips them.
     #[serde(default)]
     pub conflicts: Vec<NoteConflict>,
+    /// Files for which no domain was found.
     #[serde(default)]
     pub unsorted: Vec<String>,
 }
@@ -69,8 +75,11 @@ pub struct OrganisePlan {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlannedDomain {
+    /// The folder, relative to the root.
     pub folder: String,
+    /// The name of the domain.
     pub name: String,
+    /// The subject of the domain, for the manifest.
     #[serde(default)]
     pub about: String,
 }
@@ -79,8 +88,11 @@ pub struct PlannedDomain {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlannedMove {
+    /// The path before.
     pub from: String,
+    /// The path after.
     pub to: String,
+    /// Why it moves.
     #[serde(default)]
     pub why: String,
 }
@@ -89,7 +101,9 @@ pub struct PlannedMove {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StaleNote {
+    /// The note.
     pub file: String,
+    /// Why it appears stale.
     pub reason: String,
 }
 
@@ -97,6 +111,7 @@ pub struct StaleNote {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReferenceNote {
+    /// The note.
     pub file: String,
     /// `glossary`, `contacts` or `quick reference`.
     pub kind: String,
@@ -106,9 +121,13 @@ pub struct ReferenceNote {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LateralLink {
+    /// The note that contains the text.
     pub file: String,
+    /// The line of the text.
     pub line: usize,
+    /// The text that becomes a link.
     pub text: String,
+    /// The note that it names.
     pub to: String,
 }
 
@@ -116,7 +135,9 @@ pub struct LateralLink {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NoteConflict {
+    /// The notes, two or more.
     pub files: Vec<String>,
+    /// What they seem to disagree about.
     pub why: String,
 }
 
@@ -264,8 +285,11 @@ fn quote_toml(text: &str) -> String {
 /// The changes of a plan, with remarks about steps that cannot be done.
 #[derive(Debug)]
 pub struct OrganiseProposal {
+    /// The files that move or change.
     pub proposal: ChangeProposal,
+    /// The number of links that are added.
     pub links: usize,
+    /// Steps that cannot be done, and why.
     pub remarks: Vec<String>,
 }
 

@@ -27,9 +27,13 @@ const SUMMARY_HASHES_FILE: &str = "summaries.json";
 /// A plan of the summaries to renew.
 #[derive(Debug, Default)]
 pub struct SummaryPlan {
+    /// The files that change.
     pub proposal: ChangeProposal,
+    /// Number of rows of Tier 1 with a new summary.
     pub tier1: usize,
+    /// Number of rows of the Hub Map with a new summary.
     pub hub_map: usize,
+    /// Number of rows of hub pages with a new summary.
     pub hub_pages: usize,
     /// Rows without a file, with the list that has them.
     pub lost: Vec<(RelPath, String)>,

@@ -18,6 +18,7 @@ use crate::workspace::{ChangeProposal, Workspace, WorkspaceError};
 pub enum UpgradeSignal {
     /// The manifest's marker has this version; empty without a marker.
     Marker(String),
+    /// The format of the summaries is this version; none where it is not stated.
     SummaryFormat(Option<u32>),
     /// Hubs without closets.
     Coverage(Vec<String>),
@@ -30,7 +31,9 @@ pub enum UpgradeSignal {
 /// A plan of an upgrade.
 #[derive(Debug)]
 pub struct UpgradePlan {
+    /// The version that the workspace has.
     pub from: String,
+    /// Why the workspace is not current.
     pub signals: Vec<UpgradeSignal>,
     /// Whether summaries must be rewritten.
     pub resummarize: bool,
@@ -71,9 +74,13 @@ impl UpgradePlan {
 /// The result of an upgrade.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UpgradeOutcome {
+    /// Number of summaries that were written.
     pub summaries: usize,
+    /// Number of hubs whose closets were built.
     pub hubs: usize,
+    /// Number of documents of these hubs that could be read.
     pub files: usize,
+    /// Whether the manifest has rows without a file, whose summaries stay.
     pub partial: bool,
     /// What a person should know.
     pub remarks: Vec<String>,

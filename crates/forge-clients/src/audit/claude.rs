@@ -19,7 +19,7 @@ use super::imports::InstructionImporter;
 use super::loads::{ClientLoads, FileLoad, head_within, strip_comments};
 use super::skills::{self, SkillHeader, SkillListing};
 use super::source::{AuditSource, SourcePlace, SourceReader};
-use super::{AuditFinding, AuditFindingKind, AuditLevel, FileOrigin, glob};
+use super::{AuditFinding, AuditFindingKind, AuditLevel, FileOrigin, glob::PathPattern};
 use crate::agents::claude::resolve_project_folders;
 use crate::document::{Document, YamlValue};
 
@@ -55,9 +55,7 @@ pub(super) fn collect_loads(reader: &SourceReader) -> ClientLoads {
             SourcePlace::Beyond(path) => path.clone(),
         };
         let path = path.to_string_lossy().replace('\\', "/");
-        excluded
-            .iter()
-            .any(|pattern| glob::matches_path(pattern, &path))
+        excluded.iter().any(|pattern| pattern.matches(&path))
     };
     let named = claude_files(reader);
     for source in &named {
@@ -317,7 +315,7 @@ fn auto_memory_load(reader: &SourceReader) -> Option<FileLoad> {
 }
 
 /// Reads the patterns of files that the settings keep out of the context.
-fn excluded_patterns(reader: &SourceReader) -> Vec<String> {
+fn excluded_patterns(reader: &SourceReader) -> Vec<PathPattern> {
     let mut patterns = Vec::new();
     for file in [
         "~/.claude/settings.json",
@@ -332,7 +330,7 @@ fn excluded_patterns(reader: &SourceReader) -> Vec<String> {
             .as_array()
             .into_iter()
             .flatten();
-        patterns.extend(list.filter_map(|p| p.as_str().map(str::to_owned)));
+        patterns.extend(list.filter_map(|p| p.as_str().map(PathPattern::new)));
     }
     patterns
 }

@@ -1,86 +1,34 @@
-//! Matches patterns of file names as clients write them: `*`, `**`, `?` and
-//! `{a,b}`. It compares text and never looks at a disk.
+//! Matches patterns of file names as clients write them: `*`, `**`, `?`, `[a-c]`
+//! and `{a,b}`. It compares text and never looks at a disk.
 
-/// Returns `true` if a pattern matches a whole path with `/` between its names.
-pub(super) fn matches_path(pattern: &str, path: &str) -> bool {
-    expand_braces(pattern).iter().any(|one| {
-        let pattern: Vec<&str> = one.split('/').collect();
-        let path: Vec<&str> = path.split('/').collect();
-        components_match(&pattern, &path)
-    })
+use globset::{GlobBuilder, GlobMatcher};
+
+/// A pattern of whole paths with `/` between their names.
+pub(super) struct PathPattern {
+    text: String,
+    /// None for a malformed pattern, which names nothing but itself.
+    matcher: Option<GlobMatcher>,
 }
 
-/// Upper bound for the alternatives of one pattern: their number grows
-/// exponentially with the braces, and no pattern that people write has more.
-const MAX_BRACE_ALTERNATIVES: usize = 1000;
-
-/// Expands braces: `a{b,c}` becomes `ab` and `ac`.
-fn expand_braces(pattern: &str) -> Vec<String> {
-    let mut done = Vec::new();
-    let mut open = vec![pattern.to_owned()];
-    while let Some(one) = open.pop() {
-        let close = one.find('}');
-        let start = close.and_then(|close| one[..close].rfind('{'));
-        match (start, close) {
-            (Some(start), Some(close)) if done.len() + open.len() < MAX_BRACE_ALTERNATIVES => {
-                for middle in one[start + 1..close].split(',') {
-                    open.push(format!("{}{middle}{}", &one[..start], &one[close + 1..]));
-                }
-            }
-            _ => done.push(one),
+impl PathPattern {
+    pub(super) fn new(pattern: &str) -> PathPattern {
+        let glob = GlobBuilder::new(pattern)
+            .literal_separator(true)
+            .empty_alternates(true)
+            .build();
+        PathPattern {
+            text: pattern.to_owned(),
+            matcher: glob.ok().map(|it| it.compile_matcher()),
         }
     }
-    done
-}
 
-/// Returns `true` if pattern and path match name by name; `**` matches any
-/// number of names, including none.
-///
-/// If a later `**` fails, an earlier one need not be tried again, so the time
-/// is bounded by the product of both lengths.
-fn components_match(pattern: &[&str], path: &[&str]) -> bool {
-    let (mut p, mut t) = (0, 0);
-    let mut back = None;
-    while t < path.len() {
-        if p < pattern.len() && pattern[p] == "**" {
-            back = Some((p, t));
-            p += 1;
-        } else if p < pattern.len() && name_matches(pattern[p], path[t]) {
-            p += 1;
-            t += 1;
-        } else if let Some((star, from)) = back {
-            back = Some((star, from + 1));
-            p = star + 1;
-            t = from + 1;
-        } else {
-            return false;
+    /// Returns `true` if the pattern matches the whole path.
+    pub(super) fn matches(&self, path: &str) -> bool {
+        match &self.matcher {
+            Some(matcher) => matcher.is_match(path),
+            None => self.text == path,
         }
     }
-    pattern[p..].iter().all(|part| *part == "**")
-}
-
-/// Returns `true` if one name matches a pattern of `*` and `?`.
-fn name_matches(pattern: &str, text: &str) -> bool {
-    let pattern: Vec<char> = pattern.chars().collect();
-    let text: Vec<char> = text.chars().collect();
-    let (mut p, mut t) = (0, 0);
-    let mut back = None;
-    while t < text.len() {
-        if p < pattern.len() && pattern[p] == '*' {
-            back = Some((p, t));
-            p += 1;
-        } else if p < pattern.len() && (pattern[p] == '?' || pattern[p] == text[t]) {
-            p += 1;
-            t += 1;
-        } else if let Some((star, from)) = back {
-            back = Some((star, from + 1));
-            p = star + 1;
-            t = from + 1;
-        } else {
-            return false;
-        }
-    }
-    pattern[p..].iter().all(|c| *c == '*')
 }
 
 #[cfg(test)]
@@ -90,7 +38,11 @@ mod tests {
     #[test]
     fn patterns_match_whole_paths() {
         let check = |pattern, path, expect| {
-            assert_eq!(matches_path(pattern, path), expect, "{pattern} {path}")
+            assert_eq!(
+                PathPattern::new(pattern).matches(path),
+                expect,
+                "{pattern} {path}"
+            )
         };
         check("docs/a.md", "docs/a.md", true);
         check("docs/*.md", "docs/a.md", true);
@@ -104,12 +56,16 @@ mod tests {
         check("a*b*c", "aXbYc", true);
         check("a*b*c", "aXbY", false);
         check("", "a", false);
+        check("a{,.local}.md", "a.local.md", true);
+        check("a{,.local}.md", "a.md", true);
+        check("a{b", "a{b", true);
+        check("a{b", "ab", false);
     }
 
     #[test]
     fn hostile_patterns_end() {
-        assert!(!matches_path(&"a*".repeat(500), &"a".repeat(499)));
-        assert!(!matches_path(&"{a,b}".repeat(500), "a"));
-        assert!(!matches_path(&"**/x/".repeat(300), &"x/".repeat(200)));
+        assert!(!PathPattern::new(&"a*".repeat(500)).matches(&"a".repeat(499)));
+        assert!(!PathPattern::new(&"{a,b}".repeat(500)).matches("a"));
+        assert!(!PathPattern::new(&"**/x/".repeat(300)).matches(&"x/".repeat(200)));
     }
 }

@@ -12,6 +12,7 @@ use super::{AuditFinding, AuditItem, AuditLevel, AuditReport, AuditView};
 /// Finding with the views in which it was made, where that is not in all of
 /// them.
 pub struct MergedFinding<'a> {
+    /// The finding, as the first of its views has it.
     pub finding: &'a AuditFinding,
     views: Vec<AuditView>,
     /// Whether every view has the finding.

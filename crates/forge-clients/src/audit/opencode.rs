@@ -13,7 +13,7 @@ use super::claude::read_files_above;
 use super::loads::{ClientLoads, FileLoad};
 use super::skills::{self, SkillListing};
 use super::source::SourceReader;
-use super::{AuditFinding, AuditFindingKind, AuditLevel, FileOrigin, glob};
+use super::{AuditFinding, AuditFindingKind, AuditLevel, FileOrigin, glob::PathPattern};
 use crate::workspace::RelPath;
 
 const SKILL_LISTING: SkillListing = SkillListing {
@@ -153,9 +153,10 @@ fn files_matching(reader: &SourceReader, pattern: &str) -> BTreeSet<String> {
     let below = files
         .iter()
         .filter_map(|file| file.strip_prefix(root).ok()?.to_str());
+    let pattern = PathPattern::new(pattern);
     below
         .map(|path| path.replace('\\', "/"))
-        .filter(|path| glob::matches_path(pattern, path))
+        .filter(|path| pattern.matches(path))
         .collect()
 }
 

@@ -34,7 +34,9 @@ const MAX_INSTRUCTION_UTF16_UNITS: usize = 2048;
 
 /// Plugin or extension, read once from its folder.
 pub struct PluginFolder {
+    /// Name from the manifest.
     pub name: String,
+    /// Version from the manifest, where it has one.
     pub version: Option<String>,
     folder: PathBuf,
     is_extension: bool,
@@ -44,20 +46,25 @@ pub struct PluginFolder {
     agents: Vec<PluginPage>,
     /// Events at which the plugin runs something, each with the command.
     pub hooks: Vec<(String, String)>,
+    /// Servers that the plugin starts.
     pub servers: Vec<PluginServer>,
 }
 
 /// Command that starts a server of the plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PluginServer {
+    /// Name under which the plugin lists it.
     pub name: String,
+    /// Program that the client would run.
     pub command: String,
+    /// Arguments of that program.
     pub arguments: Vec<String>,
 }
 
 /// Instructions and tools that a server sends to its clients.
 #[derive(Clone, Debug, Default)]
 pub struct ServerOffer {
+    /// Text that the client puts into the context at its start.
     pub instructions: String,
     /// `name`, `description` and `parameters` of each tool.
     pub tools: Vec<Json>,
@@ -105,7 +112,9 @@ impl PluginComponent {
 /// Part of a plugin with its price.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ComponentCost {
+    /// Kind of the part.
     pub component: PluginComponent,
+    /// Name of the part within the plugin.
     pub name: String,
     /// Tokens at every start.
     pub always: usize,
@@ -118,7 +127,9 @@ pub struct ComponentCost {
 /// Price of a plugin in one client, part by part.
 #[derive(Clone, Debug)]
 pub struct PluginBill {
+    /// Client whose way of loading was counted.
     pub client: AgentClient,
+    /// Parts in the order of their kinds.
     pub costs: Vec<ComponentCost>,
     /// Servers whose tools the caller did not know.
     pub unknown: Vec<PluginServer>,

@@ -135,10 +135,13 @@ impl AuditFindingKind {
 /// Problem or remark about a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditFinding {
+    /// Severity of the finding.
     pub level: AuditLevel,
+    /// Kind of the finding, which decides its advice.
     pub kind: AuditFindingKind,
     /// Path relative to the root; `TOTAL` for the sum.
     pub file: String,
+    /// Line, where one is at fault.
     pub line: Option<usize>,
     /// Tokens by the tokenizer of the limits.
     pub tokens: Option<usize>,
@@ -204,6 +207,7 @@ impl FileOrigin {
 pub struct AuditItem {
     /// Path relative to the root; outside of it absolute, or with `~` for home.
     pub path: String,
+    /// Owner of the file: the project, the user or a folder above.
     pub origin: FileOrigin,
     /// Reason or occasion of loading it.
     pub why: String,
@@ -220,14 +224,18 @@ pub struct AuditItem {
     pub nested: bool,
     /// The same as `always`, by the tokenizer of the limits.
     pub judged: usize,
+    /// Limits for this kind of file, where there are any.
     pub limits: Option<TokenLimits>,
+    /// Severity of its size, where it exceeds a limit.
     pub level: Option<AuditLevel>,
 }
 
 /// Limits that a count may reach; only counts above them are findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenLimits {
+    /// Tokens above which it is a warning.
     pub warn: usize,
+    /// Tokens above which it is critical.
     pub critical: usize,
 }
 
@@ -249,22 +257,28 @@ impl TokenLimits {
 pub struct AuditSummary {
     /// Tokens of the project at every start.
     pub autoload_tokens: usize,
+    /// Number of files of the project that are loaded at every start.
     pub autoload_files: usize,
     /// Share of these in folders below the root.
     pub nested_tokens: usize,
+    /// Number of these in folders below the root.
     pub nested_files: usize,
     /// Tokens of the user's own files and of those above the workspace.
     pub beyond_tokens: usize,
+    /// Number of the user's own files and of those above the workspace.
     pub beyond_files: usize,
     /// Tokens that all skills, rules and the like would add if all were used.
     pub on_invoke_tokens: usize,
+    /// Number of documents in the knowledge, which no client loads.
     pub knowledge_files: usize,
 }
 
 /// Result of auditing one view.
 #[derive(Clone, Debug)]
 pub struct AuditReport {
+    /// View that was audited.
     pub view: AuditView,
+    /// Tokenizer of the numbers that are shown.
     pub tokenizer: Tokenizer,
     /// Tokenizer that limits are compared with.
     pub judge: Tokenizer,
@@ -272,8 +286,11 @@ pub struct AuditReport {
     pub items: Vec<AuditItem>,
     /// Findings, the worst first, then by file and line.
     pub findings: Vec<AuditFinding>,
+    /// Severity and tokens of the sum, where it exceeds a limit.
     pub total: Option<(AuditLevel, usize)>,
+    /// Limits of the sum.
     pub total_limits: TokenLimits,
+    /// Sums over all files.
     pub summary: AuditSummary,
     /// State that the next audit compares with; `None` if it is on disk
     /// already.

@@ -18,6 +18,7 @@ pub const STATE_FILE_NAME: &str = "audit.json";
 pub struct AuditState {
     /// Moment at which it last differed from the audit before.
     pub changed: String,
+    /// Hash of each file, by its path.
     pub files: BTreeMap<String, String>,
 }
 

@@ -11,11 +11,15 @@ use crate::workspace::{FileRole, RelPath, Workspace, WorkspaceError, git, role_b
 /// Cost at one commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrendPoint {
+    /// Shortened id of the commit.
     pub commit: String,
+    /// Time of the commit.
     pub date: Timestamp,
+    /// First line of its message.
     pub subject: String,
     /// Files that some client loads at start, and their tokens, counted whole.
     pub files: usize,
+    /// Tokens of these files.
     pub tokens: usize,
     /// Documents of the knowledge.
     pub documents: usize,

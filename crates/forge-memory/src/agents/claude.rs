@@ -11,8 +11,11 @@ use crate::workspace::{list_beyond_workspace, read_beyond_workspace};
 /// The state of a pointer index that another program maintains.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaudeIndexReport {
+    /// The file.
     pub path: PathBuf,
+    /// The number of its lines.
     pub lines: usize,
+    /// Its size in bytes.
     pub bytes: usize,
     /// Pointers to missing files, with their lines.
     pub lost: Vec<(usize, String)>,
@@ -24,11 +27,6 @@ impl ClaudeIndexReport {
     /// Returns `true` if the index exceeds the lines or bytes that are loaded.
     pub fn is_too_long(&self) -> bool {
         self.lines > MAX_INDEX_LINES || self.bytes > MAX_INDEX_BYTES
-    }
-
-    /// Returns `true` if the index has no problem to report.
-    pub fn is_healthy(&self) -> bool {
-        !self.is_too_long() && self.lost.is_empty() && self.unlisted.is_empty()
     }
 }
 

@@ -16,20 +16,26 @@ const MAX_STARS: usize = 5;
 /// One dated rating of an agent's work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentFeedback {
+    /// The day of the rating, if the entry names one.
     pub date: Option<Date>,
     /// The title of the rated work.
     pub execution: String,
     /// From 1 to 5.
     pub rating: u8,
+    /// The rating in words.
     pub text: String,
+    /// What was learnt, one sentence each.
     pub learnings: Vec<String>,
 }
 
 /// A rating to add.
 #[derive(Debug, Clone, Copy)]
 pub struct NewFeedback<'a> {
+    /// From 1 to 5.
     pub rating: u8,
+    /// The rating in words.
     pub text: &'a str,
+    /// What was learnt, one sentence each.
     pub learnings: &'a [String],
 }
 
@@ -43,8 +49,11 @@ impl SubmittedText for NewFeedback<'_> {
 /// The direction of ratings: the last three against the three before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RatingTrend {
+    /// The last three are better.
     Up,
+    /// The last three are worse.
     Down,
+    /// The means of both are the same.
     Steady,
 }
 

@@ -18,9 +18,13 @@ pub const GENERAL_SQUAD: &str = "general";
 /// The category of a learning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LearningCategory {
+    /// Something that worked.
     Success,
+    /// Something that did not work.
     Failure,
+    /// Something that repeats.
     Pattern,
+    /// A piece of advice.
     Tip,
 }
 
@@ -118,20 +122,28 @@ pub fn suggest_tags(text: &str) -> Vec<String> {
 /// One thing that a squad learnt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SquadLearning {
+    /// The day of the entry, if it names one.
     pub date: Option<Date>,
+    /// Its category.
     pub category: LearningCategory,
+    /// What was learnt.
     pub insight: String,
+    /// Words to find it by.
     pub tags: Vec<String>,
+    /// The occasion on which it was learnt.
     pub context: Option<String>,
 }
 
 /// A learning to add.
 #[derive(Debug, Clone, Copy)]
 pub struct NewLearning<'a> {
+    /// What was learnt.
     pub text: &'a str,
+    /// The category; none means the one that the text suggests.
     pub category: Option<LearningCategory>,
     /// An empty list means the tags that the text suggests.
     pub tags: &'a [String],
+    /// The occasion on which it was learnt.
     pub context: Option<&'a str>,
 }
 
@@ -151,7 +163,9 @@ impl SubmittedText for NewLearning<'_> {
 /// The learning that was added, and the receipt of the change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SavedLearning {
+    /// The file of the learnings.
     pub path: RelPath,
+    /// The learning as it is written.
     pub learning: SquadLearning,
     /// Empty if the entry existed already.
     pub receipt: ChangeReceipt,
@@ -495,7 +509,7 @@ fn split_category_label(text: &str) -> (Option<LearningCategory>, &str) {
     (None, text)
 }
 
-/// Reverts [`document::inert_line`] for one line.
+/// Reverts [`document::escape_markdown_line`] for one line.
 pub(super) fn unescape_line(line: &str) -> String {
     let mut plain = String::with_capacity(line.len());
     let mut chars = line.chars().peekable();

@@ -50,25 +50,33 @@ pub struct PointerReport {
     pub lost: Vec<LostPointer>,
     /// The indexes with their current size.
     pub files: Vec<IndexFile>,
+    /// Number of topics in the memory.
     pub topics: usize,
     /// Files that could not be read.
     pub problems: Vec<String>,
+    /// The receipt of the change; none if nothing was written.
     pub receipt: Option<ChangeReceipt>,
 }
 
 /// A pointer whose file is missing, or is missing for others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LostPointer {
+    /// The index that contains the pointer.
     pub file: RelPath,
+    /// The line of the pointer.
     pub line: usize,
+    /// The path that it names.
     pub target: String,
 }
 
 /// The size of an index, and what does not fit into it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexFile {
+    /// The file of the index.
     pub path: RelPath,
+    /// The number of its lines.
     pub lines: usize,
+    /// Its size in bytes.
     pub bytes: usize,
     /// Number of topics that only the pages behind the index point to.
     pub more: usize,

@@ -33,12 +33,17 @@ pub fn is_topic_of(home: &MemoryHome, entry: &CatalogueEntry) -> bool {
 /// A topic that matches a query, in the order of the answer's hits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecalledTopic {
+    /// The path of the topic.
     pub path: RelPath,
+    /// Its title.
     pub title: String,
+    /// Its description; empty if it has none.
     pub description: String,
+    /// Its type, if it names one.
     pub kind: Option<TopicType>,
     /// Whole days since the topic was written.
     pub days: u64,
+    /// A remark about its age.
     pub note: Option<String>,
     /// Corrections of its statements, in plain words.
     pub corrections: Vec<String>,

@@ -19,10 +19,13 @@ use crate::workspace::{
 /// A topic to save.
 #[derive(Debug, Clone, Copy)]
 pub struct NewTopic<'a> {
+    /// The name, from which the file's name is made.
     pub name: &'a str,
     /// One line; the first sentence of the body if it is missing.
     pub description: Option<&'a str>,
+    /// The type of the topic.
     pub kind: TopicType,
+    /// The text of the topic.
     pub body: &'a str,
     /// From 1 to 10.
     pub importance: Option<u8>,
@@ -36,8 +39,11 @@ pub struct NewTopic<'a> {
 /// Changes to a topic; everything else in it stays.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TopicUpdate<'a> {
+    /// The new description; none keeps the old one.
     pub description: Option<&'a str>,
+    /// The new type; none keeps the old one.
     pub kind: Option<TopicType>,
+    /// The new importance, from 1 to 10; none keeps the old one.
     pub importance: Option<u8>,
     /// Text to add; empty if only the front matter changes.
     pub body: &'a str,
@@ -66,9 +72,11 @@ impl SubmittedText for TopicUpdate<'_> {
 /// The topic that was written, with its index and receipt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RememberedTopic {
+    /// The path of the topic.
     pub path: RelPath,
     /// The index that points to the topic.
     pub index: RelPath,
+    /// The receipt of the change, which covers topic and index.
     pub receipt: ChangeReceipt,
     /// Pointers that moved to make room, or lead nowhere.
     pub indexed: pointers::PointerReport,

@@ -17,11 +17,15 @@ pub const ROTATE_ABOVE_BYTES: usize = 12_000;
 /// A file above the cap, before and after its rotation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RotatedFile {
+    /// The file that is too long.
     pub path: RelPath,
+    /// The archive that entries move to.
     pub archive: RelPath,
     /// Number of entries that moved.
     pub moved: usize,
+    /// Its size in bytes before.
     pub before: usize,
+    /// Its size in bytes after.
     pub after: usize,
 }
 
@@ -38,6 +42,7 @@ impl RotatedFile {
 pub struct RotationReport {
     /// Files above the cap.
     pub files: Vec<RotatedFile>,
+    /// The receipt of the change; none if nothing moved.
     pub receipt: Option<ChangeReceipt>,
 }
 

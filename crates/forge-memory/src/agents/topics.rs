@@ -64,12 +64,15 @@ pub const STATE_FILES: [&str; 4] = ["state.md", "learnings.md", "output.md", "fe
 /// A topic file with the fields that pointers need.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TopicFile {
+    /// The path of the topic, relative to the root.
     pub path: RelPath,
     /// Path relative to the folder of the memory, as a pointer contains it.
     pub target: String,
+    /// The title.
     pub title: String,
     /// One line; may be empty.
     pub description: String,
+    /// The type, if it names one.
     pub kind: Option<TopicType>,
     /// From 1 to 10.
     pub importance: u8,
@@ -77,7 +80,9 @@ pub struct TopicFile {
     pub written: Timestamp,
     /// The file's own time, which orders topics written at the same moment.
     pub modified: Timestamp,
+    /// Whether it is archived, so that no pointer leads to it.
     pub archived: bool,
+    /// The whole text of the file.
     pub text: String,
 }
 

@@ -63,11 +63,15 @@ impl ContextScope {
 /// A request for the context of an agent.
 #[derive(Debug, Clone, Copy)]
 pub struct ContextRequest<'a> {
+    /// The occasion, which decides the layers.
     pub scope: ContextScope,
+    /// The squad of the agent.
     pub squad: &'a str,
+    /// The name of the agent.
     pub agent: &'a str,
     /// Replaces the role of the agent's definition or name.
     pub role: Option<&'a str>,
+    /// The time against which ages are counted.
     pub now: Timestamp,
 }
 
@@ -83,12 +87,19 @@ pub enum ContextError {
     /// The user's policy file is malformed.
     #[error("`{POLICY_FILE}`{}: {message}", .line.map(|line| format!(" line {line}")).unwrap_or_default())]
     Policy {
+        /// The line that cannot be parsed, if it is known.
         line: Option<usize>,
+        /// What is wrong with it.
         message: String,
     },
     /// The caller named a role that the policy does not have.
     #[error("There is no role `{role}`")]
-    Role { role: String, known: Vec<String> },
+    Role {
+        /// The role that was named.
+        role: String,
+        /// The roles of the policy.
+        known: Vec<String>,
+    },
 }
 
 impl Diagnostic for ContextError {

@@ -23,20 +23,29 @@ use crate::workspace::{FileRole, RelPath, Workspace, WorkspaceTree};
 /// The state of a workspace, and what needs attention, part by part.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionOverview {
+    /// The phase of the work.
     pub phase: Option<String>,
+    /// The status of the work in a line.
     pub focus: Option<String>,
+    /// The next action.
     pub next: Option<String>,
     /// The day of the last update if it is too old, and the days since.
     pub stale: Option<(String, i64)>,
+    /// The newest entry of the session log.
     pub last_session: Option<LastSession>,
+    /// What is being worked on.
     pub in_flight: Vec<String>,
+    /// What is blocked.
     pub blocked: Vec<String>,
+    /// Blockers that have been open for too long.
     pub stale_blockers: Vec<StaleBlocker>,
+    /// Decisions that matter now, one line each.
     pub decisions: Vec<String>,
     /// Number of ideas, and the title of the newest.
     pub ideas: (usize, Option<String>),
     /// A file that changed after the last session was closed.
     pub unclean: Option<RelPath>,
+    /// Content that no domain of the manifest covers.
     pub untracked: UntrackedContent,
     /// The version of a manifest that is older than the current one.
     pub old_version: Option<String>,
@@ -46,6 +55,7 @@ pub struct SessionOverview {
     pub hub_map: Vec<(String, String)>,
     /// Domains that the prompt names, each with the file to read first.
     pub domains: Vec<(String, RelPath)>,
+    /// Remarks for a person.
     pub notes: Vec<String>,
     /// Corrections of the statements above, in plain words.
     pub corrections: Vec<String>,
@@ -54,10 +64,13 @@ pub struct SessionOverview {
 /// The newest entry of the session log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LastSession {
+    /// The heading of the entry.
     pub title: String,
+    /// The first points of the entry.
     pub bullets: Vec<String>,
     /// Number of points that are not shown.
     pub more: usize,
+    /// The file of the log.
     pub path: RelPath,
 }
 

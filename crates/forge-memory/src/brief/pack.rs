@@ -12,7 +12,9 @@ use crate::tokens::estimate_tokens;
 pub struct BriefBudget {
     /// By estimate, since hooks load no vocabulary.
     pub tokens: usize,
+    /// Bytes of UTF-8.
     pub bytes: usize,
+    /// Characters.
     pub chars: usize,
 }
 

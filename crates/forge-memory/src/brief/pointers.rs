@@ -16,6 +16,7 @@ use crate::workspace::{RelPath, Workspace};
 pub struct PointerIndex {
     /// Links in the text are relative to this path.
     pub path: String,
+    /// The lines of the index.
     pub text: String,
 }
 

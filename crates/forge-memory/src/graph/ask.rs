@@ -16,30 +16,43 @@ use crate::quote;
 /// A node as answers contain it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct NodeSummary {
+    /// The id, which stays the same as long as the thing exists.
     pub id: String,
+    /// The name for people.
     pub name: String,
+    /// The label.
     pub kind: NodeKind,
+    /// The progress of the work.
     pub standing: WorkStanding,
+    /// The status as its author wrote it.
     pub status: Option<String>,
+    /// The day on which it was completed.
     pub completed: Option<String>,
+    /// The estimate, or 1 without one.
     pub weight: u32,
+    /// Number of times that a checker sent it back.
     pub rejections: u32,
 }
 
 /// A relation with both of its ends.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RelatedPair {
+    /// The node where it begins.
     pub from: NodeSummary,
+    /// The type of the relation.
     pub relation: GraphRelation,
+    /// The node that it leads to.
     pub to: NodeSummary,
 }
 
 /// A selection of nodes; a filter that is not set does not apply.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct NodeSelection<'s> {
+    /// Nodes with this label.
     pub kind: Option<NodeKind>,
     /// Only open items, neither done nor dropped.
     pub open: bool,
+    /// Nodes with this progress.
     pub standing: Option<WorkStanding>,
     /// Completed on this day or later.
     pub completed_since: Option<&'s str>,
@@ -47,6 +60,7 @@ pub struct NodeSelection<'s> {
 
 /// A graph that can be queried. Order does not matter: answers are sorted.
 pub trait GraphSource {
+    /// The error of a source that cannot answer.
     type Error;
 
     /// Returns the node with this id.
@@ -71,21 +85,33 @@ pub trait GraphSource {
 /// A question about the work in a graph.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum GraphQuestion {
+    /// Items that cannot continue, and what they wait for.
     Blocked,
+    /// Tasks at work, and their assignees.
     Active,
+    /// Agents and people without an open task.
     Idle,
+    /// The longest chain of items that wait for each other.
     CriticalPath,
     /// Tasks that were completed on this day or later.
     Done {
+        /// The first day.
         since: String,
     },
+    /// Makers, and how many of their tasks were sent back.
     Rejections,
+    /// Everything that a decision touches.
     Impact {
+        /// The id of the decision.
         id: String,
+        /// The number of relations to follow.
         depth: usize,
     },
+    /// The shortest path between two nodes.
     Path {
+        /// The id of the first node.
         from: String,
+        /// The id of the last node.
         to: String,
     },
 }
@@ -93,14 +119,21 @@ pub enum GraphQuestion {
 /// The answer to a [`GraphQuestion`], with one variant each.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum GraphAnswer {
+    /// Items that cannot continue.
     Blocked(Vec<BlockedItem>),
+    /// Tasks at work.
     Active(Vec<ActiveTask>),
+    /// Agents and people without an open task.
     Idle(Vec<NodeSummary>),
+    /// The longest chain.
     CriticalPath(CriticalPath),
+    /// Tasks that were completed.
     Done(Vec<NodeSummary>),
+    /// Makers with their records.
     Rejections(Vec<MakerRecord>),
     /// `None` if there is no such node.
     Impact(Option<Vec<TouchedNode>>),
+    /// The shortest path.
     Path(GraphPath),
 }
 
@@ -108,14 +141,18 @@ pub enum GraphAnswer {
 /// only its status is known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockedItem {
+    /// The item that waits.
     pub item: NodeSummary,
+    /// The items that it waits for.
     pub by: Vec<NodeSummary>,
 }
 
 /// A task at work, and its assignees.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ActiveTask {
+    /// The task.
     pub task: NodeSummary,
+    /// Its assignees.
     pub assigned: Vec<NodeSummary>,
 }
 
@@ -124,6 +161,7 @@ pub struct ActiveTask {
 pub struct CriticalPath {
     /// In the order in which they have to be done.
     pub steps: Vec<NodeSummary>,
+    /// The sum of the estimates of the steps.
     pub weight: u64,
     /// Items that wait for themselves, and are on no chain.
     pub rings: Vec<Vec<NodeSummary>>,
@@ -132,19 +170,26 @@ pub struct CriticalPath {
 /// A maker, and how many of its tasks were sent back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakerRecord {
+    /// The person or agent.
     pub maker: NodeSummary,
+    /// Tasks that it made.
     pub tasks: usize,
     /// Tasks that were sent back at least once.
     pub rejected: usize,
+    /// Number of times that its tasks were sent back.
     pub rejections: u64,
 }
 
 /// A node that a decision touches: by which relation, and from which node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TouchedNode {
+    /// Number of relations from the decision.
     pub distance: usize,
+    /// The node that is touched.
     pub node: NodeSummary,
+    /// The relation by which it is reached.
     pub relation: GraphRelation,
+    /// The id of the node from which it is reached.
     pub from: String,
 }
 
@@ -153,9 +198,13 @@ pub struct TouchedNode {
 pub enum GraphPath {
     /// No node has this id.
     Unknown(String),
+    /// No path joins the two.
     None,
+    /// The path.
     Found {
+        /// The first node.
         start: Box<NodeSummary>,
+        /// The steps from there.
         hops: Vec<PathHop>,
     },
 }
@@ -164,8 +213,11 @@ pub enum GraphPath {
 /// to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathHop {
+    /// The type of the relation.
     pub relation: GraphRelation,
+    /// Whether it is walked against its direction.
     pub against: bool,
+    /// The node that it leads to.
     pub to: NodeSummary,
 }
 

@@ -23,7 +23,9 @@ const MAX_LIST_LINES: usize = 20;
 /// The state file, and whether the view changed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PulledState {
+    /// The file of the state.
     pub path: RelPath,
+    /// Whether its text changed.
     pub changed: bool,
 }
 

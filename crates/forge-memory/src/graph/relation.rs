@@ -10,17 +10,29 @@ use crate::workspace::RelPath;
 /// The types of relationships. No other ever reaches a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum GraphRelation {
+    /// From a task to the one that works on it.
     AssignedTo,
+    /// From an item to one that it waits for.
     BlockedBy,
+    /// From a result to the one that checked it.
     CheckedBy,
+    /// From an agent to those that it directs.
     Commands,
+    /// From a person to one that it knows.
     Knows,
+    /// A plain link.
     LinksTo,
+    /// From a result to its maker.
     MadeBy,
+    /// From a part to the whole.
     PartOf,
+    /// From a task to its result.
     Produced,
+    /// From an agent to the one that directs it.
     ReportsTo,
+    /// From an item to the one that it replaces.
     Supersedes,
+    /// From a result to the one that verified it.
     VerifiedBy,
 }
 
@@ -68,8 +80,11 @@ impl GraphRelation {
 /// One relation between two nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RelationLink {
+    /// The node where it begins, by its index.
     pub from: u32,
+    /// The type of the relation.
     pub relation: GraphRelation,
+    /// The node that it leads to, by its index.
     pub to: u32,
 }
 

@@ -9,19 +9,26 @@ use crate::links::fold_name;
 /// A filter for nodes and edges; a field that is not set does not apply.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GraphFilter {
+    /// Nodes with this label.
     pub kind: Option<NodeKind>,
+    /// Nodes with this `type` in their front matter.
     pub type_name: Option<String>,
+    /// Nodes with this status.
     pub status: Option<String>,
     /// Dates as `2026-03-01`, both included.
     pub since: Option<String>,
+    /// Nodes up to this day.
     pub until: Option<String>,
+    /// Edges of these kinds; empty means all.
     pub edges: Vec<EdgeKind>,
 }
 
 /// An edge on a way, and whether it is walked against its direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PathStep {
+    /// The edge.
     pub edge: GraphEdge,
+    /// Whether it is walked against its direction.
     pub against: bool,
 }
 

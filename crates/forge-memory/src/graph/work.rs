@@ -10,7 +10,9 @@ use crate::links::fold_name;
 /// The properties of a piece of work beyond its status.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NodeWork {
+    /// The priority as its author wrote it.
     pub priority: Option<String>,
+    /// The phase that it belongs to.
     pub phase: Option<String>,
     /// The day on which it was completed, `2026-03-01`.
     pub completed: Option<String>,
@@ -23,9 +25,13 @@ pub struct NodeWork {
 /// The progress of a piece of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum WorkStanding {
+    /// Not begun.
     Open,
+    /// At work.
     Active,
+    /// Waiting for something.
     Blocked,
+    /// Completed.
     Done,
     /// Ended without being done; nothing waits for it any more.
     Dropped,

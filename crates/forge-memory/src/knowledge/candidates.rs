@@ -29,7 +29,9 @@ pub struct DocumentCandidates {
 /// Documents of one place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CandidateGroup {
+    /// The glob that would include them.
     pub glob: String,
+    /// The number of documents that it matches.
     pub files: usize,
 }
 
@@ -178,11 +180,6 @@ pub fn find_candidates(workspace: &Workspace) -> DocumentCandidates {
     let order = |group: &CandidateGroup| (std::cmp::Reverse(group.files), group.glob.clone());
     candidates.groups.sort_by_key(order);
     candidates
-}
-
-/// Returns how many documents lie outside of what is searched.
-pub fn count_outside(workspace: &Workspace) -> usize {
-    find_candidates(workspace).files()
 }
 
 fn sorted_into_groups(paths: &[&str]) -> DocumentCandidates {

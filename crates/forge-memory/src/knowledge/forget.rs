@@ -29,20 +29,32 @@ pub enum ForgetError {
     Refused(#[from] admit::TextRefusal),
     /// The caller named a file that does not exist.
     #[error("There is no document `{path}`")]
-    Missing { path: String },
+    Missing {
+        /// The path that was named.
+        path: String,
+    },
     /// The caller named a file outside `knowledge/`.
     #[error("`{path}` is not a document of `knowledge/`, and only those are forgotten")]
-    NotKnowledge { path: String },
+    NotKnowledge {
+        /// The path that was named.
+        path: String,
+    },
     /// The caller named a document that its importance protects.
     #[error("`{path}` has importance {importance}, and from {protect} on nothing is forgotten")]
     Protected {
+        /// The document.
         path: String,
+        /// Its importance.
         importance: i64,
+        /// The importance from which on documents are protected.
         protect: u8,
     },
     /// The caller restores a document that is not on the list.
     #[error("`{path}` is not forgotten")]
-    NotForgotten { path: String },
+    NotForgotten {
+        /// The path that was named.
+        path: String,
+    },
     /// The user's list has a comment or code block that would swallow a new
     /// entry.
     #[error(
@@ -102,10 +114,15 @@ impl From<ListError> for ForgetError {
 /// A document to forget, with its usage and the reason.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ForgetChoice {
+    /// The document.
     pub path: String,
+    /// Its importance, from 1 to 10.
     pub importance: i64,
+    /// Number of times that it was used.
     pub count: u64,
+    /// The day of its last use; none if it was never used.
     pub last: Option<String>,
+    /// Why it would be forgotten.
     pub reason: String,
 }
 

@@ -12,12 +12,15 @@ use crate::workspace::{ProcessLock, Workspace, WorkspaceScan};
 
 /// An index that is ready to be queried, with remarks about it.
 pub struct FreshIndex {
+    /// The index, in step with the files.
     pub index: Index,
+    /// The files that the index knows.
     pub catalogue: Vec<CatalogueEntry>,
     /// The report of the update; `None` if nothing had to be done.
     pub refresh: Option<RefreshReport>,
     /// Held while the index may be written; dropping it releases the lock.
     pub lock: Option<ProcessLock>,
+    /// What people should know about the index.
     pub remarks: Vec<IndexRemark>,
     /// The rows of Tier 3 by which files of the catalogue became archived.
     retired: RetiredFiles,
@@ -29,10 +32,18 @@ pub enum IndexRemark {
     /// The index was damaged and was rebuilt.
     Rebuilt(String),
     /// The index of a newer version was left alone.
-    Beside { newer: i32, path: String },
+    Beside {
+        /// The format of the newer version.
+        newer: i32,
+        /// The file that is used instead.
+        path: String,
+    },
     /// Another process is writing: this many files may be answered from older
     /// text.
-    Behind { files: usize },
+    Behind {
+        /// The number of files that changed since.
+        files: usize,
+    },
     /// The folder cannot be written, so that the index is in memory.
     InMemory(String),
     /// A folder that could not be listed.
@@ -41,11 +52,13 @@ pub enum IndexRemark {
 
 /// The options for opening the index.
 pub struct IndexOpening<'a> {
+    /// The time of the query.
     pub now: Timestamp,
     /// How long to wait for another process that is writing.
     pub wait: Duration,
     /// Whether to read every file again.
     pub force: bool,
+    /// Called with the files that were read so far, and all to read.
     pub progress: &'a mut dyn FnMut(usize, usize),
 }
 

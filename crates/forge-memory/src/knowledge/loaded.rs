@@ -28,7 +28,9 @@ const MOST_BYTES: u64 = 1 << 20;
 /// Where an answer stands that a search does not show.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadedPlace {
+    /// The file that agents load.
     pub path: RelPath,
+    /// The line of the answer in it.
     pub line: usize,
 }
 

@@ -10,9 +10,13 @@ use crate::workspace::{FileRole, RelPath, Workspace, git};
 
 /// An index of the knowledge at a git revision.
 pub struct PastKnowledge {
+    /// The index, in memory.
     pub index: Index,
+    /// The documents of that revision.
     pub catalogue: Vec<CatalogueEntry>,
+    /// The id of the commit.
     pub commit: String,
+    /// The day of the commit.
     pub date: String,
 }
 

@@ -28,7 +28,9 @@ const README_OPENING: &str = "What this project knows, one topic to a file. Sear
 /// A document as the list shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadmeEntry {
+    /// The document.
     pub path: RelPath,
+    /// Its title.
     pub title: String,
     /// The first sentence of its text; may be empty.
     pub summary: String,

@@ -57,9 +57,13 @@ impl Diagnostic for RefreshError {
 /// The outcome of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileOutcome {
+    /// The index had it already.
     Unchanged,
+    /// The index has it for the first time.
     Indexed,
+    /// It changed, and its new text is in the index.
     Reindexed,
+    /// It is gone, and the index no longer has it.
     Removed,
     /// The file exists and cannot be used; the sentence contains the reason and
     /// the next step.
@@ -78,11 +82,6 @@ pub struct RefreshReport {
 }
 
 impl RefreshReport {
-    /// Counts the files with a matching outcome.
-    pub fn count_outcomes(&self, wanted: impl Fn(&FileOutcome) -> bool) -> usize {
-        self.files.iter().filter(|(_, o)| wanted(o)).count()
-    }
-
     /// Returns `true` if the content of the index changed.
     pub fn has_changes(&self) -> bool {
         self.spoiled > 0
@@ -100,10 +99,13 @@ impl RefreshReport {
 pub struct IndexDifferences {
     /// New files, changed files, and files whose time stamp proves nothing.
     pub to_read: Vec<ScannedFile>,
+    /// Files of the index that no longer exist.
     pub gone: Vec<String>,
+    /// Files that did not change.
     pub unchanged: Vec<String>,
     /// Unchanged files that could not be used when they were read.
     pub unusable: Vec<(String, String)>,
+    /// Folders that could not be listed.
     pub problems: Vec<String>,
 }
 

@@ -33,7 +33,10 @@ pub enum SaveError {
     #[error(
         "`{path}` would not be a document: names that end in `-index` or `-archive` have a meaning of their own"
     )]
-    NotADocument { path: RelPath },
+    NotADocument {
+        /// The path that the name would give.
+        path: RelPath,
+    },
     /// The caller's text is empty.
     #[error("There is no text to save")]
     Empty,
@@ -42,10 +45,18 @@ pub enum SaveError {
     Refused(#[from] admit::TextRefusal),
     /// The caller's name is taken by another document or skill.
     #[error("`{path}` already exists")]
-    Exists { path: RelPath },
+    Exists {
+        /// The file that has the name.
+        path: RelPath,
+    },
     /// The caller's title is taken by another section of the context file.
     #[error("A section `{title}` already exists in `{path}`")]
-    SectionExists { path: RelPath, title: String },
+    SectionExists {
+        /// The context file.
+        path: RelPath,
+        /// The title that is taken.
+        title: String,
+    },
 }
 
 impl Diagnostic for SaveError {
@@ -82,19 +93,28 @@ impl Diagnostic for SaveError {
 /// A document for `knowledge/`, or a section for a context file.
 #[derive(Debug, Clone, Copy)]
 pub struct NewDocument<'a> {
+    /// The name of the document, or the title of the section.
     pub name: &'a str,
+    /// The text.
     pub content: &'a str,
+    /// The importance, from 1 to 10.
     pub importance: u8,
 }
 
 /// A skill for the clients that load skills.
 #[derive(Debug, Clone, Copy)]
 pub struct NewSkill<'a> {
+    /// The name of the skill.
     pub name: &'a str,
+    /// The text of the skill.
     pub content: &'a str,
+    /// What it does, in one line; the first sentence of the text if it is missing.
     pub description: Option<&'a str>,
+    /// When an agent should use it.
     pub trigger: Option<&'a str>,
+    /// The problem that it solves.
     pub problem: Option<&'a str>,
+    /// The importance, from 1 to 10.
     pub importance: u8,
     /// Additional clients to write it for; Claude Code and OpenCode are always
     /// included.
@@ -118,8 +138,11 @@ impl SubmittedText for NewSkill<'_> {
 /// The files that were written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SavedDocument {
+    /// The title of the document or section.
     pub title: String,
+    /// The files that were written.
     pub files: Vec<RelPath>,
+    /// The receipt of the change.
     pub receipt: ChangeReceipt,
 }
 

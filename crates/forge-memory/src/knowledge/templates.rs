@@ -5,8 +5,11 @@
 /// A kind of project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkspaceTemplate {
+    /// An application in a browser.
     WebApp,
+    /// A command line program.
     Cli,
+    /// A library.
     Library,
 }
 

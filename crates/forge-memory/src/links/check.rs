@@ -14,7 +14,9 @@ use crate::workspace::RelPath;
 pub struct LinkReport {
     /// In the order of files and lines.
     pub troubles: Vec<BrokenLink>,
+    /// Problems of the closets files that contain the links.
     pub closets: Vec<ClosetProblem>,
+    /// Number of notes that were read.
     pub notes: usize,
     /// Number of links that could be checked.
     pub links: usize,
@@ -23,11 +25,15 @@ pub struct LinkReport {
 /// A link that does not lead where its author wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BrokenLink {
+    /// The note that contains the link.
     pub path: RelPath,
+    /// The line of the link.
     pub line: usize,
     /// The link as written, without label and brackets: `note#part`.
     pub link: String,
+    /// The form in which it is written.
     pub kind: LinkKind,
+    /// What is wrong with it.
     pub trouble: LinkTrouble,
 }
 
@@ -35,7 +41,10 @@ pub struct BrokenLink {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LinkTrouble {
     /// There is no such file. The nearest name, if one is near.
-    Missing { nearest: Option<String> },
+    Missing {
+        /// The nearest name of a file.
+        nearest: Option<String>,
+    },
     /// The file exists, and the heading or block in it does not.
     NoSuchPlace,
     /// Several files have the name; the first is the one that is opened.
@@ -45,8 +54,11 @@ pub enum LinkTrouble {
 /// A problem of a closets file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClosetProblem {
+    /// The closets file.
     pub path: RelPath,
+    /// The line, if one is at fault.
     pub line: Option<usize>,
+    /// What is wrong, as a sentence.
     pub message: String,
 }
 

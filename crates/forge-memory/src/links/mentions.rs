@@ -22,7 +22,9 @@ use crate::workspace::{ChangeProposal, FileRole, RelPath, Workspace};
 /// A note's name, title or alias in plain text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoteMention {
+    /// The note that contains the words.
     pub path: RelPath,
+    /// The line of the words.
     pub line: usize,
     /// The words in the text.
     pub text: String,
@@ -52,7 +54,9 @@ impl NoteMention {
 /// The result of [`link_mentions`], before anything is written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AppliedMentions {
+    /// The files that change.
     pub proposal: ChangeProposal,
+    /// Number of mentions that become links.
     pub linked: usize,
     /// Suggestions that a person must decide.
     pub left: Vec<NoteMention>,

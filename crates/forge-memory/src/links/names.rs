@@ -33,10 +33,12 @@ const MAX_LISTED_FILES: usize = 32;
 /// The file that a link means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LinkResolution {
+    /// The file with this index.
     File(u32),
     /// Several files match equally well; the first [`MAX_LISTED_FILES`] are listed.
     /// The first is the one that is opened.
     Ambiguous(Vec<u32>),
+    /// No file has the name.
     Missing,
 }
 

@@ -37,8 +37,11 @@ pub fn find_naming_key(key: &str) -> Option<&'static str> {
 /// The names, link targets and links of one note.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct VaultNote {
+    /// The title, by front matter or the first heading.
     pub title: Option<String>,
+    /// Other names that its front matter gives.
     pub aliases: Vec<String>,
+    /// The headings in text order.
     pub headings: Vec<NoteHeading>,
     /// `^id` at the end of a block, without the caret.
     pub blocks: Vec<String>,
@@ -55,21 +58,27 @@ pub struct VaultNote {
 /// A heading of a note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoteHeading {
+    /// The level, from 1 to 6.
     pub level: u8,
+    /// The text of the heading.
     pub title: String,
 }
 
 /// A link in a note, or in its front matter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoteLink {
+    /// The form in which it is written.
     pub kind: LinkKind,
     /// The file alone, without fragment and label.
     pub target: String,
+    /// The heading or block that it leads to.
     pub fragment: Option<String>,
+    /// The bytes of the whole link.
     pub span: Range<usize>,
     /// The range of the target in the text, as its author wrote it. `None` if
     /// it was not found there, and for links into the same note.
     pub at: Option<Range<usize>>,
+    /// The line of the link.
     pub line: usize,
     /// The key of the front matter whose value contains the link.
     pub key: Option<String>,

@@ -19,8 +19,11 @@ use crate::workspace::{self, ChangeProposal, PathError, ProposedMove, RelPath, W
 /// The changes that a rename would make.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RenamePlan {
+    /// The path before.
     pub from: RelPath,
+    /// The path after.
     pub to: RelPath,
+    /// The files that change or move.
     pub proposal: ChangeProposal,
     /// Number of links that are rewritten.
     pub links: usize,
@@ -33,22 +36,39 @@ pub struct RenamePlan {
 pub enum RenameError {
     /// The caller named a file that the vault does not have.
     #[error("There is no file `{name}`")]
-    Missing { name: String },
+    Missing {
+        /// The name that was given.
+        name: String,
+    },
     /// The caller's name fits several files.
     #[error("`{name}` may be {}", join_paths(files))]
-    Ambiguous { name: String, files: Vec<RelPath> },
+    Ambiguous {
+        /// The name that was given.
+        name: String,
+        /// The files that it fits.
+        files: Vec<RelPath>,
+    },
     /// The caller's new path is taken, or is the target of two moves.
     #[error("`{path}` exists already; choose another name")]
-    Exists { path: RelPath },
+    Exists {
+        /// The path that is taken.
+        path: RelPath,
+    },
     /// The caller's new path has characters that no link can contain.
     #[error(
         "No link can hold `{path}`: `[`, `]`, `|`, `#`, `^`, `<` and backticks have a meaning there, and names have no spaces around them"
     )]
-    Unlinkable { path: RelPath },
+    Unlinkable {
+        /// The new path.
+        path: RelPath,
+    },
     /// The caller's new path begins with a dot, so that the note would vanish
     /// from the vault.
     #[error("`{path}` would be hidden: no note is looked for below a name that begins with a dot")]
-    Hidden { path: RelPath },
+    Hidden {
+        /// The new path.
+        path: RelPath,
+    },
     /// The caller's new path contains a secret.
     #[error(transparent)]
     Refused(#[from] admit::TextRefusal),

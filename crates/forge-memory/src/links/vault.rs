@@ -17,16 +17,22 @@ const MAX_PROBLEM_LINES: usize = 10;
 /// Sorted by path. Files that cannot be read are there, as names.
 #[derive(Debug, Clone, Default)]
 pub struct NoteVault {
+    /// The files.
     pub files: Vec<VaultFile>,
+    /// The names by which links find them.
     pub names: LinkNames,
+    /// What could not be read, and why.
     pub problems: Vec<ScanProblem>,
 }
 
 /// A file of the vault.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VaultFile {
+    /// The path relative to the root.
     pub path: RelPath,
+    /// The role of the file.
     pub role: FileRole,
+    /// When it last changed, in nanoseconds since 1970.
     pub mtime_ns: i64,
     /// The content of a Markdown file.
     pub note: Option<VaultNote>,

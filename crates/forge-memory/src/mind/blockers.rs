@@ -10,6 +10,7 @@ use crate::thresholds::{BLOCKER_STALE_DAYS, BLOCKER_STALE_ENTRIES};
 /// A blocker that has been open for too long.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StaleBlocker {
+    /// The blocker as the state has it.
     pub text: String,
     /// Number of log entries that mention it.
     pub entries: usize,

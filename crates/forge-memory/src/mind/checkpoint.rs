@@ -20,9 +20,11 @@ pub struct Checkpoint {
     pub path: RelPath,
     /// The numbered copy next to it; none if a recent or equal copy exists.
     pub copy: Option<RelPath>,
+    /// The text as it was written.
     pub text: String,
     /// The state and the work in progress, as they appear in the checkpoint.
     pub state: Option<String>,
+    /// The tasks in progress.
     pub work: Option<String>,
 }
 

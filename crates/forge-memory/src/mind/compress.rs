@@ -20,11 +20,15 @@ use crate::workspace::RelPath;
 /// What a compression moved, or would move in a dry run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CompressionReport {
+    /// Whether nothing was written.
     pub dry_run: bool,
+    /// The session log.
     pub sessions: FileCompression,
+    /// The file of decisions.
     pub decisions: FileCompression,
     /// Number of tasks that moved.
     pub tasks: usize,
+    /// The event logs that were rotated, by name.
     pub tracking: Vec<(&'static str, EventLogRotation)>,
     /// The change id for [`crate::workspace::Workspace::undo`]; none if nothing
     /// changed.
@@ -35,17 +39,24 @@ pub struct CompressionReport {
 /// entries.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FileCompression {
+    /// Tokens before.
     pub before: usize,
+    /// Tokens after.
     pub after: usize,
+    /// Number of entries before.
     pub entries: usize,
+    /// Number of entries that moved.
     pub compressed: usize,
+    /// Number of entries that stayed.
     pub kept: usize,
 }
 
 /// Number of lines of an event log before and after rotation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct EventLogRotation {
+    /// Lines before.
     pub before: usize,
+    /// Lines after.
     pub after: usize,
 }
 
@@ -74,6 +85,21 @@ pub(super) const MAX_DATED_SESSIONS: usize = 10;
 const ARCHIVED_SESSIONS_TITLE: &str = "Archived Sessions";
 const ARCHIVED_DECISIONS_TITLE: &str = "Archived Decisions";
 const ARCHIVED_TASKS_TITLE: &str = "Archived Tasks";
+
+/// An entry that may move to the archive, and the line that then replaces it.
+struct ArchivableEntry {
+    span: Range<usize>,
+    text: String,
+    pointer: String,
+}
+
+/// Entries of one kind: their file, and how they are found in it.
+struct EntryKind<'a> {
+    file: MindFile,
+    archived_title: &'static str,
+    /// Lists the entries in text order, and whether the newest is the first.
+    list: &'a dyn Fn(&Document) -> (Vec<ArchivableEntry>, bool),
+}
 
 impl MindStore<'_> {
     /// Returns `true` if the files exceed the configured size; compares file
@@ -188,11 +214,61 @@ impl MindStore<'_> {
         today: Date,
         archive: &mut StateArchive<'_>,
     ) -> Result<(FileCompression, Option<String>), MindError> {
-        let path = self.files.path(MindFile::SessionLog);
-        let document = document::parse_document(text);
         let layout = self.files.layout;
-        let mut all = sessions::session_blocks(&document);
-        let newest_first = sessions::is_newest_first_on(&all, layout, today);
+        let list = |document: &Document| {
+            let all = sessions::session_blocks(document);
+            let newest_first = sessions::is_newest_first_on(&all, layout, today);
+            let entries = all.into_iter().map(|it| ArchivableEntry {
+                pointer: render_session_pointer(&it),
+                span: it.span,
+                text: it.text,
+            });
+            (entries.collect(), newest_first)
+        };
+        let kind = EntryKind {
+            file: MindFile::SessionLog,
+            archived_title: ARCHIVED_SESSIONS_TITLE,
+            list: &list,
+        };
+        self.compress_entries(text, keep, &kind, archive)
+    }
+
+    fn compress_decisions(
+        &self,
+        text: String,
+        keep: usize,
+        archive: &mut StateArchive<'_>,
+    ) -> Result<(FileCompression, Option<String>), MindError> {
+        let list = |document: &Document| {
+            let all = decisions::decision_blocks(document);
+            let newest_first = decisions::is_newest_first(&all);
+            let entries = all.into_iter().map(|it| ArchivableEntry {
+                pointer: render_decision_pointer(&it),
+                span: it.span,
+                text: it.text,
+            });
+            (entries.collect(), newest_first)
+        };
+        let kind = EntryKind {
+            file: MindFile::Decisions,
+            archived_title: ARCHIVED_DECISIONS_TITLE,
+            list: &list,
+        };
+        self.compress_entries(text, keep, &kind, archive)
+    }
+
+    /// Moves all but the newest `keep` entries of a file to the archive, word
+    /// for word, and leaves a line for each.
+    fn compress_entries(
+        &self,
+        text: String,
+        keep: usize,
+        kind: &EntryKind<'_>,
+        archive: &mut StateArchive<'_>,
+    ) -> Result<(FileCompression, Option<String>), MindError> {
+        let path = self.files.path(kind.file);
+        let document = document::parse_document(text);
+        let (mut all, newest_first) = (kind.list)(&document);
         if newest_first {
             all.reverse();
         }
@@ -205,18 +281,13 @@ impl MindStore<'_> {
         let spans: Vec<Range<usize>> = old.iter().map(|it| it.span.clone()).collect();
         let blocks: Vec<&str> = spans.iter().map(|it| document.span_text(it)).collect();
         let text = remove_spans(path, &document, &spans)?;
-        let after = match layout {
+        let after = match self.files.layout {
             StateLayoutKind::Mind => {
-                archive.add_entries(ARCHIVED_SESSIONS_TITLE, document.newline(), &blocks)?;
-                let lines: Vec<String> = old.iter().map(render_session_pointer).collect();
-                let heading = format!("{ARCHIVED_SESSIONS_TITLE} (compressed)");
-                let first =
-                    |it: &Document| sessions::session_blocks(it).first().map(|it| it.span.start);
-                let before = if newest_first {
-                    None
-                } else {
-                    Some(&first as _)
-                };
+                archive.add_entries(kind.archived_title, document.newline(), &blocks)?;
+                let lines: Vec<String> = old.iter().map(|it| it.pointer.clone()).collect();
+                let heading = format!("{} (compressed)", kind.archived_title);
+                let first = |document: &Document| Some((kind.list)(document).0.first()?.span.start);
+                let before = (!newest_first).then_some(&first as _);
                 insert_pointers(path, text, level, &heading, &lines, before)?
             }
             StateLayoutKind::Manifest => {
@@ -231,58 +302,7 @@ impl MindStore<'_> {
         };
         // The kept entries must be parsed exactly as before, or nothing is
         // written.
-        let mut left = sessions::session_blocks(&document::parse_document(after.clone()));
-        if newest_first {
-            left.reverse();
-        }
-        let same = left
-            .iter()
-            .map(|it| &it.text)
-            .eq(kept.iter().map(|it| &it.text));
-        require_unchanged(same, path)?;
-        store.after = estimate_tokens(&after);
-        Ok((store, Some(after)))
-    }
-
-    fn compress_decisions(
-        &self,
-        text: String,
-        keep: usize,
-        archive: &mut StateArchive<'_>,
-    ) -> Result<(FileCompression, Option<String>), MindError> {
-        let path = self.files.path(MindFile::Decisions);
-        let document = document::parse_document(text);
-        let mut all = decisions::decision_blocks(&document);
-        let newest_first = decisions::is_newest_first(&all);
-        if newest_first {
-            all.reverse();
-        }
-        let (old, kept) = all.split_at(all.len().saturating_sub(keep));
-        let mut store = FileCompression::measure_file(&document.text, all.len(), old.len());
-        if old.is_empty() {
-            return Ok((store, None));
-        }
-        let level = heading_level_at(&document, kept[0].span.start);
-        let spans: Vec<Range<usize>> = old.iter().map(|it| it.span.clone()).collect();
-        let blocks: Vec<&str> = spans.iter().map(|it| document.span_text(it)).collect();
-        let text = remove_spans(path, &document, &spans)?;
-        archive.add_entries(ARCHIVED_DECISIONS_TITLE, document.newline(), &blocks)?;
-        let lines: Vec<String> = old.iter().map(render_decision_pointer).collect();
-        let heading = format!("{ARCHIVED_DECISIONS_TITLE} (compressed)");
-        let first = |it: &Document| {
-            decisions::decision_blocks(it)
-                .first()
-                .map(|it| it.span.start)
-        };
-        let before = if newest_first {
-            None
-        } else {
-            Some(&first as _)
-        };
-        let after = insert_pointers(path, text, level, &heading, &lines, before)?;
-        // The kept entries must be parsed exactly as before, or nothing is
-        // written.
-        let mut left = decisions::decision_blocks(&document::parse_document(after.clone()));
+        let (mut left, _) = (kind.list)(&document::parse_document(after.clone()));
         if newest_first {
             left.reverse();
         }

@@ -27,11 +27,17 @@ pub struct Decision {
     /// `DEC-007` for a block, the number for a list item, none for a dated
     /// line.
     pub id: Option<String>,
+    /// The title, without id and date.
     pub title: String,
+    /// The day of the decision, if the entry names one.
     pub date: Option<Date>,
+    /// The one that decided.
     pub decided_by: Option<String>,
+    /// What was decided.
     pub decision: Option<String>,
+    /// Why it was decided.
     pub rationale: Option<String>,
+    /// The status as its author wrote it.
     pub status: Option<String>,
     /// Whether it is struck out or its status ends it; it then no longer
     /// applies.
@@ -40,6 +46,7 @@ pub struct Decision {
     pub superseded_on: Option<Date>,
     /// The entry verbatim.
     pub text: String,
+    /// The line of the entry, counted from 1.
     pub line: usize,
     pub(super) form: DecisionForm,
     pub(crate) span: Range<usize>,
@@ -48,8 +55,11 @@ pub struct Decision {
 /// A decision to write.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NewDecision {
+    /// The title.
     pub title: String,
+    /// What was decided.
     pub decision: String,
+    /// Why it was decided.
     pub rationale: Option<String>,
     /// Defaults to `agent`.
     pub decided_by: Option<String>,

@@ -12,14 +12,21 @@ use crate::workspace::RelPath;
 /// The health of a workspace's state files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StateHealth {
+    /// Which of the two layouts is used.
     pub layout: StateLayoutKind,
+    /// Whether the folder of the state exists.
     pub folder_exists: bool,
     /// State files by name.
     pub state_files: Vec<(String, FileInfo)>,
+    /// Small files that hooks keep, by name.
     pub tracking_files: Vec<(String, FileInfo)>,
+    /// The size of the state files together.
     pub total_state_bytes: u64,
+    /// The log of errors.
     pub error_log: FileInfo,
+    /// Whether there is a file of settings.
     pub config_exists: bool,
+    /// Settings that were not applied, and why.
     pub config_problems: Vec<String>,
     /// Problems other than those of the configuration.
     pub problems: Vec<HealthProblem>,
@@ -28,9 +35,13 @@ pub struct StateHealth {
 /// Size and age of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileInfo {
+    /// Whether the file exists.
     pub exists: bool,
+    /// The size in bytes.
     pub size: u64,
+    /// When it was last written.
     pub modified: Option<Timestamp>,
+    /// The seconds since then.
     pub age_seconds: Option<i64>,
 }
 
@@ -47,16 +58,24 @@ pub enum HealthProblem {
     Untouched(RelPath),
     /// The state files exceed [`MAX_STATE_BYTES`] together.
     Large {
+        /// The size of the state files together.
         bytes: u64,
         /// Whether compression would move anything.
         has_old: bool,
     },
     /// The error log exceeds [`MAX_ERROR_LOG_BYTES`].
-    LargeErrorLog { path: String, bytes: u64 },
+    LargeErrorLog {
+        /// The file.
+        path: String,
+        /// Its size in bytes.
+        bytes: u64,
+    },
     /// A client's configuration file is missing, so that client is not
     /// connected.
     NotConnected {
+        /// The file that is missing.
         path: &'static str,
+        /// What the client does not get without it.
         without: &'static str,
     },
 }

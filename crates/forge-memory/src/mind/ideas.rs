@@ -14,11 +14,15 @@ use crate::workspace::{ChangeReceipt, RelPath};
 /// An idea of the inbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Idea {
+    /// The title.
     pub title: String,
+    /// The day of the idea, if the entry names one.
     pub date: Option<Date>,
+    /// The idea in words.
     pub text: String,
     /// The suggested domain; none for `unrouted`.
     pub route: Option<String>,
+    /// The line of the entry, counted from 1.
     pub line: usize,
 }
 
@@ -27,6 +31,7 @@ pub struct Idea {
 pub struct NewIdea {
     /// Defaults to the beginning of the text.
     pub title: Option<String>,
+    /// The idea in words.
     pub text: String,
     /// The domain that it probably belongs to.
     pub route: Option<String>,
@@ -35,10 +40,13 @@ pub struct NewIdea {
 /// Where an idea was written, and whether it was new.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdeaOutcome {
+    /// The file of the inbox.
     pub path: RelPath,
+    /// The title of the entry.
     pub title: String,
     /// `false` if the same idea of that day already exists.
     pub added: bool,
+    /// Whether the file was created.
     pub created: bool,
 }
 

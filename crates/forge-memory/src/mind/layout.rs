@@ -9,9 +9,13 @@ use crate::workspace::{PathError, RelPath, Workspace};
 /// A state file by its purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MindFile {
+    /// Where the work stands.
     State,
+    /// The tasks.
     Progress,
+    /// The decisions.
     Decisions,
+    /// The log of sessions.
     SessionLog,
     /// The file to which compression moves old entries.
     Archive,

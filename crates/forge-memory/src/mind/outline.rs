@@ -138,50 +138,74 @@ fn close_open_block(text: &mut String) {
 }
 
 /// Finds the start offsets of headings at the left edge, outside fences and
-/// comments.
+/// comments. It goes from one mark that could begin any of these to the next,
+/// because a hook has no time to look at every line of a long file.
 fn heading_offsets(text: &str) -> impl Iterator<Item = usize> + '_ {
     let bytes = text.as_bytes();
-    let mut fence: Option<(u8, usize)> = None;
-    let mut comment = false;
-    let starts = std::iter::once(0).chain(memchr::memchr_iter(b'\n', bytes).map(|at| at + 1));
-    starts.filter(move |&at| {
-        let rest = &bytes[at..];
-        match (fence, rest.first()) {
-            (_, None) => return false,
-            (Some((mark, length)), Some(_)) => {
-                let run = fence_run(rest, mark);
-                let line = &rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())];
-                if run >= length && line.trim_ascii().iter().all(|b| *b == mark) {
-                    fence = None;
-                }
-                return false;
+    let mut at = 0;
+    // Both are kept until they are passed: looking for one again behind each of
+    // the other would take the square of the length.
+    let next_mark = |at: usize| Some(at + memchr::memchr3(b'#', b'`', b'~', bytes.get(at..)?)?);
+    let next_bracket = |at: usize| Some(at + memchr::memchr(b'<', bytes.get(at..)?)?);
+    let (mut mark, mut bracket) = (next_mark(0), next_bracket(0));
+    std::iter::from_fn(move || {
+        loop {
+            if mark.is_some_and(|it| it < at) {
+                mark = next_mark(at);
             }
-            (None, Some(first)) => {
-                if comment {
-                    let line = &rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())];
-                    comment = memchr::memmem::find(line, b"-->").is_none();
-                    return false;
+            if bracket.is_some_and(|it| it < at) {
+                bracket = next_bracket(at);
+            }
+            let here = mark.into_iter().chain(bracket).min()?;
+            at = here + 1;
+            match bytes[here] {
+                b'#' if is_line_start(bytes, here) && is_heading_line(&bytes[here..]) => {
+                    return Some(here);
                 }
-                match first {
-                    b'#' => return is_heading_line(rest),
-                    b'<' if rest.starts_with(b"<!--") => {
-                        let line = &rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())];
-                        comment = memchr::memmem::find(line, b"-->").is_none();
-                    }
-                    b'`' | b'~' | b' ' => {
-                        for mark in [b'`', b'~'] {
-                            let run = fence_run(rest, mark);
-                            if run >= 3 {
-                                fence = Some((mark, run));
-                            }
-                        }
-                    }
-                    _ => {}
+                b'<' if is_line_start(bytes, here) && bytes[here..].starts_with(b"<!--") => {
+                    let close = memchr::memmem::find(&bytes[here..], b"-->")?;
+                    at = line_end(bytes, here + close);
                 }
+                mark @ (b'`' | b'~') => {
+                    let indent = bytes[..here].iter().rev().take(3);
+                    let start = here - indent.take_while(|byte| **byte == b' ').count();
+                    if !is_line_start(bytes, start) {
+                        continue;
+                    }
+                    let run = fence_run(&bytes[start..], mark);
+                    if run >= 3 {
+                        at = fence_end(bytes, here, (mark, run))?;
+                    }
+                }
+                _ => {}
             }
         }
-        false
     })
+}
+
+fn is_line_start(bytes: &[u8], at: usize) -> bool {
+    at == 0 || bytes[at - 1] == b'\n'
+}
+
+/// Returns the end of the line at an offset, line end excluded.
+fn line_end(bytes: &[u8], at: usize) -> usize {
+    memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |it| at + it)
+}
+
+/// Returns the end of the line that closes a fence; `at` is in the line that
+/// opens it.
+fn fence_end(bytes: &[u8], at: usize, (mark, length): (u8, usize)) -> Option<usize> {
+    let mut end = line_end(bytes, at);
+    while end < bytes.len() {
+        let start = end + 1;
+        end = line_end(bytes, start);
+        let line = &bytes[start..end];
+        let is_bare = line.trim_ascii().iter().all(|byte| *byte == mark);
+        if is_bare && fence_run(line, mark) >= length {
+            return Some(end);
+        }
+    }
+    None
 }
 
 fn is_heading_line(line: &[u8]) -> bool {
@@ -243,7 +267,51 @@ fn next_line_start(text: &str, at: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    /// Looks at every line, where [`heading_offsets`] skips most.
+    fn headings_line_by_line(text: &str) -> Vec<usize> {
+        let (mut found, mut at) = (Vec::new(), 0);
+        let (mut fence, mut comment) = (None::<(u8, usize)>, false);
+        for whole in text.split_inclusive('\n') {
+            let line = whole.trim_end_matches('\n').as_bytes();
+            if let Some((mark, length)) = fence {
+                let is_bare = line.trim_ascii().iter().all(|byte| *byte == mark);
+                if is_bare && fence_run(line, mark) >= length {
+                    fence = None;
+                }
+            } else if comment || line.starts_with(b"<!--") {
+                comment = memchr::memmem::find(line, b"-->").is_none();
+            } else if line.starts_with(b"#") && is_heading_line(line) {
+                found.push(at);
+            } else {
+                let runs = [b'`', b'~'].map(|mark| (mark, fence_run(line, mark)));
+                fence = runs.into_iter().find(|(_, run)| *run >= 3);
+            }
+            at += whole.len();
+        }
+        found
+    }
+
+    proptest! {
+        #[test]
+        fn skipping_lines_finds_the_same_headings(
+            parts in proptest::collection::vec(
+                prop_oneof![
+                    Just("#"), Just("## "), Just("```"), Just("~~~~"), Just("`"), Just(" "),
+                    Just("   "), Just("<!--"), Just("-->"), Just("<"), Just("-"), Just("x é"),
+                    Just("\n"), Just("\n"), Just("\r\n"),
+                ],
+                0..60,
+            ),
+        ) {
+            let text = parts.concat();
+            let found: Vec<usize> = heading_offsets(&text).collect();
+            prop_assert_eq!(found, headings_line_by_line(&text), "{:?}", text);
+        }
+    }
 
     #[test]
     fn short_texts_stay_whole() {

@@ -31,11 +31,15 @@ pub struct ProgressTasks {
 pub struct TaskEntry {
     /// One line, without marker, box and completion date.
     pub text: String,
+    /// Whether the task is done.
     pub done: bool,
+    /// The day on which it was completed, if the task names one.
     pub completed: Option<Date>,
     /// The nearest heading.
     pub section: String,
+    /// The purpose of its section.
     pub bucket: TaskBucket,
+    /// The line of the task, counted from 1.
     pub line: usize,
     /// The item's lines, without nested items.
     pub(super) span: Range<usize>,
@@ -47,11 +51,17 @@ pub struct TaskEntry {
 /// The purpose of a section, derived from its title or from one above it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TaskBucket {
+    /// Tasks at work.
     InProgress,
+    /// Tasks that wait for something.
     Blocked,
+    /// Tasks to begin next.
     Next,
+    /// Tasks that were not begun.
     NotStarted,
+    /// Tasks that are done.
     Completed,
+    /// Any other section.
     Other,
 }
 
@@ -118,11 +128,6 @@ impl ProgressTasks {
     /// Returns the open tasks in text order.
     pub fn open_tasks(&self) -> impl Iterator<Item = &TaskEntry> {
         self.tasks.iter().filter(|task| !task.done)
-    }
-
-    /// Returns the open tasks in sections of one kind.
-    pub fn open_tasks_in(&self, bucket: TaskBucket) -> impl Iterator<Item = &TaskEntry> {
-        self.open_tasks().filter(move |task| task.bucket == bucket)
     }
 }
 

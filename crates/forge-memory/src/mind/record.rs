@@ -17,8 +17,11 @@ use crate::workspace::WorkspaceChange;
 /// The outcome of a session, to record.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionRecord {
+    /// The values of the state to change.
     pub state: StateChange,
+    /// The decisions to add.
     pub decisions: Vec<NewDecision>,
+    /// The entry for the session log; none adds no entry.
     pub session: Option<NewSession>,
     /// Whether a new date alone counts as a change of the state.
     pub refresh_date: bool,
@@ -29,22 +32,29 @@ pub struct SessionRecord {
 /// What was recorded.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RecordOutcome {
+    /// How the state file changed.
     pub state: StateWriteOutcome,
     /// Ids of the added decisions, and the number of those that already
     /// existed.
     pub decided: Vec<String>,
+    /// Number of decisions that the file had already.
     pub known_decisions: usize,
+    /// Number of decisions that were marked as replaced.
     pub annotated: usize,
     /// Number of lines of the file of decisions afterwards.
     pub decision_lines: usize,
+    /// The entry in the session log; none if none was added.
     pub session: Option<SessionLogOutcome>,
 }
 
 /// How the state file changed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum StateWriteOutcome {
+    /// The file did not exist before.
     Created,
+    /// The file has other values.
     Updated,
+    /// The file has the same bytes.
     #[default]
     Unchanged,
 }

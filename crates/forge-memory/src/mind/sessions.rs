@@ -17,11 +17,13 @@ use crate::workspace::ChangeReceipt;
 pub struct SessionEntry {
     /// The number of the entry; none for dated entries.
     pub number: Option<usize>,
+    /// The day of the session, if the entry names one.
     pub date: Option<Date>,
     /// The heading.
     pub title: String,
     /// Heading and text verbatim, without a closing rule.
     pub text: String,
+    /// The line of the entry, counted from 1.
     pub line: usize,
     pub(crate) span: Range<usize>,
 }
@@ -29,13 +31,18 @@ pub struct SessionEntry {
 /// The content of a log entry for a session that ends.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NewSession {
+    /// What the session was about, in one sentence.
     pub summary: String,
     /// What was done, one sentence each. A dated log lists them verbatim below
     /// the summary as title.
     pub did: Vec<String>,
+    /// What was completed, one sentence each.
     pub completed: Vec<String>,
+    /// What was decided, one sentence each.
     pub decisions: Vec<String>,
+    /// What is blocked, one sentence each.
     pub blockers: Vec<String>,
+    /// The next action.
     pub next: Option<String>,
     /// For an automatic entry; the fields above are then not used.
     pub captured: Option<SessionCapture>,
@@ -44,6 +51,7 @@ pub struct NewSession {
 /// Facts about a session that ended without a summary.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionCapture {
+    /// Why the session ended, as its client reported it.
     pub reason: String,
     /// The files that changed during the session.
     pub files: Vec<String>,

@@ -21,11 +21,17 @@ use crate::workspace::{self, ChangeReceipt};
 /// The status of the work. Unset values and placeholders are none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WorkState {
+    /// The phase of the work.
     pub phase: Option<String>,
+    /// The status of the work.
     pub status: Option<String>,
+    /// What is being worked on.
     pub active: Vec<String>,
+    /// What is blocked.
     pub blocked: Vec<String>,
+    /// The next action.
     pub next: Option<String>,
+    /// The day of the last update.
     pub updated: Option<Date>,
     /// The file verbatim.
     pub text: String,
@@ -36,9 +42,13 @@ pub struct WorkState {
 /// Values to change; the others stay.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StateChange {
+    /// The new phase.
     pub phase: Option<String>,
+    /// The new status.
     pub status: Option<String>,
+    /// What is being worked on from now on.
     pub active: Option<Vec<String>>,
+    /// What is blocked from now on.
     pub blocked: Option<Vec<String>>,
     /// The first thing to do; further list items stay.
     pub next: Option<String>,

@@ -49,6 +49,7 @@ const MAX_KEPT_FAILURES: usize = 100;
 pub struct HookFailures {
     /// Number of all failures; only the newest are kept.
     pub count: usize,
+    /// The newest failure, as it was recorded.
     pub latest: String,
 }
 
@@ -89,11 +90,6 @@ impl MindStore<'_> {
     /// Logs that an agent started.
     pub fn log_agent_start(&self, kind: &str, id: &str, now: Timestamp) -> Result<(), MindError> {
         self.log_agent_event("STARTED", kind, id, "", now)
-    }
-
-    /// Logs that an agent stopped.
-    pub fn log_agent_stop(&self, kind: &str, id: &str, now: Timestamp) -> Result<(), MindError> {
-        self.log_agent_event("STOPPED", kind, id, "", now)
     }
 
     /// Logs that an agent stopped, with its last message truncated to one line.

@@ -22,8 +22,11 @@ const GITIGNORE_TEXT: &str =
 /// What happened to the documents.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LandedDocuments {
+    /// The documents that were written.
     pub written: Vec<RelPath>,
+    /// The documents that are gone.
     pub removed: Vec<RelPath>,
+    /// Number of documents that were the same.
     pub unchanged: usize,
     /// Files that were edited here after they were pulled, and were left alone.
     pub kept: Vec<RelPath>,

@@ -28,6 +28,7 @@ pub enum ConfidenceLabel {
 }
 
 impl ConfidenceLabel {
+    /// Returns the name that people and programs read.
     pub fn name(self) -> &'static str {
         match self {
             ConfidenceLabel::Strong => "strong",
@@ -94,6 +95,7 @@ pub struct HitSignals {
 }
 
 impl HitSignals {
+    /// The names of the signals, in the order of their fields.
     pub const NAMES: [&'static str; 9] = [
         "coverage",
         "together",

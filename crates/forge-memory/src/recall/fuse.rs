@@ -28,15 +28,19 @@ pub(super) const EXACT_MATCH_BOOST: f32 = 0.3;
 /// Evidence for the rank of a passage.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct RankEvidence {
+    /// The fused score.
     pub score: f32,
     /// Contribution of each ranking to the score.
     pub(super) by_text: f32,
     pub(super) by_vector: f32,
+    /// The score of the full text.
     pub bm25: f32,
+    /// The cosine of the vectors.
     pub cosine: f32,
     /// Ranks in the two rankings, from 1; none if a ranking does not contain
     /// it.
     pub text_rank: Option<usize>,
+    /// The rank by vectors.
     pub vector_rank: Option<usize>,
     /// Whether it was found by a search for the literal string.
     pub literal: bool,

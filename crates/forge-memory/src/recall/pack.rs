@@ -9,6 +9,7 @@ use super::{RecallHit, snippet};
 pub struct PackedPiece {
     /// Index in the list of hits.
     pub hit: usize,
+    /// The text of the piece.
     pub text: String,
     /// Whether `text` is shorter than the passage.
     pub cut: bool,
@@ -17,6 +18,7 @@ pub struct PackedPiece {
 /// The pieces that fit into a budget.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextPacking {
+    /// The pieces in the order of the hits.
     pub pieces: Vec<PackedPiece>,
     /// Indices of hits that did not fit at all.
     pub left_out: Vec<usize>,

@@ -13,6 +13,7 @@ use crate::index::{PrefixTerm, TextQuery};
 pub struct ParsedQuestion {
     /// The words without quotation marks and asterisks, trimmed.
     pub plain: String,
+    /// The terms of the words, as the index has them.
     pub terms: Vec<String>,
     /// The weight of each term.
     weights: Vec<f32>,
@@ -22,6 +23,7 @@ pub struct ParsedQuestion {
     pairs: Vec<(usize, usize)>,
     /// Phrases, folded, with white space collapsed.
     pub phrases: Vec<String>,
+    /// The terms of which only the beginning is known.
     pub prefixes: Vec<PrefixTerm>,
 }
 
@@ -63,6 +65,7 @@ impl ParsedQuestion {
         matches!(&self.tokens[..], [only] if only.is_code())
     }
 
+    /// Parses a question: phrases, prefixes, words and their weights.
     pub fn read(text: &str) -> ParsedQuestion {
         let mut phrases = Vec::new();
         let mut prefixes = Vec::new();

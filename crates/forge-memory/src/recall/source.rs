@@ -65,18 +65,22 @@ pub trait PassageSource {
 
 /// The candidates to find, and how many of them.
 pub struct CandidateRequest<'a> {
+    /// The parsed question.
     pub question: &'a ParsedQuestion,
+    /// The rankings to use.
     pub mode: RecallMode,
     /// The query as a vector, if vectors are searched.
     pub query: Option<&'a PackedVector>,
     /// Maximum number of candidates per ranking.
     pub text_pool: usize,
+    /// Maximum number of candidates by vectors.
     pub vector_pool: usize,
 }
 
 /// The candidates that a source found.
 #[derive(Debug, Default)]
 pub struct CandidateSet {
+    /// Candidates by full text.
     pub text: TextHits,
     /// Passages with their cosines, nearest first.
     pub vector: Vec<(u32, f32)>,

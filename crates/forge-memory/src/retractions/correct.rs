@@ -21,24 +21,31 @@ const ABOUT: &str = "These statements are wrong. Texts that say them are not sav
 /// A fact to correct.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct NewCorrection<'a> {
+    /// The wrong statement.
     pub fact: &'a str,
+    /// The right statement in its place.
     pub instead: Option<&'a str>,
+    /// Why it is wrong.
     pub reason: Option<&'a str>,
 }
 
 /// A correction that was added or was already present.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CorrectionOutcome {
+    /// The correction as the list has it.
     pub correction: Correction,
     /// The earlier correction of the same fact.
     pub before: Option<Correction>,
+    /// The receipt of the change.
     pub receipt: ChangeReceipt,
 }
 
 /// The corrections that were removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemovedCorrections {
+    /// The corrections.
     pub corrections: Vec<Correction>,
+    /// The receipt of the change.
     pub receipt: ChangeReceipt,
 }
 
@@ -53,22 +60,37 @@ pub enum CorrectionError {
     Empty,
     /// The caller's text contains a secret.
     #[error("The text looks as if it held a secret ({rule}); nothing was written")]
-    Secret { rule: &'static str },
+    Secret {
+        /// The rule that recognized it.
+        rule: &'static str,
+    },
     /// The caller gave a single word, which would match too many texts.
     #[error("`{fact}` is one word, and every text that has it would be refused")]
-    OneWord { fact: String },
+    OneWord {
+        /// The word.
+        fact: String,
+    },
     /// The caller's text exceeds `MAX_FACT_CHARS`.
     #[error("The {what} has more than {MAX_FACT_CHARS} characters")]
-    Long { what: &'static str },
+    Long {
+        /// The text that is too long: the fact, its replacement or the reason.
+        what: &'static str,
+    },
     /// The caller's replacement equals the fact.
     #[error("The replacement says what the fact says")]
     Same,
     /// The caller's replacement repeats a fact that is corrected already.
     #[error("The replacement repeats what was corrected. {}", .correction.describe())]
-    Replaced { correction: Box<Correction> },
+    Replaced {
+        /// The correction that it repeats.
+        correction: Box<Correction>,
+    },
     /// The caller named a fact that the list does not correct.
     #[error("`{fact}` is not corrected")]
-    NotCorrected { fact: String },
+    NotCorrected {
+        /// The fact that was named.
+        fact: String,
+    },
     /// A comment or code block in the list is never closed and would swallow
     /// the new line; the user has to close it.
     #[error(

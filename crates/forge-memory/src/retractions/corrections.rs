@@ -22,7 +22,9 @@ pub struct Correction {
     pub fact: String,
     /// The right statement.
     pub instead: Option<String>,
+    /// Why the fact is wrong, if the line has a reason.
     pub reason: Option<String>,
+    /// The day of the correction, if the line names one.
     pub date: Option<Date>,
     /// Line number in the list.
     pub line: usize,
@@ -215,13 +217,4 @@ impl Corrections {
             .map(Correction::describe)
             .collect()
     }
-}
-
-/// Finds the facts in a text that a workspace's list corrects.
-pub fn check_corrections(
-    workspace: &Workspace,
-    text: &str,
-) -> Result<Vec<Correction>, workspace::WorkspaceError> {
-    let corrections = Corrections::read(workspace)?;
-    Ok(corrections.check_text(text).into_iter().cloned().collect())
 }

@@ -163,7 +163,8 @@ fn a_fact_is_listed_changed_and_lifted() {
         list.lines().last().unwrap(),
         "- \"The port is 8080\" — corrected 2026-11-15, instead \"The port is 9090\": moved behind the proxy"
     );
-    let hit = check_corrections(&workspace, "It says the **port** is 8080.").unwrap();
+    let corrections = Corrections::read(&workspace).unwrap();
+    let hit = corrections.check_text("It says the **port** is 8080.");
     assert_eq!(
         hit[0].describe(),
         "Corrected 2026-11-15: \"The port is 8080\" is wrong; instead: \"The port is 9090\" (moved behind the proxy)"

@@ -33,10 +33,13 @@ pub const MANY_ARCHIVED_ENTRIES: usize = 100;
 /// Markdown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClosetEntry {
+    /// What the file is about.
     pub subjects: Vec<String>,
+    /// People that it names.
     pub people: Vec<String>,
     /// Facts in the words of the text.
     pub claims: Vec<String>,
+    /// Decisions that it states.
     pub decisions: Vec<String>,
     /// Dates such as `2026-03-12` or `2026-03 ("in March")`.
     pub dates: Vec<String>,
@@ -48,11 +51,17 @@ pub struct ClosetEntry {
 /// The fields of an entry, in the order in which they are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ClosetField {
+    /// What the file is about.
     Subjects,
+    /// People that it names.
     People,
+    /// Facts in the words of the text.
     Claims,
+    /// Decisions that it states.
     Decisions,
+    /// Dates that it names.
     Dates,
+    /// Whether it is current.
     Status,
 }
 

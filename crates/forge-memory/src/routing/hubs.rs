@@ -15,6 +15,7 @@ use crate::workspace::{
 pub struct Hub {
     /// The name in the Hub Map.
     pub name: String,
+    /// The folder, relative to the root.
     pub folder: RelPath,
     /// The hub page `<name>-index.md`, if there is one.
     pub index: Option<RelPath>,

@@ -12,10 +12,15 @@ use crate::workspace::{FileRole, RelPath, Workspace, is_foreign, role_with_domai
 /// A file that every session reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum StateFile {
+    /// Where the work stands.
     Status,
+    /// The log of sessions.
     SessionLog,
+    /// The decisions.
     Decisions,
+    /// The words of the project.
     Glossary,
+    /// The inbox of ideas.
     Ideas,
 }
 
@@ -117,9 +122,11 @@ pub fn existing_state_files(workspace: &Workspace, manifest: Option<&Manifest>) 
 /// decide.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StateFileRivalry {
+    /// The state file.
     pub file: StateFile,
     /// The file that is used.
     pub used: RelPath,
+    /// The files that compete with it.
     pub others: Vec<RelPath>,
 }
 

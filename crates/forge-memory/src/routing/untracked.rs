@@ -41,6 +41,7 @@ const REPOSITORY_FILES: [&str; 7] = [
 pub struct UntrackedContent {
     /// Folders with the number of their notes, sorted.
     pub folders: Vec<(String, usize)>,
+    /// Notes in no folder.
     pub loose: Vec<RelPath>,
 }
 

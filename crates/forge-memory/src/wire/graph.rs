@@ -19,19 +19,28 @@ pub enum GraphOperation {
     /// Logs in and returns whose nodes are meant, as [`GraphScope`].
     Connect,
     /// Returns a [`GraphPushReport`].
-    Push { force: bool },
+    Push {
+        /// Whether everything is sent again, whatever the server has.
+        force: bool,
+    },
     /// Returns a [`GraphStatus`].
     Status,
     /// Returns the number of removed nodes.
     Drop,
     /// Returns a [`QueryTable`].
     Cypher {
+        /// The query in Cypher.
         query: String,
+        /// Whether it may change data.
         write: bool,
+        /// Maximum number of rows.
         limit: usize,
     },
     /// Returns a list of answers, one per question.
-    Ask { questions: Vec<GraphQuestion> },
+    Ask {
+        /// The questions, answered in this order.
+        questions: Vec<GraphQuestion>,
+    },
 }
 
 impl GraphOperation {
@@ -50,23 +59,29 @@ impl GraphOperation {
 /// The owner of a set of nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GraphScope {
+    /// The organization.
     pub tenant: String,
+    /// The name of the workspace.
     pub workspace: String,
 }
 
 /// What a push to a graph server changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GraphPushReport {
+    /// Number of nodes in the graph.
     pub nodes: usize,
+    /// Number of relations in the graph.
     pub relations: usize,
     /// Number of nodes and relations that were written, and that were removed.
     pub written: usize,
+    /// Number of nodes and relations that were removed.
     pub removed: usize,
 }
 
 /// What a graph server has of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GraphStatus {
+    /// Whose nodes are meant.
     pub scope: GraphScope,
     /// The last push, if any.
     pub pushed: Option<PushedGraph>,
@@ -77,16 +92,22 @@ pub struct GraphStatus {
 /// The last push, as the server recorded it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PushedGraph {
+    /// Whether the push ended.
     pub is_complete: bool,
+    /// Number of nodes on the server.
     pub nodes: i64,
+    /// Number of relations on the server.
     pub relations: i64,
+    /// When it ended, in RFC 3339.
     pub at: String,
 }
 
 /// The result of a free query.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct QueryTable {
+    /// The names of the columns.
     pub columns: Vec<String>,
+    /// The rows, with a value for each column.
     pub rows: Vec<Vec<Value>>,
     /// Whether there were more rows than requested.
     pub more: bool,

@@ -19,8 +19,9 @@ pub struct DocumentPassage {
     pub headings: Vec<String>,
     /// First and last line in the file, counted from 1.
     pub lines: (usize, usize),
+    /// The text of the passage, as the file has it.
     pub text: String,
-    /// The size by [`tokens::estimate`].
+    /// The size by [`tokens::estimate_tokens`].
     pub tokens: usize,
 }
 

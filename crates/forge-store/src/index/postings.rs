@@ -65,8 +65,11 @@ pub struct PassageTerms {
 /// The occurrences of a term in a passage, by field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TermCounts {
+    /// The number of occurrences in the text.
     pub body: u32,
+    /// Whether a heading above the passage has it.
     pub in_headings: bool,
+    /// Whether the title or another name of the document has it.
     pub in_title: bool,
 }
 

@@ -106,11 +106,13 @@ pub struct PrefixTerm(pub String);
 /// A full-text query.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TextQuery<'a> {
+    /// The terms to find, as the tokenizer makes them.
     pub terms: &'a [String],
     /// The weight of each term, from 0 to 1; 1 if missing.
     pub weights: &'a [f32],
     /// Pairs of neighbouring terms, as places in `terms`.
     pub pairs: &'a [(usize, usize)],
+    /// The terms of which only the beginning is known.
     pub prefixes: &'a [PrefixTerm],
 }
 
@@ -139,30 +141,50 @@ pub struct TextHits {
 /// The reason why a passage matched a term.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TermMatch {
+    /// The term.
     pub term: String,
+    /// The weight of the term by its rarity.
     pub idf: f32,
+    /// The number of occurrences in the text.
     pub body: u32,
+    /// Whether a heading has it.
     pub in_headings: bool,
+    /// Whether the title has it.
     pub in_title: bool,
+    /// The share of the passage's score that it gives.
     pub score: f32,
 }
 
 /// A passage with everything that a result shows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StoredPassage {
+    /// The number of the passage.
     pub chunk: u32,
+    /// The number of its file in the catalogue.
     pub file: u32,
+    /// The path of its file, relative to the root.
     pub path: String,
+    /// The title of the document.
     pub title: String,
+    /// The scope of the document; a word that the caller defines.
     pub scope: String,
+    /// The kind of the document.
     pub kind: DocumentKind,
+    /// The day of the document, where it names one.
     pub date: Option<String>,
+    /// The importance of the document, from 1 to 10.
     pub importance: i64,
+    /// Whether another document replaced it.
     pub standing: DocumentStanding,
+    /// The place of the passage in its document, from 0.
     pub ordinal: usize,
+    /// The titles from the outermost heading to its own.
     pub headings: Vec<String>,
+    /// The first and last line in the file, counted from 1.
     pub lines: (usize, usize),
+    /// The size by an estimate.
     pub tokens: usize,
+    /// The text of the passage.
     pub text: String,
 }
 

@@ -109,19 +109,24 @@ impl FileWitness {
 
 /// An index and what was done to open it.
 pub struct OpenedIndex {
+    /// The open index.
     pub index: Index,
+    /// What a user should know about the opening.
     pub note: Option<OpenNote>,
 }
 
 /// A note to the user about the opening.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OpenNote {
+    /// There was no index, and an empty one was made.
     Created,
     /// The old file was removed and the index was rebuilt, for this reason.
     Rebuilt(String),
     /// The file was written by a newer version; this one keeps its own file.
     Beside {
+        /// The format of the newer version.
         newer: i32,
+        /// The file that is used instead.
         path: PathBuf,
     },
 }
@@ -129,16 +134,22 @@ pub enum OpenNote {
 /// The number of files, passages, vectors and terms in the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct IndexCounts {
+    /// The number of files.
     pub files: usize,
+    /// The number of passages.
     pub chunks: usize,
+    /// The number of passages with a vector.
     pub embedded: usize,
+    /// The number of terms in all passages, repetitions included.
     pub terms_total: u64,
 }
 
 /// The number of passages, and of those with a vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PassageCounts {
+    /// The number of passages.
     pub chunks: usize,
+    /// The number of these with a vector.
     pub embedded: usize,
 }
 
@@ -674,9 +685,13 @@ impl Index {
 /// The uses of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FileUsage {
+    /// The path relative to the root.
     pub path: String,
+    /// The importance of the document, from 1 to 10.
     pub importance: i64,
+    /// The day on which it was last used, where it ever was.
     pub last: Option<String>,
+    /// The number of uses.
     pub count: u64,
 }
 

@@ -15,7 +15,9 @@ use super::{DocumentKind, DocumentStanding, FileStamp, IndexError};
 
 /// One step of bringing the index up to date.
 pub enum IndexChange {
+    /// A new file, or a changed one in place of its former content.
     Put(Box<DocumentRecord>),
+    /// A file that is gone, by its path.
     Remove(String),
     /// Same content under a new time stamp.
     Restamp(String, FileStamp),
@@ -23,19 +25,29 @@ pub enum IndexChange {
 
 /// A file as the index keeps it.
 pub struct DocumentRecord {
+    /// The path relative to the root.
     pub path: String,
+    /// The size and time as they were when it was read.
     pub stamp: FileStamp,
+    /// The hash of the content.
     pub hash: String,
+    /// The search scope; a word that the caller defines.
     pub scope: String,
+    /// The kind of the document.
     pub kind: DocumentKind,
+    /// The title of the document.
     pub title: String,
     /// More words that the document goes by: tags, aliases, path.
     pub names: String,
+    /// The day of the document, where it names one.
     pub date: Option<String>,
+    /// The importance, from 1 to 10.
     pub importance: i64,
+    /// Whether another document replaced it.
     pub standing: DocumentStanding,
     /// The documents that it replaces, as the author named them.
     pub supersedes: Vec<String>,
+    /// The passages in text order.
     pub chunks: Vec<DocumentPassage>,
     /// The findings of a look at the whole text: bits that the caller defines.
     pub traits: u32,

@@ -18,7 +18,9 @@ pub(super) fn vector_page_bytes(dimensions: usize) -> usize {
 /// A vector as it is stored: bytes and the factor that turns them back.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PackedVector {
+    /// The factor that turns the bytes into numbers.
     pub scale: f32,
+    /// A byte for each dimension.
     pub values: Vec<i8>,
 }
 

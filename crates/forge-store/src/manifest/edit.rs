@@ -21,7 +21,9 @@ pub struct NewManifestEntry<'a> {
     pub name: &'a str,
     /// Without brackets and `.md`.
     pub target: &'a str,
+    /// The summary, the purpose or the reason.
     pub text: &'a str,
+    /// The volatility, the freshness or the date.
     pub note: &'a str,
 }
 

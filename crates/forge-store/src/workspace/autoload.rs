@@ -18,13 +18,16 @@ use super::{DERIVED_FOLDER, RelPath, ScanProblem, Workspace};
 /// The files of a walk and its problems, both sorted by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AutoloadScan {
+    /// The files that agents load.
     pub files: Vec<AutoloadFile>,
+    /// What was skipped, and why.
     pub problems: Vec<ScanProblem>,
 }
 
 /// A file that agents load automatically.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AutoloadFile {
+    /// The path relative to the root.
     pub path: RelPath,
     /// The target of the symlink, if the file is one.
     pub real: Option<RelPath>,

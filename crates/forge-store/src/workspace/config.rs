@@ -29,13 +29,21 @@ const LEGACY_CONFIG_FILE: &str = ".memoryforge.config.json";
 /// The settings of a workspace, defaults included.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WorkspaceConfig {
+    /// Settings under `[knowledge]`.
     pub knowledge: KnowledgeConfig,
+    /// Settings under `[index]`.
     pub index: IndexConfig,
+    /// Settings under `[search]`.
     pub search: SearchConfig,
+    /// Settings under `[engine]`.
     pub engine: EngineConfig,
+    /// Settings under `[audit]`.
     pub audit: AuditConfig,
+    /// Settings under `[forget]`.
     pub forget: ForgetConfig,
+    /// Settings under `[graph]`.
     pub graph: GraphConfig,
+    /// Settings under `[mind]`.
     pub mind: MindConfig,
     /// Keys that something set, and what.
     origins: KeyOrigins,
@@ -55,21 +63,29 @@ impl PartialEq for KeyOrigins {
 /// Which documents outside of `knowledge/` are knowledge too, as globs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct KnowledgeConfig {
+    /// Globs of documents that are knowledge as well.
     pub include: Vec<String>,
+    /// Globs of documents that are not, although `include` names them.
     pub exclude: Vec<String>,
 }
 
+/// The settings of the index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexConfig {
+    /// The bytes above which a file is named in a warning and not read.
     pub max_file_bytes: u64,
+    /// The most tokens that a passage has.
     pub chunk_tokens: usize,
 }
 
 /// The settings of searches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchConfig {
+    /// The number of passages that a search returns by default.
     pub limit: usize,
+    /// How long a search may bring vectors up to date, in milliseconds.
     pub embed_budget_ms: u64,
+    /// The rankings that a search uses by default.
     pub mode: SearchMode,
     /// `embedded` or `server`.
     pub engine: String,
@@ -81,38 +97,56 @@ pub struct SearchConfig {
 /// set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EngineConfig {
+    /// The address of the server that the index is on.
     pub url: String,
+    /// The address of a replica that only reads, for searches.
     pub replica: String,
+    /// The organization whose part of the index is used.
     pub tenant: String,
+    /// The team that may read what is pushed.
     pub team: String,
+    /// The name of this workspace on the server.
     pub workspace: String,
+    /// How long a search waits for replica and primary together, in milliseconds.
     pub timeout_ms: u64,
+    /// The seconds by which a replica may be behind and still be queried.
     pub max_lag_s: u64,
 }
 
 /// The rankings that a search uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SearchMode {
+    /// Full text and vectors together.
     Hybrid,
+    /// Full text alone.
     Text,
+    /// Vectors alone.
     Vector,
 }
 
 /// The thresholds of the audit, in tokens, and how they are counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditConfig {
+    /// Tokens above which a file such as `CLAUDE.md` is a warning.
     pub file_warn: usize,
+    /// Tokens above which such a file is critical.
     pub file_critical: usize,
+    /// Tokens above which any other file that agents load is a warning.
     pub skill_warn: usize,
+    /// Tokens above which such a file is critical.
     pub skill_critical: usize,
+    /// Tokens above which everything that agents load together is a warning.
     pub total_warn: usize,
+    /// Tokens above which everything together is critical.
     pub total_critical: usize,
+    /// The tokenizer that counts them.
     pub tokenizer: Tokenizer,
 }
 
 /// The settings of `forget`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForgetConfig {
+    /// The importance from which on a document is never forgotten.
     pub protect_importance: u8,
 }
 
@@ -132,15 +166,25 @@ pub struct GraphConfig {
 /// The settings of sessions, briefings and checkpoints.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MindConfig {
+    /// The number of sessions that compression leaves in full.
     pub keep_sessions: usize,
+    /// The number of decisions that compression leaves in full.
     pub keep_decisions: usize,
+    /// Days after which a task that is done moves to the archive.
     pub archive_after_days: u64,
+    /// The number of lines that an event log keeps.
     pub tracking_max_lines: usize,
+    /// The bytes of state above which it is compressed.
     pub compress_bytes: u64,
+    /// The number of lines of the session log that a briefing shows.
     pub session_log_tail_lines: usize,
+    /// The number of recent decisions that a briefing shows.
     pub briefing_decisions: usize,
+    /// The number of lines of progress that a briefing shows.
     pub briefing_progress_lines: usize,
+    /// The number of checkpoints that are kept.
     pub checkpoints: usize,
+    /// The seconds after which the state counts as stale.
     pub stale_seconds: u64,
 }
 
@@ -149,9 +193,11 @@ pub struct MindConfig {
 pub struct ConfigProblem {
     /// The file's name, relative to the root.
     pub file: String,
+    /// The line in the file, where it is known.
     pub line: Option<usize>,
     /// The key, `search.limit`; none when the file as a whole is at fault.
     pub key: Option<String>,
+    /// Why it was not applied.
     pub message: String,
     /// A known key that may have been meant.
     pub nearest: Option<String>,
@@ -160,10 +206,13 @@ pub struct ConfigProblem {
 /// A key as `memory-forge config` shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyDoc {
+    /// The key, such as `search.limit`.
     pub key: &'static str,
     /// `a number from 1 to 100`, or `one of …`.
     pub kind: String,
+    /// The default, as a person would write it.
     pub default: String,
+    /// What the key decides, as a sentence.
     pub about: &'static str,
     /// Its name in the older `.memoryforge.config.json`.
     pub old_name: Option<&'static str>,

@@ -28,6 +28,7 @@ pub use teams::{
 /// A past state of the workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GitRevision {
+    /// The id of the commit.
     pub commit: String,
     /// The tree of the workspace's own folder, which may be below the
     /// repository's root.
@@ -76,9 +77,13 @@ pub fn resolve_revision(root: &Path, rev_or_date: &str) -> Result<GitRevision, W
 /// A commit in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GitCommit {
+    /// The id of the commit.
     pub id: String,
+    /// When it was committed.
     pub date: Timestamp,
+    /// The name of its author.
     pub author: String,
+    /// The first line of its message.
     pub subject: String,
 }
 
@@ -359,6 +364,7 @@ pub fn last_commit_time(root: &Path, path: &str) -> Option<Timestamp> {
 pub enum IgnoreStatus {
     /// Ignored by a rule in this file, relative to the root or absolute.
     By(String),
+    /// No rule ignores it.
     No,
     /// There is no repository, or no git to ask.
     Unknown,

@@ -6,7 +6,9 @@ use super::{ProposedFile, RelPath, Workspace, WorkspaceError};
 /// A rule, and a path that it must keep from git.
 #[derive(Debug, Clone, Copy)]
 pub struct IgnoreRule<'a> {
+    /// The rule as a line of `.gitignore`.
     pub rule: &'a str,
+    /// The path that the rule must match.
     pub probe: &'a str,
     /// A file of ours that hides itself does not count.
     pub own: Option<&'a str>,

@@ -26,15 +26,20 @@ pub struct OutsideFile {
     /// The folder above which links are the person's own arrangement; below it
     /// nothing may be a link.
     pub base: PathBuf,
+    /// The file itself.
     pub path: PathBuf,
 }
 
 /// A change of one file; `None` means no file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutsideChange {
+    /// The file that changes.
     pub file: OutsideFile,
+    /// The bytes before.
     pub before: Option<Vec<u8>>,
+    /// The bytes after.
     pub after: Option<Vec<u8>>,
+    /// What happens to the copy of the file.
     pub backup: BackupAction,
 }
 

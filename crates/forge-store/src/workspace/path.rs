@@ -169,7 +169,9 @@ impl std::str::FromStr for RelPath {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{}` {why}", escape_for_message(text))]
 pub struct PathError {
+    /// The name as it was given.
     pub text: String,
+    /// Why it cannot be used, as the end of a sentence.
     pub why: &'static str,
 }
 

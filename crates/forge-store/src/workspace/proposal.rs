@@ -10,22 +10,27 @@ use super::{ChangeReceipt, RelPath, Workspace, WorkspaceError};
 pub struct ChangeProposal {
     /// Come first: the files below are named as they are after them.
     pub moves: Vec<ProposedMove>,
+    /// The files with their texts.
     pub files: Vec<ProposedFile>,
 }
 
 /// A move of a file to another path, whatever its bytes are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProposedMove {
+    /// The path before.
     pub from: RelPath,
+    /// The path after.
     pub to: RelPath,
 }
 
 /// A file with its text before and after.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProposedFile {
+    /// The path of the file.
     pub path: RelPath,
     /// None where there is no file yet.
     pub before: Option<String>,
+    /// The text that it would have.
     pub after: String,
 }
 

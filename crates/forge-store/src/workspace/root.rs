@@ -19,7 +19,9 @@ pub struct RootHints<'a> {
     pub claude_project_dir: Option<&'a Path>,
     /// `cwd` in the JSON that a hook was given.
     pub hook_cwd: Option<&'a Path>,
+    /// The current folder.
     pub cwd: &'a Path,
+    /// The home of the user, which is never a workspace by itself.
     pub home: Option<&'a Path>,
 }
 
@@ -28,19 +30,26 @@ pub struct RootHints<'a> {
 pub struct WorkspaceRoot {
     /// Without symlinks.
     pub path: PathBuf,
+    /// The hint that decided.
     pub found_by: FoundBy,
 }
 
 /// The hint that decided on the root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FoundBy {
+    /// The flag `--root`.
     Flag,
+    /// The variable `MEMORY_FORGE_PROJECT_ROOT`.
     Env,
+    /// The variable `CLAUDE_PROJECT_DIR`.
     ClaudeProjectDir,
+    /// The folder that a client named to a hook.
     HookCwd,
     /// The nearest folder that holds this file or folder.
     Marker(&'static str),
+    /// The root of the git repository.
     GitRoot,
+    /// The current folder, for want of anything else.
     Cwd,
 }
 

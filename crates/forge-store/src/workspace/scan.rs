@@ -23,8 +23,11 @@ use super::{DERIVED_FOLDER, FileRole, PathRoles, RelPath, role_with_domains};
 /// The files of a walk and its problems, both sorted by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WorkspaceScan {
+    /// The documents and the files of other roles that a walk looks at.
     pub files: Vec<ScannedFile>,
+    /// What was skipped, and why.
     pub problems: Vec<ScanProblem>,
+    /// What the walk passed over in included folders.
     pub left_out: LeftOutCounts,
 }
 
@@ -54,20 +57,25 @@ impl LeftOutCounts {
 /// path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WorkspaceTree {
+    /// All files.
     pub files: Vec<ScannedFile>,
+    /// What was skipped, and why.
     pub problems: Vec<ScanProblem>,
 }
 
 /// A file that a walk found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScannedFile {
+    /// The path relative to the root.
     pub path: RelPath,
+    /// The size in bytes.
     pub size: u64,
     /// Nanoseconds since 1970; before that it is negative.
     pub mtime_ns: i64,
     /// When its content or its time last changed, by the system's own clock if
     /// that is known. Setting a file's time back advances it.
     pub changed_ns: i64,
+    /// The role that decides what features do with it.
     pub role: FileRole,
 }
 
@@ -83,6 +91,7 @@ impl ScannedFile {
 pub struct ScanProblem {
     /// Relative to the root, with `/`; what is not UTF-8 in it is replaced.
     pub path: String,
+    /// Why it was skipped.
     pub message: String,
 }
 
@@ -231,7 +240,7 @@ struct FolderQueue {
     /// Folders that somebody else may list.
     folders: Vec<ScanFolder>,
     /// Threads that are listing, and may find more. Each of them calls
-    /// [`ScanWalk::run_worker`].
+    /// [`ScanWalk::work`].
     busy: usize,
 }
 

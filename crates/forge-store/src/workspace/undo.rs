@@ -21,9 +21,13 @@ pub(super) use journal::Journal;
 /// One change that can be undone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JournalEntry {
+    /// The id by which `doctor --undo` finds it.
     pub id: String,
+    /// The description of the change.
     pub what: String,
+    /// When it was made.
     pub time: Timestamp,
+    /// The files that it changed.
     pub files: Vec<JournalFile>,
     /// The change that this one took back.
     pub undoes: Option<String>,
@@ -39,15 +43,20 @@ pub struct JournalEntry {
 /// A file of a change, and what happened to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JournalFile {
+    /// The path relative to the root.
     pub path: RelPath,
+    /// What happened to it.
     pub effect: FileEffect,
 }
 
 /// The effect of a change on a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileEffect {
+    /// The file did not exist before.
     Created,
+    /// The file had other bytes before.
     Changed,
+    /// The file existed before, and is gone.
     Removed,
 }
 
@@ -56,14 +65,19 @@ pub enum FileEffect {
 pub enum UnfinishedEntry {
     /// A change under way, or one that a crash cut off.
     Pending {
+        /// The id of the entry.
         id: String,
     },
     /// Cut off, and a file was edited before it could be rolled back.
     Interrupted {
+        /// The id of the entry.
         id: String,
     },
+    /// An entry whose record cannot be read.
     Damaged {
+        /// The id of the entry.
         id: String,
+        /// What is wrong with it.
         why: String,
     },
 }
@@ -75,7 +89,9 @@ pub struct UndoReport {
     pub id: Option<String>,
     /// The change that was undone, and its description.
     pub undid: String,
+    /// The description of the change that was undone.
     pub what: String,
+    /// The files that were restored.
     pub files: Vec<RelPath>,
 }
 

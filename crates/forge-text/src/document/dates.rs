@@ -44,7 +44,9 @@ fn parse_leading_date(text: &str) -> Option<Date> {
 /// A date in the text, with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DateMention {
+    /// The day.
     pub date: Date,
+    /// The bytes that name it.
     pub span: Range<usize>,
 }
 

@@ -11,7 +11,9 @@ use super::{BlockKind, Document, DocumentBlock, lines};
 /// A replacement of `span` by `text`. An empty span inserts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextEdit {
+    /// The bytes that are replaced.
     pub span: Range<usize>,
+    /// The text in their place.
     pub text: String,
 }
 
@@ -20,14 +22,24 @@ pub struct TextEdit {
 pub enum EditError {
     /// The edit is outside of the text: it was computed on another one.
     #[error("Edit of bytes {}..{} is outside of a text of {len} bytes", span.start, span.end)]
-    OutOfBounds { span: Range<usize>, len: usize },
+    OutOfBounds {
+        /// The bytes that the edit names.
+        span: Range<usize>,
+        /// The length of the text.
+        len: usize,
+    },
     /// The edit begins or ends inside of a character.
     #[error("Edit of bytes {}..{} would cut a character in two", span.start, span.end)]
-    NotOnCharBoundary { span: Range<usize> },
+    NotOnCharBoundary {
+        /// The bytes that the edit names.
+        span: Range<usize>,
+    },
     /// Two edits change the same bytes.
     #[error("Edits of bytes {}..{} and {}..{} overlap", first.start, first.end, second.start, second.end)]
     Overlap {
+        /// The bytes of the earlier edit.
         first: Range<usize>,
+        /// The bytes of the later edit.
         second: Range<usize>,
     },
     /// Something above the edited line is left open, so that the edit would
@@ -37,7 +49,10 @@ pub enum EditError {
         "Line {line} would be read otherwise after this change; something above it is left open \
          (a bracket, a comment, a block of code)"
     )]
-    Disturbs { line: usize },
+    Disturbs {
+        /// The line that would be read in another way.
+        line: usize,
+    },
 }
 
 impl Diagnostic for EditError {

@@ -15,11 +15,15 @@ mod restructured;
 /// What a document is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DocumentFormat {
+    /// CommonMark with tables, tasks and footnotes.
     Markdown,
     /// Markdown with imports, exports and JSX.
     Mdx,
+    /// AsciiDoc.
     AsciiDoc,
+    /// reStructuredText.
     ReStructuredText,
+    /// Text without markup.
     PlainText,
 }
 

@@ -60,6 +60,7 @@ pub enum LinkDestination {
 /// A document as HTML, and how much of it was left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HtmlOutput {
+    /// The page's HTML, of listed elements alone.
     pub html: String,
     /// The bytes of the text behind the cut; 0 where all of it is there.
     pub left_out: usize,

@@ -12,6 +12,7 @@ use super::walk::BodyOutline;
 /// A link of any kind, with what it leads to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocumentLink {
+    /// The form in which it is written.
     pub kind: LinkKind,
     /// Where it leads, percent signs decoded unless it is a URL, and without
     /// the fragment. Empty for a link into the same document.
@@ -20,6 +21,7 @@ pub struct DocumentLink {
     pub fragment: Option<String>,
     /// The text that a reader sees.
     pub label: String,
+    /// The bytes of the link, markup included.
     pub span: Range<usize>,
 }
 

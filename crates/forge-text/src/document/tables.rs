@@ -11,6 +11,7 @@ use super::{BlockKind, Document, TextEdit, escape_markdown_line, lines, parse_do
 pub struct MarkdownTable {
     /// Whole lines.
     pub span: Range<usize>,
+    /// The row with the titles of the columns.
     pub header: MarkdownRow,
     /// Without the header and the line of dashes below it.
     pub rows: Vec<MarkdownRow>,
@@ -23,6 +24,7 @@ pub struct MarkdownTable {
 pub struct MarkdownRow {
     /// The whole line, line end included.
     pub span: Range<usize>,
+    /// The cells from left to right.
     pub cells: Vec<MarkdownCell>,
 }
 

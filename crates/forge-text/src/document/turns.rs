@@ -5,7 +5,9 @@
 pub enum TurnSpeaker {
     /// The text is no such conversation.
     Author,
+    /// The person who asks.
     User,
+    /// The assistant that answers.
     Assistant,
 }
 

@@ -12,9 +12,11 @@ mod words;
 /// A range of days that a text names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DateRange {
+    /// The bytes that name the days.
     pub span: Range<usize>,
     /// First and last day, both included.
     pub from: Date,
+    /// The last day, included.
     pub to: Date,
     /// Whether it was counted from the day that was given, wholly or in part.
     pub relative: bool,

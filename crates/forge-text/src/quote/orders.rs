@@ -21,7 +21,9 @@ pub struct InjectedOrder {
     pub rule: &'static str,
     /// The subject of the rule, as the end of a sentence.
     pub about: &'static str,
+    /// The line at which it begins.
     pub line: usize,
+    /// The bytes that read as an order.
     pub span: Range<usize>,
     /// Whether it is left out of text that the agent did not request. The
     /// others are common in honest notes, and are only reported.

@@ -1,4 +1,4 @@
-//! Implements [`Source`] for a server, for the predefined questions: it
+//! Implements [`GraphSource`] for a server, for the predefined questions: it
 //! selects, and the answer is made from that by the same code as for the
 //! embedded graph.
 

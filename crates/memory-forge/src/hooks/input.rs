@@ -12,6 +12,10 @@ use forge_clients::hooks::payload::{HookPayload, is_whole_json};
 const MAX_INPUT_BYTES: usize = 8 << 20;
 /// Time to wait for the next piece of input.
 const INPUT_PATIENCE: Duration = Duration::from_millis(700);
+/// Size of the first read, which takes in most inputs whole, and of the further
+/// ones. A large buffer has to be cleared first, page by page.
+const FIRST_READ_BYTES: usize = 8 * 1024;
+const NEXT_READ_BYTES: usize = 64 * 1024;
 /// Stack of the reading thread, enough for a JSON text as deep as the parser
 /// goes.
 const READER_STACK_BYTES: usize = 512 * 1024;
@@ -37,7 +41,7 @@ impl InputReader {
             .stack_size(READER_STACK_BYTES)
             .spawn(move || {
                 let mut stdin = std::io::stdin().lock();
-                let mut buffer = vec![0; 64 * 1024];
+                let mut buffer = vec![0; FIRST_READ_BYTES];
                 loop {
                     let read = stdin.read(&mut buffer).unwrap_or(0);
                     if read == 0 || append_piece(&mut lock_bytes(&shared), &buffer[..read]) {
@@ -48,6 +52,7 @@ impl InputReader {
                         // comes afterwards.
                         return;
                     }
+                    buffer.resize(NEXT_READ_BYTES, 0);
                 }
                 drop(sender);
                 afterwards();

@@ -112,6 +112,144 @@ fn old_names_of_moved_commands_keep_working() {
     }
 }
 
+/// A line with an old name, and the line that does the same today.
+const OLD_LINES: [(&[&str], &[&str]); 29] = [
+    (&["sync"], &["index"]),
+    (&["query", "beans"], &["search", "beans"]),
+    (&["memory"], &["stats"]),
+    (&["session", "start"], &["mind", "session", "start"]),
+    (
+        &["session", "update", "--next", "Sow"],
+        &["mind", "session", "update", "--next", "Sow"],
+    ),
+    (
+        &["session", "end", "--title", "Sown", "--did", "Sowed"],
+        &[
+            "mind", "session", "end", "--title", "Sown", "--did", "Sowed",
+        ],
+    ),
+    (&["idea", "A bench"], &["mind", "idea", "A bench"]),
+    (&["idea", "list"], &["mind", "idea", "list"]),
+    (&["manifest", "show"], &["workspace", "manifest", "show"]),
+    (
+        &["manifest", "refresh"],
+        &["workspace", "manifest", "refresh"],
+    ),
+    (&["domain", "list"], &["workspace", "domain", "list"]),
+    (
+        &["domain", "add", "tools"],
+        &["workspace", "domain", "add", "tools"],
+    ),
+    (&["closets", "build"], &["workspace", "closets", "build"]),
+    (&["closets", "check"], &["workspace", "closets", "check"]),
+    (
+        &["closets", "show", "beans"],
+        &["workspace", "closets", "show", "beans"],
+    ),
+    (
+        &["archive", "garden/beans.md", "--reason", "Eaten"],
+        &[
+            "workspace",
+            "archive",
+            "garden/beans.md",
+            "--reason",
+            "Eaten",
+        ],
+    ),
+    (
+        &["upgrade", "--dry-run"],
+        &["workspace", "upgrade", "--dry-run"],
+    ),
+    (&["upgrade"], &["workspace", "upgrade"]),
+    (&["sources", "add"], &["workspace", "sources", "add"]),
+    (&["sources", "list"], &["workspace", "sources", "list"]),
+    (
+        &["sources", "set", "shed", "--searchable", "false"],
+        &[
+            "workspace",
+            "sources",
+            "set",
+            "shed",
+            "--searchable",
+            "false",
+        ],
+    ),
+    (
+        &["sources", "remove", "shed"],
+        &["workspace", "sources", "remove", "shed"],
+    ),
+    (
+        &["init", "--organise", "--dry-run"],
+        &["workspace", "organise", "--dry-run"],
+    ),
+    (
+        &["workspace", "organize", "--dry-run"],
+        &["workspace", "organise", "--dry-run"],
+    ),
+    (&["undo"], &["doctor", "--undo"]),
+    (
+        &["--quiet", "idea", "list"],
+        &["mind", "idea", "list", "-q"],
+    ),
+    (&["--path", ".", "status"], &["--root", ".", "status"]),
+    (&["list"], &["list", "--discover"]),
+    (
+        &["-p", ".", "session", "start"],
+        &["mind", "session", "start"],
+    ),
+];
+
+#[test]
+fn lines_with_old_names_do_what_the_new_ones_do() {
+    for (old, new) in OLD_LINES {
+        let run = |line: &[&str]| {
+            let ws = ws(crate::lint::CLEAN);
+            let output = ws.run(line);
+            let folders = [(ws.root().to_owned(), "<root>"), (ws.home(), "<home>")];
+            let plain = |text: &str| {
+                folders
+                    .iter()
+                    .fold(text.to_owned(), |text, (folder, name)| {
+                        text.replace(&folder.display().to_string(), name)
+                    })
+            };
+            (
+                output.status,
+                plain(&output.stdout),
+                plain(&output.stderr),
+                ws.tree_of_sources(),
+            )
+        };
+        let (before, now) = (run(old), run(new));
+        assert_eq!(before, now, "{old:?} and {new:?}");
+        let is_answered = !before.2.contains("Unknown command");
+        assert!(is_answered, "{old:?}: {}", before.2);
+    }
+}
+
+/// A name that is added to the definition joins the lines above.
+#[test]
+fn every_old_name_is_in_a_line() {
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/src/cli.rs");
+    let source = std::fs::read_to_string(source).expect("the definition");
+    let moved = source.split("const MOVED_COMMANDS").nth(1);
+    let moved = moved.and_then(|it| it.split("];").next()).unwrap_or("");
+    let moved = moved.lines().filter_map(|it| it.trim().strip_prefix("(\""));
+    let aliases = source.split("alias = \"").skip(1);
+    let names: Vec<&str> = moved
+        .chain(aliases)
+        .map(|it| it.split('"').next().unwrap_or_default())
+        .collect();
+    assert!(names.len() >= 11, "{names:?}");
+    for name in names {
+        let is_there = OLD_LINES.iter().any(|(old, _)| {
+            let flag = format!("--{name}");
+            old.contains(&name) || old.contains(&flag.as_str())
+        });
+        assert!(is_there, "no line has the old name `{name}`");
+    }
+}
+
 /// `check` unites these; skills, scripts and habits use their names.
 #[test]
 fn commands_that_check_unites_keep_working() {

@@ -239,6 +239,75 @@ fn no_door_imports_another() {
     assert_none(&found, "a door calls a use case, never another door");
 }
 
+/// What others call is explained, and nothing in a library ends the process
+/// because a value is missing.
+#[test]
+fn libraries_warn_about_missing_docs_and_unwrap() {
+    let mut broken = Vec::new();
+    let libraries = LAYERS.iter().filter(|it| it.kind == Kind::Library);
+    for name in libraries.map(|it| it.name).chain(["serve"]) {
+        let path = format!("crates/{name}/src/lib.rs");
+        let text = std::fs::read_to_string(root().join(&path)).unwrap_or_default();
+        for lint in [
+            "#![warn(missing_docs)]",
+            "#![cfg_attr(not(test), warn(clippy::unwrap_used))]",
+        ] {
+            if !text.lines().any(|line| line == lint) {
+                broken.push(format!("{path}: `{lint}`"));
+            }
+        }
+    }
+    assert_none(&broken, "CI turns these warnings into errors");
+}
+
+/// Errors of the libraries that have no code of their own, and why.
+const ERRORS_WITHOUT_A_CODE: [(&str, &str); 3] = [
+    (
+        "ModelError",
+        "its crate is a leaf; callers show it in a remark",
+    ),
+    ("RemoteError", "the code is that of `IndexError::Remote`"),
+    ("WorkerError", "it carries code and hints as data"),
+];
+
+/// The terminal, JSON, an agent and the page show the same code and hints, and
+/// have them from the error alone.
+#[test]
+fn errors_of_the_libraries_carry_a_code_and_hints() {
+    let (mut found, mut broken) = (0, Vec::new());
+    for layer in LAYERS.iter().filter(|it| it.kind == Kind::Library) {
+        let sources = rust_files(&format!("crates/{}/src", layer.name));
+        for source in sources.iter().filter(|it| !is_test(it)) {
+            let lines: Vec<&str> = shipped_lines(&source.text).map(|it| it.1).collect();
+            for (at, line) in lines.iter().enumerate() {
+                if !(line.starts_with("#[derive(") && line.contains("Error")) {
+                    continue;
+                }
+                let item = lines[at..].iter().find_map(|it| {
+                    let rest = it.strip_prefix("pub ")?;
+                    rest.strip_prefix("enum ").or(rest.strip_prefix("struct "))
+                });
+                let is_private = lines[at..]
+                    .iter()
+                    .find(|it| it.contains("enum ") || it.contains("struct "))
+                    .is_some_and(|it| !it.starts_with("pub "));
+                let (Some(item), false) = (item, is_private) else {
+                    continue;
+                };
+                let name = item.split([' ', '<', ';', '(']).next().unwrap_or(item);
+                found += 1;
+                let of = format!("Diagnostic for {name} ");
+                let is_known = ERRORS_WITHOUT_A_CODE.iter().any(|it| it.0 == name);
+                if !is_known && !sources.iter().any(|it| it.text.contains(&of)) {
+                    broken.push(format!("{}: `{name}`", source.path));
+                }
+            }
+        }
+    }
+    assert!(found >= 20, "only {found} errors were read");
+    assert_none(&broken, "implement `Diagnostic`");
+}
+
 /// Counts that may only fall: whoever lowers one writes the new number here.
 const DOOR_IMPORTS: usize = 298;
 const ONE_WORD_TYPES: usize = 21;

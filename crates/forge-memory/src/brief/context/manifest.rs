@@ -11,15 +11,23 @@ use crate::workspace::RelPath;
 /// A report of the layers of a context, their sizes and their age.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextReport {
+    /// The occasion of the context.
     pub scope: ContextScope,
+    /// The hash of the policy, which changes with it.
     pub policy_hash: String,
+    /// The squad of the agent.
     pub squad: String,
+    /// The name of the agent.
     pub agent: String,
+    /// The role that decided on the layers.
     pub role: String,
+    /// The budget of the role in characters.
     pub budget_chars: usize,
+    /// The layers in their order.
     pub layers: Vec<LayerReport>,
     /// Number of characters within the budget, and outside it.
     pub chars: usize,
+    /// Number of characters outside the budget.
     pub outside_budget_chars: usize,
     /// Keys of required layers that are not in the context.
     pub failed_required: Vec<String>,
@@ -28,6 +36,7 @@ pub struct ContextReport {
 /// The outcome of a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LayerState {
+    /// Shown, perhaps shortened.
     Ok,
     /// Required and missing.
     Missing,
@@ -40,23 +49,35 @@ pub enum LayerState {
 /// A report on one layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LayerReport {
+    /// The number of the layer.
     pub id: u8,
+    /// The key of the layer, by which caps name it.
     pub key: String,
+    /// Its name for people.
     pub name: String,
+    /// What it contains, as a sentence.
     pub description: String,
+    /// The file that was read; none if there is none.
     pub path: Option<RelPath>,
+    /// What became of the layer.
     pub state: LayerState,
     /// Number of characters in the context.
     pub chars: usize,
     /// Whether the text was shortened.
     pub cut: bool,
+    /// Whether it is older than its policy allows.
     pub stale: bool,
+    /// The age of its file in days, if that is known.
     pub age_days: Option<i64>,
+    /// Whether it does not count against the budget.
     pub outside_budget: bool,
+    /// Whether a context without it is a failure.
     pub required: bool,
+    /// What was added to the text of its own file.
     pub supporting: Vec<String>,
     /// The paths that were tried.
     pub looked_for: Vec<String>,
+    /// What a person should repair.
     pub problem: Option<String>,
 }
 

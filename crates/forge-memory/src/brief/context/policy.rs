@@ -29,25 +29,34 @@ pub enum LayerChannel {
 /// A layer of a context: its files and its rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextLayer {
+    /// The number of the layer, by which roles name it.
     pub id: u8,
+    /// The key of the layer, by which caps name it.
     pub key: String,
+    /// Its name for people.
     pub name: String,
+    /// What it contains, as a sentence.
     pub description: String,
     /// The first path that exists is read.
     pub paths: Vec<String>,
     /// Every path that exists is read in addition.
     pub also: Vec<String>,
+    /// Whether a context without it is a failure.
     pub required: bool,
+    /// Whether it does not count against the budget.
     pub outside_budget: bool,
     /// Number of days after which it is stale; 0 means never.
     pub decay_days: u32,
+    /// Where in the prompt it belongs.
     pub channel: LayerChannel,
 }
 
 /// The layers and the budget of a role.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RolePolicy {
+    /// The layers by number, in the order in which they are packed.
     pub layers: Vec<u8>,
+    /// The budget in characters.
     pub budget_chars: usize,
     /// Maximum number of characters, by the key of a layer.
     pub caps: BTreeMap<String, usize>,
@@ -56,6 +65,7 @@ pub struct RolePolicy {
 /// The layers and roles of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextPolicy {
+    /// The roles by name.
     pub roles: BTreeMap<String, RolePolicy>,
     /// Sorted by id.
     pub layers: Vec<ContextLayer>,

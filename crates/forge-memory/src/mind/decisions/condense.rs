@@ -21,6 +21,7 @@ pub struct CondenseOutcome {
     pub pairs: usize,
     /// Number of weeks that were gathered, and of decisions in them.
     pub clusters: usize,
+    /// Number of decisions in these weeks.
     pub gathered: usize,
 }
 

@@ -24,7 +24,9 @@ const ARCHIVE_TITLE: &str = "Decisions - Archive";
 /// A shortened file of decisions, with its archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShortenedDecisions {
+    /// The text of the file afterwards.
     pub text: String,
+    /// The file that entries move to.
     pub archive: RelPath,
     /// The text of the archive before and after.
     pub archived: (Option<String>, String),
@@ -35,6 +37,7 @@ pub struct ShortenedDecisions {
 /// How full the file of decisions is, and what can shorten it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DecisionFullness {
+    /// Nothing has to be done.
     Fine,
     /// Old entries can move to the archive.
     CanBeShortened,

@@ -8,18 +8,19 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use jiff::Timestamp;
 use jiff::civil::Date;
 
 use super::{Decision, DecisionForm, id_at_start, parse_decisions};
-use crate::document::{self, Document, TextEdit, day_of_timestamp};
+use crate::document::{self, Document, TextEdit};
 use crate::mind::values::{apply_edits, first_date, list_marker_length, parse_labelled};
 use crate::mind::{MindError, MindFile, MindStore};
 
 /// A decision that a later one replaced, although its entry does not state so.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Supersession {
+    /// The decision that was replaced.
     pub older: Decision,
+    /// The decision that replaced it.
     pub newer: Decision,
     /// The trigger word, such as "replaces".
     pub word: &'static str,
@@ -120,23 +121,6 @@ impl MindStore<'_> {
         let mut standing: Vec<DecisionSpan> = standing.collect();
         standing.sort_by_key(|it| it.span.start);
         Ok(standing)
-    }
-
-    /// Marks the decisions that [`Mind::find_supersessions`] finds. Idempotent.
-    pub fn mark_superseded(&self, now: Timestamp) -> Result<usize, MindError> {
-        if self.find_supersessions()?.is_empty() {
-            return Ok(0);
-        }
-        let (marked, _) = self.rewrite_file(
-            MindFile::Decisions,
-            "Mark superseded decisions",
-            now,
-            |_, before| {
-                let path = self.files.path(MindFile::Decisions);
-                mark_superseded_decisions(path, before.unwrap_or_default(), day_of_timestamp(now))
-            },
-        )?;
-        Ok(marked)
     }
 }
 

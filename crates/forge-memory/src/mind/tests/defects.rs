@@ -129,7 +129,8 @@ fn m3_a_task_is_in_progress_by_its_section() {
     let progress = it.mind().read_progress().unwrap().unwrap();
     let names = |bucket| -> Vec<String> {
         progress
-            .open_tasks_in(bucket)
+            .open_tasks()
+            .filter(|it| it.bucket == bucket)
             .map(|it| it.text.clone())
             .collect()
     };

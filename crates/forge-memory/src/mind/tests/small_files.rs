@@ -77,9 +77,9 @@ fn events_are_lines_as_they_always_were() {
     let it = Fixture::new("//- .mind/STATE.md\n# S\n");
     let mind = it.mind();
     mind.log_agent_start("builder", "a1", now()).unwrap();
-    mind.log_agent_stop("builder", "a1\nSTARTED: evil", now())
+    mind.log_agent_report("builder", "a1\nSTARTED: evil", "", now())
         .unwrap();
-    mind.log_agent_stop("", "", now()).unwrap();
+    mind.log_agent_report("", "", "", now()).unwrap();
     assert_eq!(
         it.read(".mind/.agent-activity"),
         "[2026-03-01T09:00:00Z] STARTED: builder (a1)\n\

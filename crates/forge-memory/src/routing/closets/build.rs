@@ -28,12 +28,16 @@ use crate::workspace::{
 pub struct ClosetBuildReport {
     /// Number of documents that could be read.
     pub files: usize,
+    /// Number of entries that were made again.
     pub refreshed: usize,
+    /// Number of entries that were kept as they are.
     pub skipped: usize,
     /// Number of removed entries, whose file is gone and which were not refined
     /// by hand.
     pub removed: usize,
+    /// Number of entries that came back from the archive.
     pub promoted: usize,
+    /// Number of entries that went to the archive, new ones included.
     pub demoted: usize,
     /// Number of entries in the archive afterwards.
     pub archived: usize,

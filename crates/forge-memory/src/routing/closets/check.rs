@@ -62,9 +62,11 @@ impl ClosetMismatchKind {
 /// An entry that does not match its document, or a hub without closets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClosetMismatch {
+    /// What does not match.
     pub kind: ClosetMismatchKind,
     /// The file to fix.
     pub file: RelPath,
+    /// The line of the entry, if there is one.
     pub line: Option<usize>,
     /// The entry or document that it is about.
     pub entry: String,

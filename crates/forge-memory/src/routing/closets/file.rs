@@ -23,6 +23,7 @@ pub struct ClosetFile {
 pub enum ClosetFilePart {
     /// Title, marker and the text before the first entry.
     Head(String),
+    /// The summary of one file.
     Entry(ClosetBlock),
     /// The section that names recently archived entries.
     Recent(String),
@@ -35,7 +36,9 @@ pub enum ClosetFilePart {
 pub struct ClosetBlock {
     /// The link target of the heading: `stem` or `folder/stem`.
     pub name: String,
+    /// The fields of the entry.
     pub entry: ClosetEntry,
+    /// The origin of the entry; none if it was written by hand.
     pub stamp: Option<EntryStamp>,
     /// Lines that are not fields, verbatim.
     others: Vec<String>,

@@ -21,17 +21,20 @@ pub struct ListedEntry {
     pub archived: bool,
     /// The closets file, and the first and last line of the entry in it.
     pub closets: String,
+    /// The first and last line of the entry.
     pub lines: (usize, usize),
     /// The entry as it is written, without its stamp.
     pub text: String,
     /// Its lines that are not fields.
     pub notes: String,
+    /// The fields of the entry.
     pub entry: ClosetEntry,
 }
 
 /// The content of all closets of a workspace.
 #[derive(Debug, Clone, Default)]
 pub struct ClosetListing {
+    /// The entries of all hubs.
     pub entries: Vec<ListedEntry>,
     /// Text of closets files outside of entries, at its line numbers.
     pub others: Vec<(RelPath, String)>,

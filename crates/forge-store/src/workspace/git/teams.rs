@@ -13,6 +13,7 @@ use super::{
 pub enum MergeDriver {
     /// There is no repository, or no git to ask.
     NoRepository,
+    /// The clone has no merge driver of this name.
     Missing,
     /// The command that git calls.
     Set(String),

@@ -9,12 +9,19 @@ use serde_saphyr::MessageFormatter;
 /// A YAML value. Dates stay text.
 #[derive(Debug, Clone, PartialEq)]
 pub enum YamlValue {
+    /// No value.
     Null,
+    /// A boolean.
     Bool(bool),
+    /// A whole number.
     Int(i64),
+    /// A number with a fraction.
     Float(f64),
+    /// A text, or a date.
     Text(String),
+    /// A list.
     List(Vec<YamlValue>),
+    /// A mapping, in the order of the file.
     Map(Vec<(String, YamlValue)>),
 }
 
@@ -36,8 +43,11 @@ impl fmt::Display for YamlValue {
 /// are 0 where unknown.
 #[derive(Debug)]
 pub struct YamlError {
+    /// The line within the YAML.
     pub line: usize,
+    /// The column in that line.
     pub column: usize,
+    /// What the parser could not read.
     pub message: String,
 }
 
