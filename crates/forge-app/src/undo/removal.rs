@@ -174,7 +174,7 @@ impl WorkspaceRemoval {
                     self.kept.push(KeptPart { path, why: PRIVATE });
                     return Ok(());
                 }
-                Some(rest) if rest.is_empty() => None,
+                Some("") => None,
                 Some(rest) => Some(rest.as_bytes().to_vec()),
                 None => return Ok(()),
             },
