@@ -3,6 +3,7 @@
 
 pub(crate) mod answers;
 pub(crate) mod closets;
+pub(crate) mod first_hour;
 pub(crate) mod growth;
 pub(crate) mod hooks;
 pub(crate) mod mcp;

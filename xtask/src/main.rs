@@ -45,6 +45,9 @@ Commands:
   bench answers [--fit] [--json FILE] [--binary FILE]
       Measure what the labels of hits mean: on public documentation trees, with
       the answering documents and without them; --fit prints new weights
+  bench first-hour REPOSITORY... [--binary FILE] [--json FILE]
+      Do what a newcomer does in copies of public repositories: answers after
+      `init --yes`, times, and whether everything can be taken out again
   bench closets [longmemeval|locomo]... [--groups N] [--misses]
       Measure how well closets alone find files, beside full text
   bench links [--runs N]
@@ -117,6 +120,7 @@ fn main() -> ExitCode {
         ["bench", "warm", rest @ ..] => bench::warm::run(rest),
         ["bench", "recall", rest @ ..] => bench::recall::run(rest),
         ["bench", "answers", rest @ ..] => bench::answers::run(rest),
+        ["bench", "first-hour", rest @ ..] => bench::first_hour::run(rest),
         ["bench", "closets", rest @ ..] => bench::closets::run(rest),
         ["bench", "links", rest @ ..] => bench::links::run(rest),
         ["bench", "secrets", rest @ ..] => bench::secrets::run(rest),

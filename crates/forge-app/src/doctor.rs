@@ -19,6 +19,9 @@ pub use repair::{
 };
 pub use stub::{SectionChoice, SectionChoices, SectionPlan};
 
+/// What the journal calls a repair.
+pub const REPAIR_TITLE: &str = "Repair by `doctor --fix`";
+
 /// Number of files that the checks open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadingDepth {

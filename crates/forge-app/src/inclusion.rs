@@ -10,6 +10,9 @@ pub use crate::workspace::KnowledgeConfig;
 
 pub use crate::knowledge::candidates::{CandidateGroup, DocumentCandidates, find_candidates};
 
+/// What the journal calls a preparation by `init`.
+pub const PREPARATION_TITLE: &str = "Prepare the workspace";
+
 /// Adds globs to the settings, which else stay as they are.
 pub fn propose_inclusion(
     workspace: &Workspace,

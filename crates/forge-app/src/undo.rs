@@ -2,6 +2,8 @@
 //! page. It keeps what was edited after that change, and restores all of its
 //! files or none.
 
+pub mod removal;
+
 use jiff::Timestamp;
 
 use crate::diagnostic::Diagnostic;

@@ -172,7 +172,11 @@ impl SetupSurroundings<'_> {
         name: &str,
     ) -> Result<ClientFile, SetupError> {
         match scope {
-            SetupScope::Project => Ok(ClientFile::Project(RelPath::new(name)?)),
+            SetupScope::Project => {
+                let path = RelPath::new(name)?;
+                let linked = self.linked_instructions(&path);
+                Ok(ClientFile::Project(linked.unwrap_or(path)))
+            }
             SetupScope::User => {
                 let (base, folder) = self.client_folder(client)?;
                 Ok(ClientFile::User(OutsideFile {
@@ -181,6 +185,24 @@ impl SetupSurroundings<'_> {
                 }))
             }
         }
+    }
+
+    /// Returns the file beside it that a file of instructions links to:
+    /// repositories often have `CLAUDE.md` as a link to `AGENTS.md`. Nothing is
+    /// written through a link, so the file itself is what is edited.
+    fn linked_instructions(&self, path: &RelPath) -> Option<RelPath> {
+        if !path.as_str().ends_with(".md") {
+            return None;
+        }
+        let target = std::fs::read_link(self.workspace.absolute_path(path)).ok()?;
+        let target = target.to_str()?.trim_start_matches("./").to_owned();
+        let linked = match path.parent() {
+            Some(folder) => folder.join(&target).ok()?,
+            None => RelPath::new(&target).ok()?,
+        };
+        let meta = self.workspace.absolute_path(&linked).symlink_metadata();
+        let is_instructions = linked.as_str().ends_with(".md");
+        (is_instructions && meta.ok()?.is_file()).then_some(linked)
     }
 
     /// Returns the folder that is surely the user's own, and the client's

@@ -55,7 +55,9 @@ pub use proposal::{ChangeProposal, ProposedFile, ProposedMove};
 pub use role::{FileRole, PathRoles, role_by_path, role_with_domains};
 pub use root::{FoundBy, RootHints, WorkspaceRoot, discover_root};
 pub use scan::{LeftOutCounts, ScanProblem, ScannedFile, WorkspaceScan, WorkspaceTree};
-pub use undo::{FileEffect, JournalEntry, JournalFile, UndoReport, UnfinishedEntry};
+pub use undo::{
+    ChangeAuthor, FileEffect, JournalEntry, JournalFile, TracedFile, UndoReport, UnfinishedEntry,
+};
 pub use write::{ChangeReceipt, FileChange, WorkspaceChange};
 
 /// The folder for everything that can be rebuilt, directly below the root.

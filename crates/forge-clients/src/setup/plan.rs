@@ -593,7 +593,11 @@ fn possible_stub_files(
     };
     let mut places = Vec::new();
     for name in names {
-        places.push(around.client_file(client, scope, name)?);
+        let place = around.client_file(client, scope, name)?;
+        // A link and the file that it names are one.
+        if !places.contains(&place) {
+            places.push(place);
+        }
     }
     if (client, scope) == (AgentClient::OpenCode, SetupScope::User) {
         places.push(around.client_file(AgentClient::Claude, SetupScope::User, "CLAUDE.md")?);
@@ -625,10 +629,12 @@ pub(super) fn stub_files_in_use(
         // import it.
         (AgentClient::Claude, SetupScope::Project) => {
             let mut own = Vec::new();
+            let mut is_link = false;
             for name in CLAUDE_FILES {
                 own.extend(project(name)?);
+                is_link |= is_agents_file(&around.client_file(client, scope, name)?);
             }
-            if own.iter().any(|text| imports_agents(text)) {
+            if is_link || own.iter().any(|text| imports_agents(text)) {
                 // Other clients read that one too, so it comes first.
                 there.sort_by_key(|place| !is_agents_file(place));
             } else if !own.is_empty() || is_below_claude_files(around) {

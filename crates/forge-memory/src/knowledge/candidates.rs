@@ -267,7 +267,10 @@ fn is_document(path: &str) -> bool {
         return false;
     }
     let name = name_of(path).to_uppercase();
-    let is_nested_log = path.contains('/') && name.starts_with("CHANGELOG.");
+    // A tool writes `CHANGELOG.md`; a page of a site that has this name is often
+    // the guide for an upgrade.
+    let is_log = name.starts_with("CHANGELOG.") && !name.ends_with(".MDX");
+    let is_nested_log = path.contains('/') && is_log;
     let is_form = name.contains("_TEMPLATE.");
     !is_nested_log && !is_form
 }
@@ -360,13 +363,14 @@ mod tests {
             "docs/deep/b.mdx",
             "docs/tests/how.md",
             "website/pages/c.mdx",
+            "docs/v4/changelog.mdx",
             "packages/p/CHANGELOG.md",
         ]);
         let want = [
             ("*.md", 2),
             ("crates/**/README.md", 1),
             ("crates/*/docs/**", 2),
-            ("docs/**", 3),
+            ("docs/**", 4),
             ("website/**/*.mdx", 1),
         ];
         assert_eq!(found, expect(&want));
@@ -401,6 +405,24 @@ mod tests {
             exclude,
             ["content/{de,zh-cn}/**", "**/*.ja.md", "**/*_CN.md"]
         );
+    }
+
+    /// `id` is a language, and the end of many names.
+    #[test]
+    fn a_name_that_ends_like_a_language_is_no_translation() {
+        let pages = [
+            "a/key.md",
+            "a/key-id.md",
+            "b/client-id.md",
+            "c/app-id.md",
+            "d/e-id.md",
+        ];
+        let (found, exclude) = groups(&pages);
+        assert_eq!(found.iter().map(|it| it.1).sum::<usize>(), pages.len());
+        assert!(exclude.is_empty(), "{exclude:?}");
+        // Where some are translations, these alone are left out.
+        let (_, exclude) = groups(&["a/x.md", "a/x-it.md", "b/y.md", "b/y-it.md", "c/do-it.md"]);
+        assert_eq!(exclude, ["a/x-it.md", "b/y-it.md"]);
     }
 
     #[test]

@@ -404,6 +404,14 @@ pub fn ignore_status(root: &Path, path: &str) -> IgnoreStatus {
     }
 }
 
+/// Returns the name under which this person commits here, if there is one.
+pub fn user_name(root: &Path) -> Option<String> {
+    const NAME_WAIT: Duration = Duration::from_millis(800);
+    let name = run_git_within(root, &["config", "user.name"], NAME_WAIT).ok()??;
+    let name = String::from_utf8(name).ok()?.trim().to_owned();
+    (!name.is_empty()).then_some(name)
+}
+
 /// Counts the files that git tracks below a folder.
 pub fn count_tracked_below(root: &Path, folder: &str) -> Result<usize, WorkspaceError> {
     let listing = require_success(run_git(root, &["ls-files", "-z", "--", folder])?)?;

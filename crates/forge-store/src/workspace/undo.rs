@@ -11,12 +11,14 @@ use std::collections::HashSet;
 use jiff::Timestamp;
 
 mod journal;
+mod trace;
 
 use super::write::{ChangePlan, PlannedWrite};
 use super::{RelPath, Workspace, WorkspaceError};
 use journal::{DROPPED_SUFFIX, FileState, INTERRUPTED_SUFFIX, PENDING_SUFFIX, parse_paths};
 
 pub(super) use journal::Journal;
+pub use trace::{ChangeAuthor, TracedFile};
 
 /// One change that can be undone.
 #[derive(Debug, Clone, PartialEq, Eq)]

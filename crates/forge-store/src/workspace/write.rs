@@ -575,6 +575,22 @@ impl Workspace {
         Ok(lock)
     }
 
+    /// Removes `.memory-forge/` with everything in it, the journal of changes
+    /// included. One that is not there is fine.
+    pub fn remove_derived_folder(&self) -> Result<(), WorkspaceError> {
+        let dir = self.derived_folder();
+        if fs::symlink_metadata(&dir).is_err() {
+            return Ok(());
+        }
+        // No other writer may be at work: its journal is in this folder.
+        let lock = self.lock_for_writing(self.lock_wait)?;
+        // Windows removes no file that is open, and the lock is one.
+        let _lock = (!cfg!(windows)).then_some(lock);
+        self.disk
+            .remove_tree(&dir)
+            .map_err(|e| WorkspaceError::from_io("remove", &dir, e))
+    }
+
     /// Creates `.memory-forge/` when it is first needed, out of git's sight.
     pub(super) fn prepare_derived(&self) -> Result<(), WorkspaceError> {
         let dir = self.derived_folder();
@@ -801,7 +817,10 @@ impl Workspace {
         }
     }
 
-    fn read_if_present(&self, path: &RelPath) -> Result<Option<Vec<u8>>, WorkspaceError> {
+    pub(super) fn read_if_present(
+        &self,
+        path: &RelPath,
+    ) -> Result<Option<Vec<u8>>, WorkspaceError> {
         match self.read(path) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.is_not_found() => Ok(None),

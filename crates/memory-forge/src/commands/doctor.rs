@@ -253,7 +253,7 @@ fn fix_workspace(
         if args.dry_run {
             ui.note("Nothing was changed (`--dry-run`)");
         } else if ui.confirm("Apply these changes?", args.yes)? {
-            let what = "Repair by `doctor --fix`";
+            let what = doctor::REPAIR_TITLE;
             change = repair.proposal.apply(workspace, what, settings.now)?.id;
         } else {
             ui.note("Nothing was changed");

@@ -575,7 +575,14 @@ fn confirm_and_apply(
         ui.note("Nothing was changed");
         return Ok(CommandExit::Success);
     }
-    proposal.apply(workspace, "Prepare the workspace", settings.now)?;
+    let title = if args.workspace.is_some() {
+        "Start a workspace"
+    } else if args.apply.is_some() {
+        "Carry out a plan"
+    } else {
+        inclusion::PREPARATION_TITLE
+    };
+    proposal.apply(workspace, title, settings.now)?;
     for it in &proposal.moves {
         let (from, to) = (
             escape_hidden(it.from.as_str()),

@@ -5,6 +5,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use forge_app::mind::{MindStore, NewDecision, NewSession, StateChange};
 use forge_app::record;
 use forge_app::workspace::Workspace;
+use forge_app::workspace::git;
 use jiff::Timestamp;
 
 use super::{idea, session};
@@ -157,7 +158,7 @@ struct MindDecideArgs {
     #[arg(long, short)]
     rationale: Option<String>,
 
-    /// Who decided [default: agent]
+    /// Who decided [default: agent; at a terminal, your name in git]
     #[arg(long, value_name = "NAME")]
     by: Option<String>,
 
@@ -264,7 +265,13 @@ pub(crate) fn run_mind(
                 title: args.title,
                 decision: args.decision,
                 rationale: args.rationale,
-                decided_by: args.by,
+                // At a terminal it is a person who decides; agents have none.
+                decided_by: args.by.or_else(|| {
+                    let is_person = ui.can_ask();
+                    is_person
+                        .then(|| git::user_name(workspace.root()))
+                        .flatten()
+                }),
                 status: args.status,
             };
             record_entry(record::NewStateEntry::Decision(new), &workspace, now, ui)?;

@@ -22,11 +22,14 @@ use crate::ui::{Ui, style};
 ///
 /// Entries are merged into the clients' own files; what others wrote there
 /// stays as it is, to the byte. Without a client, those that are in use here
-/// are proposed. `memory-forge uninstall` takes everything out again.
+/// are found, and each is asked about with the files that it would change;
+/// `--all` takes all of them. `memory-forge uninstall` takes everything out
+/// again.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  memory-forge setup                       Find the clients in use here, propose, ask
+  memory-forge setup                       Find the clients in use here, ask about each
+  memory-forge setup --all                 Connect all that are found, without being asked
   memory-forge setup claude --dry-run      Show the changes for Claude Code as a diff
   memory-forge setup claude codex --yes    Set up two clients without being asked
   memory-forge setup codex --scope user    For all your projects, in your home
@@ -36,6 +39,10 @@ pub(crate) struct SetupArgs {
     /// The clients to set up
     #[arg(value_name = "CLIENT", value_parser = client_parser(AgentClient::ALL))]
     pub(crate) clients: Vec<AgentClient>,
+
+    /// Connect every client that is found, without being asked
+    #[arg(long, conflicts_with = "clients")]
+    pub(crate) all: bool,
 
     /// Where to write
     #[arg(long, value_name = "SCOPE", default_value = "project", value_parser = parser::<SetupScope>())]
@@ -99,15 +106,8 @@ pub(crate) fn run_setup(
 ) -> Result<CommandExit, CommandError> {
     let workspace = paths::open_workspace(settings, ui)?;
     let around = settings.surroundings(&workspace);
-    let clients = if args.git && args.clients.is_empty() {
-        Vec::new()
-    } else if args.clients.is_empty() {
-        propose_clients(&around, ui)?
-    } else {
-        args.clients.clone()
-    };
-    let ask = SetupRequest {
-        clients,
+    let mut ask = SetupRequest {
+        clients: args.clients.clone(),
         scope: args.scope,
         hooks: args.hooks,
         mcp: (args.mcp || setup::MCP_BY_DEFAULT) && !args.no_mcp,
@@ -118,6 +118,19 @@ pub(crate) fn run_setup(
         absolute: args.absolute,
         git: args.git,
     };
+    let agrees = args.yes || args.all;
+    if args.clients.is_empty() && (args.all || !args.git) {
+        let found = find_clients(&around, ui)?;
+        ask.clients = if agrees || args.dry_run || args.json || found.len() == 1 || !ui.can_ask() {
+            found
+        } else {
+            choose_clients(&around, &ask, &found, ui)?
+        };
+        if ask.clients.is_empty() {
+            ui.note("Nothing was changed");
+            return Ok(CommandExit::Success);
+        }
+    }
     let plan = setup::plan_install(&around, &ask)?;
     let others = found::find_other_memories(&around);
     for other in &others {
@@ -126,7 +139,7 @@ pub(crate) fn run_setup(
             other.system, other.evidence, other.note
         ));
     }
-    let applied = confirm_and_apply(&around, &plan, args.dry_run, args.yes, args.json, ui)?;
+    let applied = confirm_and_apply(&around, &plan, args.dry_run, agrees, args.json, ui)?;
     if args.json {
         let clients: Vec<&str> = ask.clients.iter().map(|client| client.name()).collect();
         let mut value = setup_json(&around, &plan, &applied);
@@ -145,8 +158,8 @@ pub(crate) fn run_setup(
     Ok(exit_status(&applied))
 }
 
-/// Proposes the clients that seem to be in use, with the reason for each.
-fn propose_clients(
+/// Finds the clients that seem to be in use, and prints where.
+fn find_clients(
     around: &SetupSurroundings<'_>,
     ui: &mut Ui,
 ) -> Result<Vec<AgentClient>, CommandError> {
@@ -167,6 +180,43 @@ fn propose_clients(
         ui.note(&format!("Found {} ({why})", client.title()));
     }
     Ok(found.into_iter().map(|(client, _)| client).collect())
+}
+
+/// Asks about each client, with the files that it would change.
+fn choose_clients(
+    around: &SetupSurroundings<'_>,
+    ask: &SetupRequest,
+    found: &[AgentClient],
+    ui: &mut Ui,
+) -> Result<Vec<AgentClient>, CommandError> {
+    let mut chosen = Vec::new();
+    for &client in found {
+        let alone = SetupRequest {
+            clients: vec![client],
+            git: false,
+            ..ask.clone()
+        };
+        let plan = setup::plan_install(around, &alone)?;
+        let files: Vec<String> = plan
+            .files
+            .iter()
+            .map(|file| around.display_path(&file.place))
+            .collect();
+        if files.is_empty() {
+            ui.note(&format!("{} is connected already", client.title()));
+            continue;
+        }
+        let question = format!("Connect {} ({})?", client.title(), files.join(", "));
+        match ui.ask_line(&format!("{question} [Y/n]"))? {
+            None => return Ok(Vec::new()),
+            Some(answer) => {
+                if matches!(answer.to_lowercase().as_str(), "" | "y" | "yes") {
+                    chosen.push(client);
+                }
+            }
+        }
+    }
+    Ok(chosen)
 }
 
 /// Outcome of a plan.

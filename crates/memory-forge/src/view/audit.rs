@@ -76,7 +76,7 @@ pub(super) fn apply_repair(
         let why = "The files changed since this repair was shown; look at it again";
         return Err(PageRefusal::new(409, why));
     }
-    let what = "Repair by `doctor --fix`";
+    let what = doctor::REPAIR_TITLE;
     let receipt = repair.proposal.apply(&visit.workspace, what, visit.now)?;
     let files: Vec<&str> = receipt.files.iter().map(|path| path.as_str()).collect();
     Ok(json!({ "version": 1, "change": receipt.id, "files": files }).into())

@@ -2,6 +2,7 @@
 
 use forge_app::audit::{self, AuditLevel, AuditReport, AuditView, FileOrigin};
 use forge_app::client::AgentClient;
+use forge_app::tokens::Tokenizer;
 use forge_app::workspace::{PRIVATE_SUFFIX, RelPath, git};
 use forge_app::{documents, status};
 use serde_json::{Value, json};
@@ -27,20 +28,16 @@ pub(super) fn answer_overview(
     let reports = audit_reports(visit);
     let known = visit.known_documents();
     let briefing = gathered.cost.briefing;
-    let clients: Vec<Value> = reports
-        .iter()
-        .filter_map(|report| {
-            let AuditView::Client(client) = report.view else {
-                return None;
-            };
-            let is_hooked = gathered.is_hooked(client);
-            Some(client_bar(
-                report,
-                client,
-                if is_hooked { briefing } else { 0 },
-            ))
-        })
-        .collect();
+    let mut clients = Vec::new();
+    for client in AgentClient::with_audit() {
+        let tokenizer = audit::tokenizer_of(client).unwrap_or(Tokenizer::O200k);
+        let views = vec![AuditView::Client(client)];
+        let is_hooked = gathered.is_hooked(client);
+        for report in run_visible_audit(visit, views, Some(tokenizer)) {
+            let briefing = if is_hooked { briefing } else { 0 };
+            clients.push(client_bar(&report, client, tokenizer, briefing));
+        }
+    }
     let limits = reports[0].total_limits;
     let own = visit.desk.audience == documents::DocumentAudience::Owner;
     let count = |level| reports[0].findings_at(level).count();
@@ -82,10 +79,21 @@ pub(super) fn answer_overview(
 
 /// Audits all files, then what each client loads.
 pub(super) fn audit_reports(visit: &QuestionContext) -> Vec<AuditReport> {
-    let own = visit.desk.audience == documents::DocumentAudience::Owner;
     let clients = AgentClient::with_audit().map(AuditView::Client);
+    let views = std::iter::once(AuditView::Plain).chain(clients).collect();
+    run_visible_audit(visit, views, None)
+}
+
+/// Audits these views, and leaves out what the audience may not see.
+fn run_visible_audit(
+    visit: &QuestionContext,
+    views: Vec<AuditView>,
+    tokenizer: Option<Tokenizer>,
+) -> Vec<AuditReport> {
+    let own = visit.desk.audience == documents::DocumentAudience::Owner;
     let request = audit::AuditRequest {
-        views: std::iter::once(AuditView::Plain).chain(clients).collect(),
+        views,
+        tokenizer,
         // A copy for others holds nothing of the user's home.
         home: visit.settings.home.as_deref().filter(|_| own),
         ..audit::AuditRequest::for_plain_view(visit.now)
@@ -110,25 +118,32 @@ pub(super) fn audit_reports(visit: &QuestionContext) -> Vec<AuditReport> {
     reports
 }
 
-/// Renders what one client loads at every start, the heaviest file first.
-fn client_bar(report: &AuditReport, client: AgentClient, briefing: usize) -> Value {
+/// Renders what one client loads at every start, the heaviest file first. The
+/// numbers are those of `status`: counted as the client counts.
+fn client_bar(
+    report: &AuditReport,
+    client: AgentClient,
+    tokenizer: Tokenizer,
+    briefing: usize,
+) -> Value {
     let own = report
         .items
         .iter()
-        .filter(|it| it.origin == FileOrigin::Project);
-    let mut items: Vec<_> = own.filter(|it| it.judged > 0).collect();
-    items.sort_by_key(|it| (std::cmp::Reverse(it.judged), it.path.as_str()));
-    let total: usize = items.iter().map(|it| it.judged).sum();
+        .filter(|it| it.origin == FileOrigin::Project && !it.nested);
+    let mut items: Vec<_> = own.filter(|it| it.always > 0).collect();
+    items.sort_by_key(|it| (std::cmp::Reverse(it.always), it.path.as_str()));
+    let total: usize = items.iter().map(|it| it.always).sum();
     let rest = items.split_off(items.len().min(MAX_BAR_PARTS));
     let parts: Vec<Value> = items
         .iter()
-        .map(|it| json!({ "path": clean_text(&it.path), "tokens": it.judged, "why": it.why }))
+        .map(|it| json!({ "path": clean_text(&it.path), "tokens": it.always, "why": it.why }))
         .collect();
     json!({
         "client": client.name(), "name": client.title(), "tokens": total,
+        "tokenizer": tokenizer.label(),
         "level": report.total.map(|(level, _)| level.name().to_lowercase()),
         "parts": parts,
-        "more": { "files": rest.len(), "tokens": rest.iter().map(|it| it.judged).sum::<usize>() },
+        "more": { "files": rest.len(), "tokens": rest.iter().map(|it| it.always).sum::<usize>() },
         "briefing": briefing,
         "yours": report.summary.beyond_tokens,
     })

@@ -17,6 +17,7 @@ mod derived;
 mod doctor;
 mod domain;
 mod export;
+mod farewell;
 mod forget;
 mod frame;
 mod graph;

@@ -16,7 +16,8 @@
 //! Comments of the page arrange the scene:
 //!
 //! - `<!-- scene: sample -->` begins in `~/shop`, a copy of `examples/sample`
-//!   in git;
+//!   in git, `<!-- scene: lantern -->` in `~/lantern`, one of
+//!   `examples/lantern`;
 //! - `<!-- scene: now 2026-03-02T08:30:00Z -->` sets the clock.
 
 use std::fs;
@@ -49,6 +50,26 @@ fn every_other_page_shows_what_the_program_prints() {
             check(&page);
         }
     }
+}
+
+/// The picture of the README is drawn from what the program prints.
+/// `UPDATE_TUTORIAL=1` draws it again.
+#[test]
+#[cfg(unix)]
+fn the_recording_shows_what_the_program_prints() {
+    let mut command = Command::new("bash");
+    command.arg(docs().join("../scripts/record.sh"));
+    if std::env::var_os("UPDATE_TUTORIAL").is_none() {
+        command.arg("--check");
+    }
+    let output = command.arg(env!("CARGO_BIN_EXE_memory-forge")).output();
+    let output = output.expect("there is a shell");
+    let differences = String::from_utf8_lossy(&output.stdout);
+    let problems = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success(),
+        "scripts/record.sh draws another picture:\n{differences}{problems}"
+    );
 }
 
 fn docs() -> PathBuf {
@@ -280,10 +301,15 @@ impl Scene {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         match words[..] {
             ["now", moment] => self.now = moment.to_owned(),
-            ["sample"] => {
+            ["sample" | "lantern"] => {
                 let home = self.workspace.home();
-                testkit::copy(&docs().join("../examples/sample"), &home.join("shop"));
-                self.folder = home.join("shop");
+                let (from, to) = match words[0] {
+                    "sample" => ("sample", "shop"),
+                    other => (other, other),
+                };
+                let to = home.join(to);
+                testkit::copy(&docs().join("../examples").join(from), &to);
+                self.folder = to;
                 let made =
                     self.run("git init --quiet && git add --all && git commit --quiet -m Start");
                 assert_eq!(made, "", "{page}: the sample could not be committed");

@@ -359,6 +359,25 @@ fn links_are_never_written_through() {
     assert_eq!(ws.read("real.json"), "{}\n");
 }
 
+/// Many repositories have `CLAUDE.md` as a link to `AGENTS.md`: the lines go
+/// into the file itself, once, and out of it again.
+#[test]
+#[cfg(unix)]
+fn instructions_that_are_a_link_are_edited_where_they_are() {
+    let ws = ws("
+        //- AGENTS.md
+        # Otter
+    ");
+    std::os::unix::fs::symlink("AGENTS.md", ws.path("CLAUDE.md")).expect("linked");
+    let before = ws.tree_of_sources();
+    ws.run(&["setup", "claude", "codex", "--yes"]).ok();
+    let text = ws.read("AGENTS.md");
+    assert_eq!(text.matches("memory-forge:begin").count(), 1, "{text}");
+    assert!(ws.run(&["status"]).ok().contains("AGENTS.md"));
+    ws.run(&["uninstall", "--yes"]).ok();
+    assert_eq!(ws.tree_of_sources(), before);
+}
+
 #[test]
 #[cfg(unix)]
 fn files_that_do_not_speak_of_us_do_not_stop_uninstall() {

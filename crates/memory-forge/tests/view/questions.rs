@@ -24,6 +24,41 @@ fn the_overview_has_state_cost_and_findings() {
     );
 }
 
+/// One number, wherever it is shown.
+#[test]
+fn the_page_and_status_agree_on_every_number() {
+    let ws = shop();
+    ws.run(&["setup", "claude", "codex", "--yes"]).ok();
+    ws.run(&["index"]).ok();
+    let page = Page::of(&ws);
+    let shown = page.get("overview");
+    let status = ws.run(&["status", "--json"]);
+    let status: serde_json::Value = serde_json::from_str(status.ok()).expect("JSON");
+    for part in ["state", "tokens", "index", "installed"] {
+        assert_eq!(shown[part], status[part], "{part}");
+    }
+    let costs = status["tokens"]["alwaysOn"].as_array().expect("a list");
+    assert!(costs.len() >= 2, "{status}");
+    let bars = shown["cost"]["clients"].as_array().expect("a list");
+    for cost in costs {
+        let bar = bars.iter().find(|it| it["client"] == cost["client"]);
+        let bar = bar.expect("the page shows every client");
+        assert_eq!(bar["tokens"], cost["count"], "{bar}");
+        assert_eq!(bar["tokenizer"], cost["tokenizer"], "{bar}");
+        let parts = bar["parts"].as_array().expect("a list");
+        let files = parts.len() as u64 + bar["more"]["files"].as_u64().unwrap_or_default();
+        assert_eq!(files, cost["files"], "{bar}");
+    }
+    // The page counts what it can open, which is more than what is searched.
+    assert!(shown["documents"].as_u64() >= status["index"]["files"].as_u64());
+    let audit = ws.run(&["audit", "--json"]);
+    let audit: serde_json::Value = serde_json::from_str(&audit.stdout).expect("JSON");
+    for level in ["critical", "warnings"] {
+        let count = audit[level].as_array().map_or(0, Vec::len);
+        assert_eq!(shown["findings"][level], count, "{level}");
+    }
+}
+
 #[test]
 fn search_is_the_commands_own() {
     let ws = shop();

@@ -2,7 +2,7 @@
 //! a name for each (`README.zh-CN.md`). One language is kept: English where
 //! there is any, else what lies outside of the trees, else the largest.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 /// Pages of which another language is kept.
 #[derive(Debug, Default)]
@@ -121,7 +121,7 @@ fn in_trees(paths: &[&str], found: &mut TranslatedPages) {
 
 fn by_name(paths: &[&str], found: &mut TranslatedPages) {
     let all: HashSet<&str> = paths.iter().copied().collect();
-    let mut globs = BTreeSet::new();
+    let mut translated: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for path in paths {
         let Some((before, ending)) = path.rsplit_once('.') else {
             continue;
@@ -131,11 +131,28 @@ fn by_name(paths: &[&str], found: &mut TranslatedPages) {
             let (stem, language) = (&before[..at], &before[at + 1..]);
             let is_original = all.contains(format!("{stem}.{ending}").as_str());
             if is_language(language) && is_original && !language.to_lowercase().starts_with("en") {
-                found.paths.insert((*path).to_owned());
-                globs.insert(format!("**/*{sign}{language}.{ending}"));
+                let end = format!("{sign}{language}.{ending}");
+                translated.entry(end).or_default().push(path);
                 break;
             }
         }
     }
-    found.globs.extend(globs);
+    for (end, pages) in translated {
+        let named = paths.iter().filter(|path| path.ends_with(&end)).count();
+        // `client-id.md` is no Indonesian: most pages that end like this have
+        // no original.
+        if pages.len() * LEAST_SHARE < named {
+            continue;
+        }
+        found
+            .paths
+            .extend(pages.iter().map(|path| (*path).to_owned()));
+        if pages.len() == named {
+            found.globs.push(format!("**/*{end}"));
+        } else {
+            found
+                .globs
+                .extend(pages.iter().map(|path| (*path).to_owned()));
+        }
+    }
 }

@@ -603,7 +603,7 @@ fn before_name(index: usize) -> String {
     format!("{index}.before")
 }
 
-fn hash_bytes(bytes: &[u8]) -> String {
+pub(super) fn hash_bytes(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
 }
 

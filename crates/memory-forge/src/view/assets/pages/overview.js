@@ -172,7 +172,7 @@ function costCard(cost, limits) {
     el(
       "details",
       null,
-      el("summary", null, `As a table (tokens, ${cost.tokenizer})`),
+      el("summary", null, "As a table (tokens)"),
       costTable(cost.clients),
     ),
   );
@@ -193,7 +193,7 @@ function costTable(clients) {
   const columns = ["Client", ["Project", "num"], ["Briefing", "num"], ["User files", "num"], level];
   const rows = clients.map((client) => [
     client.name,
-    formatCount(client.tokens),
+    `${formatCount(client.tokens)} ${client.tokenizer}`,
     client.briefing ? `~${formatCount(client.briefing)}` : "–",
     formatCount(client.yours),
     client.level ? pill(LEVEL_CLASSES[client.level], client.level) : "",
