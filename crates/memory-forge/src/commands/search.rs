@@ -414,6 +414,10 @@ fn show_hit(
     } else {
         highlight_matches(text, start, &hit.matches)
     };
+    if let Some(note) = context::translation_note(hit) {
+        let faint = style::FAINT;
+        ui.print_line(&format!("    {faint}{}{faint:#}", escape_hidden(&note)))?;
+    }
     for line in text.lines() {
         if !line.trim().is_empty() {
             ui.print_line(&format!("    {line}"))?;
