@@ -1,7 +1,8 @@
 //! Makes one result of a page that is there in several languages: the page in
 //! the language of the question, which names the others.
 //!
-//! A page counts as a translation by its path, unless its text says otherwise.
+//! A page counts as a translation by its path, unless its text is plainly
+//! in another language.
 
 use std::collections::HashMap;
 
@@ -10,7 +11,7 @@ use crate::translations::PageFamilies;
 use crate::translations::language::{is_plainly_english, languages_of_text};
 
 /// The original is shown if it fits at least so well, relative to the page that
-/// fits best, where the question does not tell its language.
+/// fits best, where the language of the question is not known.
 const LEAST_FIT_OF_ORIGINAL: f32 = 0.8;
 
 /// Keeps the hits of one page of each family, and returns how many were
@@ -81,7 +82,7 @@ fn choose_page(
     };
     let pages: Vec<_> = members.iter().filter_map(page_of).collect();
     let in_wanted = wanted.iter().find_map(|language| {
-        // An original without a tag is English, unless a page says that it is.
+        // An original without a tag is English, unless another page has that tag.
         let is_original_english =
             *language == "en" && !pages.iter().any(|(page, _)| page.language == Some("en"));
         pages.iter().find(|(page, _)| {

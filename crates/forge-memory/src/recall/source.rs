@@ -49,7 +49,7 @@ pub trait PassageSource {
     ) -> Result<Option<StoredPassage>, IndexError>;
 
     /// Groups the documents that `ask` allows by pages that are there in several
-    /// languages; none where the source cannot tell.
+    /// languages; none where the source does not know.
     fn page_families(&self, _ask: &RecallQuery) -> PageFamilies {
         PageFamilies::default()
     }

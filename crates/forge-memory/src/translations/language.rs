@@ -117,7 +117,7 @@ const SCRIPTS: [(char, char, &[&str]); 14] = [
 ];
 
 /// Returns the languages that a text may be in, the likeliest first; none
-/// where its words do not tell.
+/// where its words do not decide.
 pub fn languages_of_text(text: &str) -> &'static [&'static str] {
     let folded = text.to_lowercase();
     let has = |letters: &str| folded.contains(|c: char| letters.contains(c));
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_tells_its_language_by_words_letters_or_script() {
+    fn words_letters_or_script_give_the_language_of_a_question() {
         for (question, language) in [
             ("how do refunds work", Some("en")),
             ("wie lange ist das Token gültig", Some("de")),
