@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use forge_app::check::{CheckSeverity, CheckView, WorkspaceSurvey};
-use forge_app::inclusion::{self, TranslationChoice};
+use forge_app::inclusion;
 use forge_app::indexing;
 use forge_app::knowledge::start;
 use forge_app::knowledge::templates::WorkspaceTemplate;
@@ -183,9 +183,9 @@ fn choose_documents(
     }
     let looking = ui.show_busy("Looking for documents");
     let translations = if args.translations {
-        TranslationChoice::Include
+        inclusion::TranslationChoice::Include
     } else {
-        TranslationChoice::LeaveOut
+        inclusion::TranslationChoice::LeaveOut
     };
     let found = inclusion::find_candidates_with(workspace, translations);
     drop(looking);

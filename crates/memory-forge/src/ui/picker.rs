@@ -26,7 +26,7 @@ pub(crate) enum PickerKey {
 
 /// The lines that are drawn, and the keys that are read. Dropping it removes
 /// the lines and gives the terminal back as it was.
-pub(crate) struct Picker<'u> {
+pub(crate) struct LinePicker<'u> {
     ui: &'u mut Ui,
     keys: Term,
     /// Lines that are on the screen now.
@@ -42,10 +42,10 @@ impl Ui {
     }
 
     /// Begins to draw. The terminal shows no typed characters from here on.
-    pub(crate) fn open_picker(&mut self) -> Result<Picker<'_>, CommandError> {
+    pub(crate) fn open_picker(&mut self) -> Result<LinePicker<'_>, CommandError> {
         self.flush()?;
         let columns = self.fold_stderr.unwrap_or(80);
-        Ok(Picker {
+        Ok(LinePicker {
             keys: self.open_keys(),
             ui: self,
             drawn: 0,
@@ -55,7 +55,7 @@ impl Ui {
     }
 }
 
-impl Picker<'_> {
+impl LinePicker<'_> {
     /// Draws what was typed behind the prompt, and the lines below it. The
     /// cursor stays behind what was typed.
     pub(crate) fn draw(&mut self, prompt: &str, typed: &str, lines: &[PickerLine]) {
@@ -87,7 +87,7 @@ impl Picker<'_> {
     }
 }
 
-impl Drop for Picker<'_> {
+impl Drop for LinePicker<'_> {
     fn drop(&mut self) {
         self.ui.draw_over(&[], self.drawn);
     }
