@@ -446,14 +446,14 @@ fn start_workspace(
     let agreed = asked && proposal.files.iter().all(|it| it.before.is_none());
     let exit = confirm_and_apply(workspace, &proposal, next, agreed, args, settings, ui)?;
     if !adopts {
-        note_catch_alls(workspace, settings, ui);
+        note_catch_alls(workspace, ui);
     }
     Ok(exit)
 }
 
 /// Notes folders and notes that were left where they are.
-fn note_catch_alls(workspace: &Workspace, settings: &Settings, ui: &mut Ui) {
-    let plan = organise::propose_order(workspace, settings.now);
+fn note_catch_alls(workspace: &Workspace, ui: &mut Ui) {
+    let plan = organise::propose_order(workspace);
     let folders: Vec<String> = plan
         .catch_alls
         .iter()
@@ -636,7 +636,7 @@ fn write_plan(
     ui: &mut Ui,
 ) -> Result<CommandExit, CommandError> {
     let reading = ui.show_busy("Reading notes");
-    let plan = organise::propose_order(workspace, settings.now);
+    let plan = organise::propose_order(workspace);
     drop(reading);
     let file = args
         .plan
