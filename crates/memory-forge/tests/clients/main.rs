@@ -11,7 +11,6 @@ mod claude;
 mod codex;
 mod copilot;
 mod gemini;
-mod loads;
 mod opencode;
 mod plugin;
 mod project;
