@@ -131,7 +131,7 @@ fn look_at(
     place_references(workspace, manifest.as_ref(), &notes, &mut home, &mut plan);
     assign_loose_notes(&notes, &folders, &vault, &mut home, &mut plan);
     group_remaining_notes(&notes, &mut home, &mut plan);
-    dissolve_catch_alls(&notes, &mut home, &mut plan);
+    dissolve_catch_alls(&notes, manifest.is_some(), &mut home, &mut plan);
     for note in &notes {
         if let Some(reason) = &note.stale
             && !manifest
@@ -209,9 +209,11 @@ fn place_references(
 
 /// Empties the catch-all folders of which at least half finds a domain: the
 /// other notes move to `scratch/`. Another catch-all for all of them would be
-/// no order.
+/// no order. In a workspace with a manifest, whose lint asks for it, every one
+/// is emptied.
 fn dissolve_catch_alls(
     notes: &[CandidateNote],
+    has_manifest: bool,
     home: &mut BTreeMap<RelPath, String>,
     plan: &mut OrganisePlan,
 ) {
@@ -223,7 +225,7 @@ fn dissolve_catch_alls(
             *at_home += usize::from(home.contains_key(&note.path));
         }
     }
-    counts.retain(|_, (all, at_home)| *at_home * 2 >= *all);
+    counts.retain(|_, (all, at_home)| has_manifest || *at_home * 2 >= *all);
     let dissolving: HashSet<String> = counts.into_keys().collect();
     for note in notes.iter().filter(|it| it.domain.is_none()) {
         let Some(folder) = find_catch_all(&note.path) else {
