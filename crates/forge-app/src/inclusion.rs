@@ -1,6 +1,7 @@
 //! Documents that a repository has and no search finds: what to say of them,
 //! and the settings that include them.
 
+use crate::translations::PageFamilies;
 use crate::workspace::{
     CONFIG_FILE, ChangeProposal, FileRole, LeftOutCounts, RelPath, Workspace, WorkspaceError,
     with_included,
@@ -8,7 +9,9 @@ use crate::workspace::{
 
 pub use crate::workspace::KnowledgeConfig;
 
-pub use crate::knowledge::candidates::{CandidateGroup, DocumentCandidates, find_candidates};
+pub use crate::knowledge::candidates::{
+    CandidateGroup, DocumentCandidates, TranslationChoice, find_candidates, find_candidates_with,
+};
 
 /// What the journal calls a preparation by `init`.
 pub const PREPARATION_TITLE: &str = "Prepare the workspace";
@@ -50,6 +53,18 @@ pub fn glob_without_document<'a>(
         .iter()
         .find(|glob| !names_one(glob))
         .map(String::as_str)
+}
+
+/// Returns how many of the documents that are searched are there in another
+/// language as well.
+pub fn count_translations(workspace: &Workspace) -> usize {
+    let scan = workspace.scan();
+    let searched = scan
+        .files
+        .iter()
+        .filter(|it| it.role == FileRole::Knowledge);
+    let paths: Vec<&str> = searched.map(|it| it.path.as_str()).collect();
+    PageFamilies::of_paths(&paths).translations()
 }
 
 /// Says which documents are not searched, and the command that includes them.

@@ -9,7 +9,7 @@
 pub use forge_embed as embed;
 pub use forge_memory::{
     admit, agents, client, corrections, graph, knowledge, links, mind, model, publish, recall,
-    retractions, routing, state_files, teams, thresholds, wire,
+    retractions, routing, state_files, teams, thresholds, translations, wire,
 };
 pub use forge_store::{fault, index, regular, servers, trust, workspace};
 pub use forge_text::{diagnostic, document, quote, secrets};

@@ -25,6 +25,7 @@ pub mod links;
 pub mod routing;
 pub mod mind;
 pub mod teams;
+pub mod translations;
 pub mod recall;
 pub mod knowledge;
 pub mod agents;

@@ -24,6 +24,7 @@ mod common;
 pub mod confidence;
 pub mod context;
 mod dates;
+mod families;
 mod fuse;
 pub mod pack;
 mod question;
@@ -187,6 +188,12 @@ pub struct RecallHit {
     pub evidence: RankEvidence,
     /// The path of the document that replaced this one.
     pub replaced_by: Option<String>,
+    /// The language of the page by its path, where the page is there in several.
+    #[serde(default)]
+    pub language: Option<String>,
+    /// The paths of the same page in other languages.
+    #[serde(default)]
+    pub translations: Vec<String>,
     /// Corrections of facts that the passage repeats.
     pub corrections: Vec<Correction>,
     /// Contribution of each term; only filled if requested.
@@ -388,8 +395,10 @@ fn rank_with_pool(
         },
     );
     let needed = reorder_head_size(ask, &question);
+    let families = source.page_families(ask);
     let mut hits: Vec<RecallHit> = Vec::new();
     let mut files = HashSet::new();
+    let mut pages = HashSet::new();
     let ideal = text_hits.ideal;
     for batch in ranked.chunks(READ_BATCH_PASSAGES) {
         let ids: Vec<u32> = batch.iter().map(|(chunk, _)| *chunk).collect();
@@ -399,12 +408,15 @@ fn rank_with_pool(
                 continue;
             }
             files.insert(passage.file);
+            pages.extend(families.find(&passage.path).map(|(family, _)| family));
             let evidence = by_chunk[&passage.chunk];
             let near = fuse::scale_nearness(evidence.cosine, unrelated);
             hits.push(build_hit(passage, evidence, near, ideal, &question));
         }
         let at_hand = if ask.unique { files.len() } else { hits.len() };
-        if at_hand >= needed {
+        // Of a page in twelve languages one is shown: others must be read too.
+        let is_enough = pages.is_empty() || pages.len() >= ask.limit.max(MIN_JUDGED_HITS);
+        if at_hand >= needed && is_enough {
             break;
         }
     }
@@ -412,6 +424,7 @@ fn rank_with_pool(
     dates::boost_dated_hits(&mut hits, &question.plain, ask.today);
     standing::apply_standing(source, ask, &mut hits, OUTDATED_SCORE_FACTOR)?;
     sort_hits(&mut hits);
+    let other_languages = families::collapse_families(&mut hits, &families, &question.plain);
     if !ask.corrections.is_empty() {
         for hit in &mut hits {
             // Headings are shown with the text, and may repeat a fact alone.
@@ -428,7 +441,8 @@ fn rank_with_pool(
     }
     let corrections = corrections_beyond_limit(&hits, ask.limit);
     let found = if question.phrases.is_empty() {
-        more_than_asked.max(hits.len())
+        let found = more_than_asked.saturating_sub(other_languages);
+        found.max(hits.len())
     } else {
         hits.len()
     };
@@ -641,6 +655,8 @@ fn build_hit(
         signals: HitSignals::default(),
         is_literal: false,
         replaced_by: None,
+        language: None,
+        translations: Vec::new(),
         corrections: Vec::new(),
         terms: Vec::new(),
         order: None,

@@ -179,6 +179,10 @@ pub(crate) fn hit_json(hit: &RecallHit, text: &str, cut: bool) -> serde_json::Va
     if let Some(note) = context::standing_note(hit) {
         value["standing"] = note.into();
     }
+    if !hit.translations.is_empty() {
+        value["language"] = hit.language.as_deref().into();
+        value["translations"] = hit.translations.clone().into();
+    }
     if let Some(note) = context::order_note(hit) {
         value["careful"] = note.into();
     }

@@ -3,6 +3,7 @@
 //! that a pipe carries data alone. It never decides what to print.
 
 mod columns;
+mod picker;
 
 use std::borrow::Cow;
 use std::io::{self, BufRead, BufWriter, Stderr, Stdout, Write};
@@ -21,6 +22,7 @@ use crate::settings::Settings;
 use forge_app::library::AnswerRemark;
 
 pub(crate) use columns::{columns_of, cut_to_columns, fold_lines};
+pub(crate) use picker::{PickerKey, PickerLine};
 
 /// Styles in use, by their meaning. Text must be readable without them.
 pub(crate) mod style {
@@ -189,6 +191,22 @@ impl Ui {
             .read_line(&mut answer)
             .map_err(|error| CommandError::failure(format!("Cannot read the answer: {error}")))?;
         Ok((read > 0).then(|| answer.trim().to_owned()))
+    }
+
+    /// Draws these lines over the `drawn` ones that begin at the cursor, and
+    /// leaves the cursor at the end of the first.
+    fn draw_over(&mut self, lines: &[String], drawn: usize) {
+        let is_colored = self.stderr.current_choice() != ColorChoice::Never;
+        // The stream of ours would take the moves of the cursor out. A closed
+        // one must not stop the work.
+        let mut stderr = io::stderr().lock();
+        let _ = stderr.write_all(redraw_safe(lines, drawn, is_colored).as_bytes());
+        let _ = stderr.flush();
+    }
+
+    /// Returns what reads single keys of the terminal.
+    fn open_keys(&self) -> console::Term {
+        console::Term::stderr()
     }
 
     /// Shows a progress bar on standard error, on a terminal only.
@@ -419,6 +437,33 @@ pub(crate) fn make_safe(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
+/// Returns what draws lines over others, each made safe; the moves of the
+/// cursor between them are ours.
+fn redraw_safe(lines: &[String], drawn: usize, is_colored: bool) -> String {
+    const CLEAR_LINE: &str = "\u{1b}[2K";
+    let shown = |line: &String| {
+        let safe = make_safe(line).into_owned();
+        if is_colored {
+            safe
+        } else {
+            anstream::adapter::strip_str(&safe).to_string()
+        }
+    };
+    let mut out = String::new();
+    let count = lines.len().max(drawn);
+    for at in 0..count {
+        out += if at == 0 { "\r" } else { "\n" };
+        out += CLEAR_LINE;
+        out += &lines.get(at).map(shown).unwrap_or_default();
+    }
+    if count > 1 {
+        out += &format!("\u{1b}[{}A", count - 1);
+    }
+    out += "\r";
+    out += &lines.first().map(shown).unwrap_or_default();
+    out
+}
+
 /// Escape sequences of which [`style`] consists.
 const OWN_SEQUENCES: [&str; 8] = [
     "\u{1b}[0m",
@@ -471,6 +516,20 @@ mod tests {
         check("\u{1b}[2J", "‹U+001B›[2J");
         check("a\u{202e}b\u{200b}", "a‹U+202E›b‹U+200B›");
         check("a\u{0}b\r", "a‹U+0000›b‹U+000D›");
+    }
+
+    #[test]
+    fn lines_are_drawn_over_without_giving_the_terminal_away() {
+        let lines = ["Search: \u{1b}[2J".to_owned(), format!("{}a", style::PATH)];
+        assert_eq!(
+            redraw_safe(&lines, 3, false),
+            "\r\u{1b}[2KSearch: ‹U+001B›[2J\n\u{1b}[2Ka\n\u{1b}[2K\u{1b}[2A\rSearch: ‹U+001B›[2J"
+        );
+        assert!(redraw_safe(&lines, 0, true).contains("\u{1b}[36ma"));
+        assert_eq!(
+            redraw_safe(&[], 2, true),
+            "\r\u{1b}[2K\n\u{1b}[2K\u{1b}[1A\r"
+        );
     }
 
     #[test]

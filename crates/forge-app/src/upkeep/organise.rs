@@ -34,6 +34,8 @@ pub use look::{count_loose_notes, propose_order};
 /// Default file name of a plan.
 pub const PLAN_FILE: &str = "memory-forge-plan.toml";
 const PLAN_VERSION: u32 = 1;
+/// Words that every plan begins with.
+const PLAN_OPENING: &str = "# What `memory-forge init --organise` proposes";
 
 /// A plan. All its paths are those before anything moves.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -168,7 +170,7 @@ impl OrganisePlan {
     /// Renders the plan as a file, one step a line.
     pub fn render(&self, name: &str) -> String {
         let mut out = format!(
-            "# What `memory-forge init --organise` proposes. Nothing has been changed yet.\n\
+            "{PLAN_OPENING}. Nothing has been changed yet.\n\
              # Delete the lines that you do not want, correct the others, then run\n\
              #   memory-forge init --apply {}\n\
              # Paths are as they are now. All of it is one change, and\n\
@@ -309,7 +311,7 @@ pub fn begin_workspace(
     about: &str,
     now: Timestamp,
 ) -> Result<OrganiseProposal, WorkspaceError> {
-    let found = look::look_at_all(workspace, now);
+    let found = look::look_at_all(workspace);
     let stays = |folder: &str| workspace.root().join(folder).is_dir();
     let plan = OrganisePlan {
         version: PLAN_VERSION,

@@ -5,11 +5,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::document::DocumentFormat;
+use crate::translations;
 use crate::workspace::{
     FileRole, IncludedFiles, KnowledgeConfig, LeftOutCounts, RelPath, Workspace,
 };
-
-mod translations;
 
 /// Documents outside of what is searched, by where they lie.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -138,9 +137,26 @@ const NO_DOCUMENTS: [&str; 24] = [
     "testcases",
 ];
 
+/// What becomes of pages of which another language is there.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum TranslationChoice {
+    /// One language is kept.
+    #[default]
+    LeaveOut,
+    Include,
+}
+
 /// Finds the documents that are not searched yet. It lists folders and opens
 /// no document.
 pub fn find_candidates(workspace: &Workspace) -> DocumentCandidates {
+    find_candidates_with(workspace, TranslationChoice::LeaveOut)
+}
+
+/// Finds the same with or without pages of which another language is there.
+pub fn find_candidates_with(
+    workspace: &Workspace,
+    choice: TranslationChoice,
+) -> DocumentCandidates {
     let everything = KnowledgeConfig {
         include: ALL.map(str::to_owned).to_vec(),
         exclude: workspace.config().knowledge.exclude.clone(),
@@ -153,7 +169,7 @@ pub fn find_candidates(workspace: &Workspace) -> DocumentCandidates {
         .filter(|path| is_new(path))
         .map(RelPath::as_str)
         .collect();
-    let mut candidates = sorted_into_groups(&paths);
+    let mut candidates = sorted_into_groups(&paths, choice);
     candidates.left_out = scan.left_out;
     if candidates.groups.is_empty() {
         return candidates;
@@ -182,10 +198,13 @@ pub fn find_candidates(workspace: &Workspace) -> DocumentCandidates {
     candidates
 }
 
-fn sorted_into_groups(paths: &[&str]) -> DocumentCandidates {
+fn sorted_into_groups(paths: &[&str], choice: TranslationChoice) -> DocumentCandidates {
     let (documents, others): (Vec<&str>, Vec<&str>) =
         paths.iter().partition(|path| is_document(path));
-    let translated = translations::find(&documents);
+    let translated = match choice {
+        TranslationChoice::LeaveOut => translations::find_translated(&documents),
+        TranslationChoice::Include => translations::TranslatedPages::default(),
+    };
     let is_original = |path: &&&str| !translated.paths.contains(**path);
     let originals: Vec<&str> = documents.iter().filter(is_original).copied().collect();
     let mut exclude = translated.globs;
@@ -335,7 +354,7 @@ mod tests {
     use super::*;
 
     fn groups(paths: &[&str]) -> (Vec<(String, usize)>, Vec<String>) {
-        let found = sorted_into_groups(paths);
+        let found = sorted_into_groups(paths, TranslationChoice::LeaveOut);
         let groups = found.groups.into_iter();
         (
             groups.map(|it| (it.glob, it.files)).collect(),

@@ -112,6 +112,9 @@ fn quote_piece(
     if let Some(note) = standing_note(hit) {
         let _ = writeln!(out, "_{note}_");
     }
+    if let Some(note) = translation_note(hit) {
+        let _ = writeln!(out, "_{note}_");
+    }
     for note in correction_notes(hit) {
         let _ = writeln!(out, "**{note}**");
     }
@@ -163,6 +166,20 @@ pub fn standing_note(hit: &RecallHit) -> Option<String> {
         (None, DocumentStanding::Deprecated) => Some("Deprecated".to_owned()),
         (None, DocumentStanding::Current) => None,
     }
+}
+
+/// Returns a line that names the same page in other languages, shortened.
+pub fn translation_note(hit: &RecallHit) -> Option<String> {
+    const MAX_NAMED_PAGES: usize = 3;
+    let named = hit.translations.iter().take(MAX_NAMED_PAGES);
+    let named: Vec<String> = named
+        .map(|path| quote::hidden::escape_for_terminal(path).into_owned())
+        .collect();
+    let more = match hit.translations.len() - named.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!named.is_empty()).then(|| format!("Also in other languages: {}{more}", named.join(", ")))
 }
 
 /// Returns the corrections of facts that the passage repeats, one line each.

@@ -10,6 +10,7 @@ use crate::index::{
     CatalogueEntry, Index, IndexError, PackedVector, PassageCounts, PassageSlots, StoredPassage,
     TermMatch, TextHits, TextQuery,
 };
+use crate::translations::PageFamilies;
 
 /// A source of ranked candidates and their passages. Numbers of passages and
 /// files belong to the source, and are valid as long as it exists.
@@ -46,6 +47,12 @@ pub trait PassageSource {
         ask: &RecallQuery,
         path: &str,
     ) -> Result<Option<StoredPassage>, IndexError>;
+
+    /// Groups the documents that `ask` allows by pages that are there in several
+    /// languages; none where the source does not know.
+    fn page_families(&self, _ask: &RecallQuery) -> PageFamilies {
+        PageFamilies::default()
+    }
 
     /// Whether any passage that `ask` allows holds a string; none where the
     /// source cannot tell.
@@ -237,6 +244,17 @@ impl PassageSource for IndexSource<'_> {
         } else {
             Ok(None)
         }
+    }
+
+    fn page_families(&self, ask: &RecallQuery) -> PageFamilies {
+        let (allowed, _) = self.allowed_files(ask);
+        let allow = |entry: &&CatalogueEntry| {
+            let is_allowed = allowed.get(entry.id as usize).copied();
+            is_allowed.unwrap_or(false)
+        };
+        let entries = self.catalogue.iter().filter(allow);
+        let paths: Vec<&str> = entries.map(|entry| entry.path.as_str()).collect();
+        PageFamilies::of_paths(&paths)
     }
 
     fn holds(&self, ask: &RecallQuery, string: &str) -> Result<Option<bool>, IndexError> {

@@ -49,6 +49,8 @@ pub(super) fn apply_standing(
                 is_literal: false,
                 evidence: Default::default(),
                 replaced_by: None,
+                language: None,
+                translations: Vec::new(),
                 corrections: Vec::new(),
                 terms: Vec::new(),
                 order: None,

@@ -69,6 +69,10 @@ pub(crate) struct InitArgs {
     #[arg(long, value_name = "GLOB", requires = "include")]
     pub(super) exclude: Vec<String>,
 
+    /// Search pages in all their languages; by default one language is kept
+    #[arg(long, conflicts_with_all = ["workspace", "organise", "apply", "include"])]
+    pub(super) translations: bool,
+
     /// Start a workspace with a manifest; say what you are working on, or be asked
     #[arg(long, value_name = "ABOUT", num_args = 0..=1, conflicts_with_all = ["organise", "apply"])]
     pub(super) workspace: Option<Option<String>>,
@@ -175,10 +179,15 @@ fn choose_documents(
     ui: &mut Ui,
 ) -> Result<Option<ChosenDocuments>, CommandError> {
     if !args.include.is_empty() {
-        return named_documents(workspace, args).map(Some);
+        return named_documents(workspace, args, ui).map(Some);
     }
     let looking = ui.show_busy("Looking for documents");
-    let found = inclusion::find_candidates(workspace);
+    let translations = if args.translations {
+        inclusion::TranslationChoice::Include
+    } else {
+        inclusion::TranslationChoice::LeaveOut
+    };
+    let found = inclusion::find_candidates_with(workspace, translations);
     drop(looking);
     let mut chosen = ChosenDocuments {
         found: found.files(),
@@ -224,6 +233,7 @@ fn choose_documents(
 fn named_documents(
     workspace: &Workspace,
     args: &InitArgs,
+    ui: &mut Ui,
 ) -> Result<ChosenDocuments, CommandError> {
     let config = inclusion::KnowledgeConfig {
         include: args.include.clone(),
@@ -234,6 +244,10 @@ fn named_documents(
         return Err(CommandError::usage(message).hint(
             "Name Markdown, `.rst` or `.adoc`, such as `docs/**`; for plain text say `docs/**/*.txt`",
         ));
+    }
+    let left_out = workspace.scan_including(&config).left_out;
+    if let Some(line) = inclusion::left_out_line(&left_out) {
+        ui.note(&line);
     }
     Ok(ChosenDocuments {
         config,
@@ -281,7 +295,11 @@ fn say_left_out(found: &inclusion::DocumentCandidates, ui: &mut Ui) {
         count => Some(format!("{} {many}", format_thousands(count))),
     };
     let parts = [
-        counted(found.translations, "translation", "translations"),
+        counted(
+            found.translations,
+            "translation (`--translations` includes it)",
+            "translations (`--translations` includes them)",
+        ),
         counted(
             found.other,
             "file of tests, examples or prompts",
@@ -334,6 +352,20 @@ fn index_included(
         "✓ {files} can be searched, in {} passages",
         format_thousands(done.counts.chunks)
     ))?;
+    let translations = inclusion::count_translations(&library.workspace);
+    if translations > 0 {
+        let (number, are) = (
+            format_thousands(translations),
+            if translations == 1 {
+                "is a translation"
+            } else {
+                "are translations"
+            },
+        );
+        ui.note(&format!(
+            "{number} of them {are}; a search shows such a page once, in the language of the question"
+        ));
+    }
     if let Some(vectors) = done.vectors_line() {
         ui.note(&format!(
             "{vectors}. Searches by words are complete; each search adds vectors, `memory-forge index` all of them"
@@ -414,14 +446,14 @@ fn start_workspace(
     let agreed = asked && proposal.files.iter().all(|it| it.before.is_none());
     let exit = confirm_and_apply(workspace, &proposal, next, agreed, args, settings, ui)?;
     if !adopts {
-        note_catch_alls(workspace, settings, ui);
+        note_catch_alls(workspace, ui);
     }
     Ok(exit)
 }
 
 /// Notes folders and notes that were left where they are.
-fn note_catch_alls(workspace: &Workspace, settings: &Settings, ui: &mut Ui) {
-    let plan = organise::propose_order(workspace, settings.now);
+fn note_catch_alls(workspace: &Workspace, ui: &mut Ui) {
+    let plan = organise::propose_order(workspace);
     let folders: Vec<String> = plan
         .catch_alls
         .iter()
@@ -611,7 +643,7 @@ fn write_plan(
     ui: &mut Ui,
 ) -> Result<CommandExit, CommandError> {
     let reading = ui.show_busy("Reading notes");
-    let plan = organise::propose_order(workspace, settings.now);
+    let plan = organise::propose_order(workspace);
     drop(reading);
     let file = args
         .plan

@@ -22,6 +22,7 @@ use crate::settings::Settings;
 use crate::ui::{Ui, escape_hidden, style};
 
 mod editor;
+mod picker;
 mod rendered;
 mod sources;
 
@@ -33,6 +34,7 @@ mod sources;
 #[command(after_help = "\
 Examples:
   memory-forge search how do refunds work
+  memory-forge search                                         Ask, and choose while you type
   memory-forge search '\"idempotency key\"' --mode text
   memory-forge search retry policy --budget 800 --context     Evidence for a prompt
   memory-forge search retry policy --as-of v1.4               What was known then
@@ -41,8 +43,9 @@ Examples:
   memory-forge search retry policy --open 1                   Open the first result
   memory-forge search -- --max-files                          Words that look like flags")]
 pub(crate) struct SearchArgs {
-    /// The question, or words to look for
-    #[arg(required = true, value_name = "QUERY")]
+    /// The question, or words to look for; without any, a terminal asks and
+    /// narrows while you type
+    #[arg(value_name = "QUERY")]
     pub(crate) query: Vec<String>,
 
     /// Which documents to look at [default: knowledge, or org where
@@ -112,11 +115,18 @@ pub(crate) fn run_search(
     ui: &mut Ui,
 ) -> Result<CommandExit, CommandError> {
     let question = args.question();
+    let since = args.since.as_deref().map(parse_since).transpose()?;
+    if picker::asks_question(&args, ui) {
+        return picker::pick_hit(&args, since, settings, ui);
+    }
+    if args.query.is_empty() {
+        return Err(CommandError::usage("Missing: `<QUERY>...`")
+            .hint("Run `memory-forge search --help` to see what it takes"));
+    }
     if question.trim().is_empty() {
         return Err(CommandError::usage("The query is empty")
             .hint("Say what to look for: `memory-forge search retry policy`"));
     }
-    let since = args.since.as_deref().map(parse_since).transpose()?;
     let mut memory = crate::library::open_library(paths::open_workspace(settings, ui)?, settings);
     let workspace = memory.workspace.clone();
     let limit = args
@@ -403,6 +413,10 @@ fn show_hit(
     if let Some(note) = context::standing_note(hit) {
         let warning = style::WARNING;
         ui.print_line(&format!("    {warning}{}{warning:#}", escape_hidden(&note)))?;
+    }
+    if let Some(note) = context::translation_note(hit) {
+        let faint = style::FAINT;
+        ui.print_line(&format!("    {faint}{}{faint:#}", escape_hidden(&note)))?;
     }
     let careful = context::order_note(hit).into_iter();
     for note in context::correction_notes(hit).into_iter().chain(careful) {

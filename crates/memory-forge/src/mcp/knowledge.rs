@@ -193,6 +193,9 @@ fn answer_data(
         if let Some(note) = context::standing_note(hit) {
             value["standing"] = note.into();
         }
+        if let Some(note) = context::translation_note(hit) {
+            value["translations"] = note.into();
+        }
         if !hit.corrections.is_empty() {
             value["corrections"] = context::correction_notes(hit).into();
         }

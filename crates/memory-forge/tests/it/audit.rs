@@ -238,6 +238,21 @@ fn ci_exits_with_1_at_its_level_or_worse() {
 }
 
 #[test]
+fn ci_takes_its_limits_from_the_settings() {
+    let ws = ws("//- memory-forge.toml\n[audit]\nfile_warn = 20\nfile_critical = 40\n");
+    for (tokens, level, expect) in [
+        (41, "critical", 1),
+        (21, "critical", 0),
+        (21, "warning", 1),
+        (20, "warning", 0),
+    ] {
+        ws.write("CLAUDE.md", words(tokens));
+        let output = ws.run(&["audit", "--ci", level]);
+        assert_eq!(output.status, Some(expect), "{tokens} {level}:\n{output}");
+    }
+}
+
+#[test]
 fn secrets_and_hidden_text_fail_ci_and_are_not_printed() {
     let secret = concat!("ghp_16C7e42F292c6912", "E7710c838347Ae178B4a");
     for text in [

@@ -385,56 +385,98 @@ fn d27_any_order_of_doctor_setup_uninstall_and_undo_ends_where_it_should() {
         ),
         format!("\u{feff}---\na: b\n---\n{history}\n\n```sh\nmake test\n```\n"),
     ];
+    for shape in &shapes {
+        let known = walk_orders(&[("CLAUDE.md", shape)], 3, 7, 27);
+        let repaired = &known[&(true, false)];
+        assert_ne!(repaired, &known[&(false, false)], "{shape}");
+    }
+}
+
+/// The same over files that people keep in public repositories, where they are
+/// at hand: both files at once, one of them importing the other.
+#[test]
+fn d27_any_order_ends_where_it_should_on_files_that_people_keep() {
+    let kept = ws("");
+    if !crate::harness::unpack_bench("agent-files-dev.tar.gz", kept.root()) {
+        return;
+    }
+    let tree = kept.tree();
+    let paths = tree.lines().filter_map(|line| line.split(' ').next());
+    let is_kept = |path: &&str| path.ends_with("/CLAUDE.md") || path.ends_with("/AGENTS.md");
+    let paths: Vec<&str> = paths.filter(is_kept).collect();
+    assert!(paths.len() > 5, "{tree}");
+    let every = paths.len() / 5;
+    for (number, path) in paths.iter().step_by(every.max(1)).enumerate() {
+        let text = kept.read(path);
+        // Names that only their own repositories have would be broken imports.
+        let text = text.replace('@', "at ");
+        let imports = format!("@AGENTS.md\n\n{text}");
+        let files: &[(&str, &str)] = if number % 2 == 0 {
+            &[("CLAUDE.md", &text)]
+        } else {
+            &[("AGENTS.md", &text), ("CLAUDE.md", &imports)]
+        };
+        walk_orders(files, 2, 8, number as u64 + 1);
+    }
+}
+
+/// The files of a workspace by whether they are repaired and connected.
+type KnownStates = std::collections::BTreeMap<(bool, bool), String>;
+
+/// Runs the commands in orders drawn from `seed`, and compares the files after
+/// each with what they were whenever the same was true of them.
+fn walk_orders(files: &[(&str, &str)], runs: usize, steps: usize, seed: u64) -> KnownStates {
     // A fixed series of numbers, so that a failure can be repeated.
-    let mut seed = 27_u64;
+    let mut seed = seed;
     let mut next = |below: u64| {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         (seed >> 33) % below
     };
-    for shape in &shapes {
-        // What the files are, by whether they are repaired and connected.
-        let mut known = std::collections::BTreeMap::new();
-        for _ in 0..3 {
-            let ws = ws("");
-            ws.write("CLAUDE.md", shape);
-            let mut at = (false, false);
-            let mut undoable: Vec<(bool, bool)> = Vec::new();
-            let mut done = Vec::new();
-            known.entry(at).or_insert_with(|| ws.tree_of_sources());
-            for _ in 0..7 {
-                let before = at;
-                let command: &[&str] = match next(4) {
-                    0 => {
-                        at.0 = true;
-                        &["doctor", "--fix", "--yes"]
-                    }
-                    1 => {
-                        at.1 = true;
-                        &["setup", "claude", "--yes"]
-                    }
-                    2 => {
-                        at.1 = false;
-                        &["uninstall", "--yes"]
-                    }
-                    _ => match undoable.pop() {
-                        Some(back) => {
-                            at = back;
-                            &["doctor", "--undo"]
-                        }
-                        None => continue,
-                    },
-                };
-                let output = ws.run(command);
-                done.push(command.join(" "));
-                if command[1] != "--undo" && at != before {
-                    undoable.push(before);
-                }
-                let files = ws.tree_of_sources();
-                let expected = known.entry(at).or_insert_with(|| files.clone());
-                assert_eq!(&files, expected, "after {done:?}\n{output}");
-            }
+    let mut known = KnownStates::new();
+    for _ in 0..runs {
+        let ws = ws("");
+        for (path, text) in files {
+            ws.write(path, text);
         }
-        let repaired = &known[&(true, false)];
-        assert_ne!(repaired, &known[&(false, false)], "{shape}");
+        let mut at = (false, false);
+        let mut undoable: Vec<(bool, bool)> = Vec::new();
+        let mut done = Vec::new();
+        known.entry(at).or_insert_with(|| ws.tree_of_sources());
+        for _ in 0..steps {
+            let (before, files_before) = (at, ws.tree_of_sources());
+            let command: &[&str] = match next(4) {
+                0 => {
+                    at.0 = true;
+                    &["doctor", "--fix", "--yes"]
+                }
+                1 => {
+                    at.1 = true;
+                    &["setup", "claude", "--yes"]
+                }
+                2 => {
+                    at.1 = false;
+                    &["uninstall", "--yes"]
+                }
+                _ => match undoable.pop() {
+                    Some(back) => {
+                        at = back;
+                        &["doctor", "--undo"]
+                    }
+                    None => continue,
+                },
+            };
+            let output = ws.run(command);
+            done.push(command.join(" "));
+            let files = ws.tree_of_sources();
+            if files == files_before && command[1] == "--fix" {
+                // There was nothing to repair.
+                at = before;
+            } else if command[1] != "--undo" && at != before {
+                undoable.push(before);
+            }
+            let expected = known.entry(at).or_insert_with(|| files.clone());
+            assert_eq!(&files, expected, "after {done:?}\n{output}");
+        }
     }
+    known
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 #[cfg(unix)]
 use testkit::terminal;
 
-use crate::harness::{found, json as parsed, ws};
+use crate::harness::{answer, found, json as parsed, paths, ws};
 use crate::mcp_client::Client;
 
 /// A repository as they are: documents for people, and none for agents.
@@ -86,7 +86,7 @@ fn a_repository_with_documents_is_searched_after_one_command() {
     );
     assert!(
         init.stderr.contains(
-            "Left out: 1 translation, 1 file of tests, examples or prompts, 1 hidden folder, 1 folder of others' code"
+            "Left out: 1 translation (`--translations` includes it), 1 file of tests, examples or prompts, 1 hidden folder, 1 folder of others' code"
         ),
         "{init}"
     );
@@ -304,5 +304,143 @@ fn an_index_can_be_left_to_follow() {
             .stderr
             .contains("in the background, for at most 600 s"),
         "{background}"
+    );
+}
+
+/// A manual in four languages, as sites have them.
+const MANUAL: &str = "
+    //- docs/en/refunds.md
+    # Refunds
+
+    A refund is possible within thirty days. Error ERR_REFUND_17 means that the time is over.
+    //- docs/en/only.md
+    # Only in English
+
+    The harbour has a lamp.
+    //- docs/de/refunds.md
+    # Erstattungen
+
+    Eine Erstattung ist innerhalb von dreißig Tagen möglich. Der Fehler ERR_REFUND_17 heißt, dass die Zeit um ist.
+    //- docs/fr/refunds.md
+    # Remboursements
+
+    Un remboursement est possible dans les trente jours. L'erreur ERR_REFUND_17 veut dire que le temps est passé.
+    //- docs/ja/refunds.md
+    # 返金
+
+    返金は三十日以内に可能です。エラー ERR_REFUND_17 は期限切れを意味します。
+    //- docs/it/orders.md
+    # Orders of the IT department
+
+    How to order a machine from the people of IT, and what you get with it.
+";
+
+/// "The same page in twelve languages is one document with a language, found by
+/// a question in any of them, shown in the asker's."
+#[test]
+fn a_page_in_four_languages_is_one_result_in_the_language_of_the_question() {
+    let ws = ws(MANUAL);
+    let without = ws.run(&["init", "--dry-run"]);
+    assert!(
+        without.stderr.contains("Found 3 documents in docs/")
+            && without.stderr.contains("Left out: 3 translations"),
+        "{without}"
+    );
+    let init = ws.run(&["init", "--yes", "--translations"]);
+    assert!(
+        init.ok().contains("✓ 6 documents can be searched"),
+        "{init}"
+    );
+    assert!(
+        init.stderr.contains("3 of them are translations; a search shows such a page once, in the language of the question"),
+        "{init}"
+    );
+    for (question, path, language) in [
+        ("how long is a refund possible", "docs/en/refunds.md", "en"),
+        (
+            "was bedeutet der Fehler ERR_REFUND_17",
+            "docs/de/refunds.md",
+            "de",
+        ),
+        (
+            "dans quels jours un remboursement",
+            "docs/fr/refunds.md",
+            "fr",
+        ),
+        ("返金は何日以内ですか", "docs/ja/refunds.md", "ja"),
+        // An identifier alone is in no language: the original is shown.
+        ("ERR_REFUND_17", "docs/en/refunds.md", "en"),
+    ] {
+        let answer = answer(&ws, question, &[]);
+        let pages = paths(&answer);
+        let of_family: Vec<&String> = pages
+            .iter()
+            .filter(|it| it.ends_with("/refunds.md"))
+            .collect();
+        assert_eq!(of_family, [path], "{question}: {answer}");
+        assert_eq!(answer["results"][0]["language"], language, "{question}");
+        let others = answer["results"][0]["translations"].as_array();
+        assert_eq!(others.map(Vec::len), Some(3), "{question}");
+    }
+    let shown = ws.run(&["search", "ERR_REFUND_17"]);
+    assert!(
+        shown.ok().contains(
+            "Also in other languages: docs/de/refunds.md, docs/fr/refunds.md, docs/ja/refunds.md"
+        ),
+        "{shown}"
+    );
+    let context = ws.run(&["search", "ERR_REFUND_17", "--context"]);
+    assert!(
+        context
+            .ok()
+            .contains("_Also in other languages: docs/de/refunds.md"),
+        "{context}"
+    );
+    // A folder that only looks like a language is a place of its own.
+    let answer = answer(&ws, "order a machine from the people of IT", &[]);
+    assert_eq!(paths(&answer)[0], "docs/it/orders.md");
+    assert!(
+        answer["results"][0].get("translations").is_none(),
+        "{answer}"
+    );
+}
+
+#[test]
+fn double_suffixes_are_documents_and_hidden_folders_are_counted() {
+    let ws = ws("
+        //- site/a.html.markdown
+        # Tides
+
+        The spring tide comes with the new moon.
+        //- site/b.html.md
+        # Moorings
+
+        A mooring needs two ropes.
+        //- site/.cache/c.md
+        # Cached
+
+        A hidden turbot.
+        //- site/deep/.drafts/d.md
+        # Draft
+
+        A hidden herring.
+    ");
+    let init = ws.run(&["init", "--include", "site/**", "--yes"]);
+    assert!(
+        init.ok().contains("✓ 2 documents can be searched"),
+        "{init}"
+    );
+    assert!(init.stderr.contains("Left out: 2 hidden folders"), "{init}");
+    assert_eq!(
+        found(&ws, "spring tide", &["-n", "1"]),
+        ["site/a.html.markdown"]
+    );
+    assert_eq!(
+        found(&ws, "mooring ropes", &["-n", "1"]),
+        ["site/b.html.md"]
+    );
+    assert_eq!(
+        found(&ws, "turbot", &["--mode", "text"]),
+        Vec::<String>::new()
     );
 }

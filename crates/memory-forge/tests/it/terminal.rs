@@ -302,3 +302,66 @@ fn a_name_with_a_slip_is_told_from_the_one_that_was_meant() {
             .replace(&*ws.root().to_string_lossy(), "[root]"),
     );
 }
+
+/// A question asked on a terminal, key by key.
+fn picked(ws: &TestWorkspace, editor: Option<&str>, typed: &str) -> Screen {
+    let mut command = ws.command();
+    command.args(["search"]).env("TERM", "xterm-256color");
+    if let Some(editor) = editor {
+        command.env("EDITOR", editor);
+    }
+    terminal::run(command, 100, typed)
+}
+
+/// "`search` on a terminal without arguments asks and narrows as one types."
+#[test]
+fn a_search_without_words_asks_and_shows_what_is_chosen() {
+    let ws = shop();
+    let screen = picked(&ws, None, "refund appr\n");
+    let text = screen.text();
+    assert_eq!(screen.status, Some(0), "{text}");
+    assert!(
+        text.contains("knowledge/refunds.md:") && text.contains("approval of a second person"),
+        "{text}"
+    );
+    // What was drawn while typing is gone.
+    assert!(
+        !text.contains("Esc leaves") && !text.contains("Search:"),
+        "{text}"
+    );
+    let drawn = String::from_utf8_lossy(&screen.bytes).into_owned();
+    assert!(
+        drawn.contains("Search:") && drawn.contains("Enter shows it"),
+        "{drawn}"
+    );
+
+    // Half a word narrows already, and the keys choose another hit.
+    let chosen = |typed: &str| {
+        let screen = picked(&ws, None, typed);
+        assert_eq!(screen.status, Some(0), "{}", screen.text());
+        let text = screen.text();
+        let place = text.lines().find(|line| line.starts_with("knowledge/"));
+        place.map(str::to_owned).expect("a hit is shown")
+    };
+    assert_ne!(chosen("refun\n"), chosen("refun\u{1b}[B\n"));
+}
+
+#[test]
+fn a_choice_opens_in_the_editor_and_leaving_chooses_nothing() {
+    let ws = shop();
+    ws.write("show.sh", "echo opened \"$1\"\n");
+    let editor = format!("sh {}", ws.path("show.sh").display());
+    let opened = picked(&ws, Some(&editor), "payout sent twice\n");
+    assert_eq!(opened.status, Some(0), "{}", opened.text());
+    assert!(
+        opened.text().contains("opened ") && opened.text().contains("a-payout-that-was-sent-twice"),
+        "{}",
+        opened.text()
+    );
+    let left = picked(&ws, Some(&editor), "payout\u{1b}");
+    assert_eq!(left.status, Some(1), "{}", left.text());
+    assert!(!left.text().contains("opened "), "{}", left.text());
+    // Nothing matches: there is nothing to choose, and the next key leaves.
+    let none = picked(&ws, Some(&editor), "zzqqx\n\u{1b}");
+    assert_eq!(none.status, Some(1), "{}", none.text());
+}

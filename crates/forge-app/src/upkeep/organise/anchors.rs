@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 
+use super::PLAN_OPENING;
 use crate::workspace::{RelPath, Workspace, WorkspaceTree};
 
 /// Files at the root that say that the repository is software, or the source of
@@ -119,8 +120,10 @@ impl FixedPaths {
                 fixed.is_unknown = true;
                 break;
             }
+            // A plan names all the notes that it is about, and reads none.
             if let Ok(text) = workspace.read_text(path)
                 && text.len() <= MAX_READER_BYTES
+                && !text.starts_with(PLAN_OPENING)
             {
                 fixed.mentioned.extend(markdown_names(&text));
             }

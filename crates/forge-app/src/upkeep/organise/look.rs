@@ -3,15 +3,13 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use jiff::{Timestamp, ToSpan};
-
 use super::anchors::{FixedPaths, is_common_word};
 use super::reference::{self, ReferenceKind};
 use super::{
     LateralLink, NoteConflict, OrganisePlan, PLAN_VERSION, PlannedDomain, PlannedMove,
     ReferenceNote, StaleNote,
 };
-use crate::document::{self, Document, content_hash, day_of_timestamp, document_date};
+use crate::document::{self, Document, content_hash};
 use crate::links::{self, NoteVault};
 use crate::routing::layout::{self, StateFile};
 use crate::routing::manifest::Manifest;
@@ -23,6 +21,8 @@ use crate::workspace::{FileRole, RelPath, Workspace, WorkspaceTree, slugify_name
 /// domain.
 const MIN_SIMILARITY: f32 = 0.07;
 const MIN_SIMILARITY_RATIO: f32 = 1.25;
+/// Words that a note and a domain share at least, or they are not alike.
+const MIN_SHARED_WORDS: usize = 3;
 /// Score of a link between a note and a domain.
 const LINK_SCORE: f32 = 0.15;
 /// Notes that make a domain of their own.
@@ -60,30 +60,37 @@ pub fn count_loose_notes(workspace: &Workspace) -> usize {
 }
 
 /// Proposes an order for the notes of a workspace, where they have none.
-/// Changes nothing. What something reads where it is stays, and a repository of
-/// software or of a site has its order.
-pub fn propose_order(workspace: &Workspace, now: Timestamp) -> OrganisePlan {
+/// Changes nothing. What something reads where it is stays. A repository of
+/// software or of a site has its order, and so have notes that all are in
+/// folders of their own.
+pub fn propose_order(workspace: &Workspace) -> OrganisePlan {
     let tree = workspace.tree();
     let fixed = FixedPaths::of(workspace, &tree);
+    let nothing = || OrganisePlan {
+        version: PLAN_VERSION,
+        about: describe_workspace(workspace),
+        ..OrganisePlan::default()
+    };
     if fixed.is_project() {
-        return OrganisePlan {
-            version: PLAN_VERSION,
-            about: describe_workspace(workspace),
-            ..OrganisePlan::default()
-        };
+        return nothing();
     }
-    look_at(workspace, tree, now, &|path| fixed.is_fixed(path))
+    let plan = look_at(workspace, tree, &|path| fixed.is_fixed(path));
+    // With a manifest, a folder that it does not name is worth a row.
+    let is_ordered = plan.moves.is_empty() && plan.catch_alls.is_empty();
+    if is_ordered && Manifest::read(workspace).is_none() {
+        return nothing();
+    }
+    plan
 }
 
 /// The same over every note, for a workspace that a person starts.
-pub(super) fn look_at_all(workspace: &Workspace, now: Timestamp) -> OrganisePlan {
-    look_at(workspace, workspace.tree(), now, &|_| false)
+pub(super) fn look_at_all(workspace: &Workspace) -> OrganisePlan {
+    look_at(workspace, workspace.tree(), &|_| false)
 }
 
 fn look_at(
     workspace: &Workspace,
     tree: WorkspaceTree,
-    now: Timestamp,
     is_fixed: &dyn Fn(&RelPath) -> bool,
 ) -> OrganisePlan {
     let manifest = Manifest::read(workspace);
@@ -108,7 +115,7 @@ fn look_at(
     let folders = find_domain_folders(&paths, &known);
     let mut notes: Vec<CandidateNote> = paths
         .iter()
-        .filter_map(|path| read_note(workspace, path, &folders, now))
+        .filter_map(|path| read_note(workspace, path, &folders))
         .collect();
     weigh_words(&mut notes);
     let vault = NoteVault::read(workspace);
@@ -124,7 +131,7 @@ fn look_at(
     place_references(workspace, manifest.as_ref(), &notes, &mut home, &mut plan);
     assign_loose_notes(&notes, &folders, &vault, &mut home, &mut plan);
     group_remaining_notes(&notes, &mut home, &mut plan);
-    dissolve_catch_alls(&notes, &mut home, &mut plan);
+    dissolve_catch_alls(&notes, manifest.is_some(), &mut home, &mut plan);
     for note in &notes {
         if let Some(reason) = &note.stale
             && !manifest
@@ -172,6 +179,10 @@ fn place_references(
 ) {
     for note in notes {
         let Some(kind) = note.reference else { continue };
+        // Inside of a domain, a page of commands is one among many.
+        if kind == ReferenceKind::QuickReference && note.domain.is_some() {
+            continue;
+        }
         plan.references.push(ReferenceNote {
             file: note.path.to_string(),
             kind: kind.name().to_owned(),
@@ -196,16 +207,33 @@ fn place_references(
     }
 }
 
-/// Empties the catch-all folders: notes without a domain move to `scratch/`.
+/// Empties the catch-all folders of which at least half finds a domain: the
+/// other notes move to `scratch/`. Another catch-all for all of them would be
+/// no order. In a workspace with a manifest, whose lint asks for it, every one
+/// is emptied.
 fn dissolve_catch_alls(
     notes: &[CandidateNote],
+    has_manifest: bool,
     home: &mut BTreeMap<RelPath, String>,
     plan: &mut OrganisePlan,
 ) {
+    let mut counts: BTreeMap<String, (usize, usize)> = BTreeMap::new();
+    for note in notes.iter().filter(|it| it.domain.is_none()) {
+        if let Some(folder) = find_catch_all(&note.path) {
+            let (all, at_home) = counts.entry(folder).or_default();
+            *all += 1;
+            *at_home += usize::from(home.contains_key(&note.path));
+        }
+    }
+    counts.retain(|_, (all, at_home)| has_manifest || *at_home * 2 >= *all);
+    let dissolving: HashSet<String> = counts.into_keys().collect();
     for note in notes.iter().filter(|it| it.domain.is_none()) {
         let Some(folder) = find_catch_all(&note.path) else {
             continue;
         };
+        if !dissolving.contains(&folder) {
+            continue;
+        }
         if !home.contains_key(&note.path) {
             let why = format!("{folder}/ is a catch-all, and no domain was found for it");
             add_move(note, "scratch", why, home, plan);
@@ -244,12 +272,7 @@ fn find_domain_folders(paths: &[&RelPath], known: &[String]) -> Vec<String> {
 }
 
 /// Reads a note and weighs its words.
-fn read_note(
-    workspace: &Workspace,
-    path: &RelPath,
-    folders: &[String],
-    now: Timestamp,
-) -> Option<CandidateNote> {
+fn read_note(workspace: &Workspace, path: &RelPath, folders: &[String]) -> Option<CandidateNote> {
     let text = workspace.read_text(path).ok()?;
     let hash = content_hash(&text);
     let document = document::parse_document(text);
@@ -274,7 +297,7 @@ fn read_note(
     }
     Some(CandidateNote {
         domain: folders.iter().find(|it| path.starts_with(it)).cloned(),
-        stale: find_stale_reason(&document, path, now),
+        stale: find_stale_reason(&document),
         reference: reference::detect_reference_kind(&document, path.stem()),
         path: path.clone(),
         title,
@@ -286,6 +309,10 @@ fn read_note(
 
 /// Returns the significant words of a text.
 fn extract_words(text: &str) -> impl Iterator<Item = String> + '_ {
+    /// Parts of addresses, which notes on any subject have.
+    const ADDRESS_WORDS: [&str; 8] = [
+        "http", "https", "www", "com", "org", "net", "html", "website",
+    ];
     const STOP_WORDS: [&str; 60] = [
         "about", "after", "all", "also", "and", "any", "are", "been", "but", "can", "das", "der",
         "die", "das", "does", "each", "ein", "eine", "for", "from", "had", "has", "have", "how",
@@ -298,6 +325,7 @@ fn extract_words(text: &str) -> impl Iterator<Item = String> + '_ {
         .filter(|word| word.chars().count() >= 3 && !word.chars().all(char::is_numeric))
         .map(str::to_lowercase)
         .filter(|word| !STOP_WORDS.contains(&word.as_str()))
+        .filter(|word| !ADDRESS_WORDS.contains(&word.as_str()))
         // Plurals count as their singular, which is enough for likeness.
         .map(|word| match word.strip_suffix('s') {
             Some(one) if one.len() > 3 && !one.ends_with('s') => one.to_owned(),
@@ -334,7 +362,7 @@ fn assign_loose_notes(
     plan: &mut OrganisePlan,
 ) {
     let mut centres: Vec<(&str, HashMap<&str, f32>)> = Vec::new();
-    for folder in folders {
+    for folder in folders.iter().filter(|it| !is_series(it, notes)) {
         let members = notes
             .iter()
             .filter(|it| it.domain.as_deref() == Some(folder));
@@ -364,6 +392,7 @@ fn assign_loose_notes(
                     .collect();
                 let alike: f32 = shared.iter().map(|(it, _)| it).sum();
                 shared.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+                let is_coincidence = shared.len() < MIN_SHARED_WORDS;
                 let words = shared.into_iter().take(3).map(|(_, word)| word).collect();
                 let of_note = links.get(note.path.as_str());
                 let linked = of_note.map_or(0, |it| {
@@ -371,6 +400,7 @@ fn assign_loose_notes(
                         .filter(|it| it.starts_with(&format!("{folder}/")))
                         .count()
                 });
+                let alike = if is_coincidence { 0.0 } else { alike };
                 (alike + LINK_SCORE * linked as f32, *folder, words)
             })
             .collect();
@@ -387,6 +417,21 @@ fn assign_loose_notes(
         let why = format!("shares {} with {folder}/", words.join(", "));
         add_move(note, folder, why, home, plan);
     }
+}
+
+/// Whether a folder keeps what was sent or written on a day: letters, minutes,
+/// an archive. What is added later belongs somewhere else.
+fn is_series(folder: &str, notes: &[CandidateNote]) -> bool {
+    let is_dated = |note: &&CandidateNote| {
+        let digits = note.path.stem().chars().take(4);
+        digits.filter(char::is_ascii_digit).count() == 4
+    };
+    let members = || {
+        let inside = |it: &&CandidateNote| it.domain.as_deref() == Some(folder);
+        notes.iter().filter(inside)
+    };
+    let dated = members().filter(is_dated).count();
+    folder.to_lowercase().contains("archive") || dated > 1 && dated * 2 > members().count()
 }
 
 /// Groups the remaining notes into domains, by words that they share in names,
@@ -490,9 +535,10 @@ fn add_new_domains(
     }
 }
 
-/// Why a note may be past its time: what it says of itself as a whole, or its
-/// date. A note that speaks of deprecated things is not stale.
-fn find_stale_reason(document: &Document, path: &RelPath, now: Timestamp) -> Option<String> {
+/// Why a note may be past its time: what it states about itself as a whole. A note
+/// that speaks of deprecated things is not stale, and neither is one with an
+/// old date: a meeting, a day or a book is a record.
+fn find_stale_reason(document: &Document) -> Option<String> {
     let front = document.front_matter.as_ref();
     let status = front
         .and_then(|it| it.text("status"))
@@ -508,16 +554,12 @@ fn find_stale_reason(document: &Document, path: &RelPath, now: Timestamp) -> Opt
         let text = &document.text[start..end.unwrap_or(document.text.len())];
         (!document.is_in_code(start)).then_some((body + at, text))
     });
-    for (line, text) in first {
-        // A heading names what is below it.
-        if let Some(word) = statement_of_age(text).filter(|_| !text.starts_with('#')) {
-            return Some(format!("says \"{word}\" in line {line}"));
-        }
-    }
-    let date = document_date(document, path.stem())?;
-    let today = day_of_timestamp(now);
-    let old = date.checked_add(2.years()).is_ok_and(|end| end < today);
-    old.then(|| format!("its date is {date}"))
+    // A heading names what is below it.
+    let mut texts = first.filter(|(_, text)| !text.starts_with('#'));
+    texts.find_map(|(line, text)| {
+        let word = statement_of_age(text)?;
+        Some(format!("says \"{word}\" in line {line}"))
+    })
 }
 
 /// The word by which a line calls the whole note out of date: "Deprecated.",
@@ -560,6 +602,13 @@ fn find_conflicts(notes: &[CandidateNote], moves: &[PlannedMove]) -> Vec<NoteCon
     let mut seen: HashSet<Vec<String>> = HashSet::new();
     let mut found = Vec::new();
     let mut report = |of: &[&CandidateNote], why: &str| {
+        // A name belongs to its folder's subject: the same one
+        // elsewhere is about something else.
+        let is_apart =
+            |it: &&CandidateNote| it.domain.is_some() && it.path.parent() != of[0].path.parent();
+        if of.iter().any(is_apart) {
+            return;
+        }
         let mut files: Vec<String> = of.iter().map(|it| it.path.to_string()).collect();
         files.sort();
         if files.len() > 1 && seen.insert(files.clone()) {

@@ -9,7 +9,7 @@ fn now() -> Timestamp {
 
 fn plan(files: &str) -> OrganisePlan {
     let ws = TestWorkspace::files(files);
-    propose_order(&Workspace::open(ws.root()).unwrap(), now())
+    propose_order(&Workspace::open(ws.root()).unwrap())
 }
 
 const NOTES: &str = "\
@@ -89,10 +89,8 @@ fn notes_find_their_domain() {
         .collect();
     assert_eq!(
         stale,
-        [
-            "recipes/2023-01-05-cake.md: its date is 2023-01-05",
-            "recipes/rye-old.md: says \"outdated\" in line 3",
-        ]
+        ["recipes/rye-old.md: says \"outdated\" in line 3"],
+        "a date alone makes no note stale"
     );
     assert_eq!(plan.conflicts.len(), 1, "{:?}", plan.conflicts);
     assert_eq!(
@@ -119,10 +117,46 @@ fn notes_find_their_domain() {
 
 #[test]
 fn a_folder_of_folders_stands_for_those() {
-    let plan = plan("//- working/legal/a.md\n# A\n//- working/hr/b.md\n# B\n");
+    let plan =
+        plan("//- working/legal/a.md\n# A\n//- working/hr/b.md\n# B\n//- misc/zebra.md\n# Zebra\n");
     let domains: Vec<&str> = plan.domains.iter().map(|it| it.folder.as_str()).collect();
     assert_eq!(domains, ["working/hr", "working/legal"]);
-    assert!(plan.moves.is_empty());
+    assert_eq!(plan.catch_alls, ["misc"]);
+}
+
+/// "On a repository with a working structure the right proposal is none":
+/// notes in folders of their own, a diary, the same name for two subjects.
+#[test]
+fn notes_that_all_are_in_folders_keep_their_order() {
+    let ordered = "\
+//- README.md
+# Notes
+//- diary/2019-04-01.md
+# Monday
+
+The old mill closed.
+//- go/replace-a-process.md
+# Replace a process
+
+Call exec.
+//- ruby/replace-a-process.md
+# Replace a process
+
+Call exec.
+";
+    let found = plan(ordered);
+    let nothing = OrganisePlan {
+        version: PLAN_VERSION,
+        about: "Notes".to_owned(),
+        ..OrganisePlan::default()
+    };
+    assert_eq!(found, nothing);
+    // A catch-all of which nothing finds a place stays: `scratch/` would be
+    // another one. Letters that were sent take in nothing.
+    let loose = "//- misc/zebra.md\n# Zebra\n\nThe mill closed, and the old baker left.\n\
+                 //- letters/2019-04-01.md\n# Letter\n\nThe mill closed, and the old baker left.\n\
+                 //- letters/2019-05-01.md\n# Letter\n\nThe mill and the baker.\n";
+    assert_eq!(plan(&format!("{ordered}{loose}")), nothing);
 }
 
 #[test]
