@@ -42,6 +42,7 @@ mod organise;
 #[cfg(unix)]
 mod pages;
 mod plugin;
+mod push;
 mod save;
 mod search;
 mod session;
