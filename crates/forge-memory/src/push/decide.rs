@@ -150,15 +150,16 @@ fn fault_item(
         silences.push(format!("{item}: it has worked since"));
         return None;
     }
+    // Every word counts: the line has to fit with its source and age.
     let count = match times {
-        1 => "failed here once".to_owned(),
-        times => format!("failed here {times} times"),
+        1 => String::new(),
+        times => format!(" ({times} times)"),
     };
     let mut sentence = PushSentence::new("").quoting(&fault.command_text());
-    sentence.say(&format!(" {count} and never worked: "));
+    sentence.say(&format!(" has never worked here{count}: "));
     sentence = sentence.quoting(error);
     if !instead.is_empty() {
-        sentence.say("; what worked then: ");
+        sentence.say("; this did: ");
         sentence = sentence.quoting(instead);
     }
     Some(PushItem {
@@ -606,12 +607,15 @@ impl PushItem {
         let source = quote::path_outside_fence(self.source.split(':').next().unwrap_or_default());
         let line = self.source.rsplit_once(':').map_or("", |(_, line)| line);
         let colon = if line.is_empty() { "" } else { ":" };
-        [120, 80, 60, 45, 32, 24, 16].into_iter().find_map(|most| {
-            let text = self.parts.render(most);
-            let line =
-                format!("[Memory] <data {mark}>{text}</data {mark}> ({source}{colon}{line}{age})");
-            (tokens::estimate_tokens(&line) <= MAX_PUSH_TOKENS).then_some(line)
-        })
+        [120, 80, 60, 45, 32, 24, 16, 10]
+            .into_iter()
+            .find_map(|most| {
+                let text = self.parts.render(most);
+                let line = format!(
+                    "[Memory] <data {mark}>{text}</data {mark}> ({source}{colon}{line}{age})"
+                );
+                (tokens::estimate_tokens(&line) <= MAX_PUSH_TOKENS).then_some(line)
+            })
     }
 }
 
@@ -706,7 +710,7 @@ mod tests {
         assert_eq!(
             shown(CAT, &run("sed -n 1p b.go | cat -A"), &nothing).as_deref(),
             Some(
-                "\"cat -A\" failed here once and never worked: \"cat: illegal option -- A\"; what worked then: \"cat -vet a.go\""
+                "\"cat -A\" has never worked here: \"cat: illegal option -- A\"; this did: \"cat -vet a.go\""
             )
         );
         assert_eq!(shown(CAT, &run("cat b.go"), &nothing), None);

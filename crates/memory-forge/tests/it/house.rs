@@ -240,7 +240,7 @@ fn no_door_imports_another() {
 }
 
 /// Counts that may only fall: whoever lowers one writes the new number here.
-const DOOR_IMPORTS: usize = 298;
+const DOOR_IMPORTS: usize = 296;
 const ONE_WORD_TYPES: usize = 21;
 const PARTICIPLE_TYPES: usize = 0;
 

@@ -117,23 +117,14 @@ pub fn repository_prefix(root: &Path) -> Option<String> {
     Some(prefix.trim_end_matches('/').to_owned())
 }
 
-/// Lists tracked files of one name, and files in folders of that name. A name
-/// with other than plain characters has none.
+/// Lists tracked files of one name, and files in folders of that name. Globs
+/// are off in every call of git, so the whole list is filtered here.
 pub fn list_tracked_named(root: &Path, name: &str) -> Result<Vec<String>, WorkspaceError> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-+@".contains(c);
-    if name.is_empty() || !name.chars().all(is_plain) {
-        return Ok(Vec::new());
-    }
-    let file = format!(":(glob)**/{name}");
-    let folder = format!(":(glob)**/{name}/**");
-    let arguments = ["ls-files", "-z", "--", &file, &folder];
-    let listing = require_success(run_git(root, &arguments)?)?;
+    let listing = require_success(run_git(root, &["ls-files", "-z", "--", "."])?)?;
     let names = listing.split(|&byte| byte == 0);
     let names = names.filter_map(|it| std::str::from_utf8(it).ok());
-    Ok(names
-        .filter(|it| !it.is_empty())
-        .map(str::to_owned)
-        .collect())
+    let has_name = |path: &&str| path.split('/').any(|part| part == name);
+    Ok(names.filter(has_name).map(str::to_owned).collect())
 }
 
 /// Lists the tracked files whose names end like this, sorted.
