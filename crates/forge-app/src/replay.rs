@@ -3,8 +3,8 @@
 //! by the function that the hook calls. It needs no model, writes nothing, and
 //! the same transcripts give the same report.
 //!
-//! A transcript has no files, so a path counts as missing where the call itself
-//! reports that, and as present otherwise.
+//! A transcript has no files, so a path counts as missing, and a file as too
+//! large, where the call itself reports that.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -452,8 +452,9 @@ impl ActionSurroundings for RecordedSurroundings<'_> {
         !last.is_some_and(|fact| is_missing(&fact)) || self.facts.iter().any(|it| works(it))
     }
 
-    fn bytes(&self, _: &str) -> Option<u64> {
-        Some(1)
+    fn bytes(&self, path: &str) -> Option<u64> {
+        let is_large = |fact: &&EvidenceFact| matches!(fact, EvidenceFact::TooLarge { path: it, .. } if it == path);
+        self.facts.iter().any(is_large).then_some(1)
     }
 
     fn has_program(&self, _: &str) -> bool {

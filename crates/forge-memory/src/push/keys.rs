@@ -285,14 +285,21 @@ fn refusal_keys(log: &EvidenceLog, parsed: &[Vec<SimpleCommand>]) -> Vec<PushKey
 
 /// Returns the files that are too large, then the newest known paths.
 fn path_keys(log: &EvidenceLog) -> Vec<PushKey> {
-    // The newest fact about a path counts.
-    let mut newest: HashMap<&str, usize> = HashMap::new();
+    // The newest fact about a path counts. A read of a part of a large file
+    // does not make it smaller; its size is looked at before anything is said.
+    let (mut newest, mut newest_large): (HashMap<&str, usize>, HashMap<&str, usize>) =
+        (HashMap::new(), HashMap::new());
     for (at, entry) in log.entries.iter().enumerate() {
-        if let Some(path) = entry.fact.path() {
-            newest.insert(path, at);
-        }
+        match (&entry.fact, entry.fact.path()) {
+            (EvidenceFact::TooLarge { .. }, Some(path)) => newest_large.insert(path, at),
+            (_, Some(path)) => newest.insert(path, at),
+            _ => None,
+        };
     }
-    let mut places: Vec<usize> = newest.into_values().collect();
+    let mut places: Vec<usize> = newest
+        .into_values()
+        .chain(newest_large.into_values())
+        .collect();
     places.sort_unstable_by_key(|at| std::cmp::Reverse(*at));
     let (mut large, mut known) = (Vec::new(), Vec::new());
     for at in places {
