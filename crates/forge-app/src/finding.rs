@@ -102,6 +102,8 @@ impl CheckId {
     pub const HOOKS_FAILED: CheckId = CheckId("hooks.failed");
     /// Git tracks derived or private files, or lacks the merge driver.
     pub const GIT_TRACKED: CheckId = CheckId("git.tracked");
+    /// Something that hooks brought was ignored or wrong three times.
+    pub const PUSH_SILENCED: CheckId = CheckId("push.silenced");
     /// The index of an agent's memory points to a missing file.
     pub const AGENTS_POINTER: CheckId = CheckId("agents.pointer");
     /// The index of an agent's memory differs from its topics.

@@ -21,6 +21,8 @@ pub mod state_files;
 pub mod model;
 pub mod retractions;
 pub mod admit;
+pub mod evidence;
+pub mod push;
 pub mod links;
 pub mod routing;
 pub mod mind;

@@ -38,8 +38,8 @@ pub use autoload::{
 };
 pub use config::{
     AuditConfig, CONFIG_FILE, ConfigProblem, EngineConfig, ForgetConfig, IndexConfig, KeyDoc,
-    KnowledgeConfig, MindConfig, SearchConfig, SearchMode, WorkspaceConfig, config_reference,
-    with_included,
+    KnowledgeConfig, MindConfig, PushMode, RecallConfig, SearchConfig, SearchMode, WorkspaceConfig,
+    config_reference, with_included,
 };
 pub use disk::is_temp_name;
 pub use identity::{WorkspaceIdentity, workspace_identity};

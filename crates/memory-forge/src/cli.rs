@@ -89,6 +89,7 @@ pub(crate) enum CliCommand {
     Doctor(commands::doctor::DoctorArgs),
     Check(commands::check::CheckArgs),
     Undo(commands::undo::UndoArgs),
+    Why(commands::why::WhyArgs),
     Mind(commands::mind::MindArgs),
     Agent(commands::agent::AgentArgs),
     Workspace(commands::workspace::WorkspaceArgs),
@@ -102,6 +103,7 @@ pub(crate) enum CliCommand {
     #[command(alias = "memory")]
     Stats(commands::stats::StatsArgs),
     Preview(commands::preview::PreviewArgs),
+    Replay(commands::replay::ReplayArgs),
     Mcp(commands::mcp::McpArgs),
     Merge(commands::merge::MergeArgs),
     Config(commands::config::ConfigArgs),
@@ -126,7 +128,7 @@ pub(crate) const COMMAND_GROUPS: [(&str, &[&str]); 7] = [
     ),
     (
         "Keep it small and true",
-        &["audit", "doctor", "check", "undo"],
+        &["audit", "doctor", "check", "undo", "why"],
     ),
     ("Work", &["mind", "agent"]),
     ("Many notes", &["workspace", "links", "graph"]),
@@ -139,6 +141,7 @@ pub(crate) const COMMAND_GROUPS: [(&str, &[&str]); 7] = [
             "restore",
             "stats",
             "preview",
+            "replay",
             "mcp",
             "merge",
             "config",

@@ -31,6 +31,7 @@ pub(crate) mod manifest;
 pub(crate) mod merge;
 pub(crate) mod mind;
 pub(crate) mod preview;
+pub(crate) mod replay;
 pub(crate) mod restore;
 pub(crate) mod save;
 pub(crate) mod search;
@@ -45,6 +46,7 @@ pub(crate) mod undo;
 pub(crate) mod uninstall;
 pub(crate) mod upgrade;
 pub(crate) mod view;
+pub(crate) mod why;
 pub(crate) mod workspace;
 
 use forge_app::bulk::RunOwner;
@@ -103,6 +105,7 @@ fn dispatch_command(
         CliCommand::Search(args) => search::run_search(args, settings, ui),
         CliCommand::Save(args) => save::run_save(args, settings, ui),
         CliCommand::Forget(args) => forget::run_forget(args, settings, ui),
+        CliCommand::Replay(args) => replay::run_replay(args, ui),
         CliCommand::Restore(args) => restore::run_restore(args, settings, ui),
         CliCommand::Stats(args) => stats::run_stats(args, settings, ui),
         CliCommand::Preview(args) => preview::run_preview(args, settings, ui),
@@ -116,6 +119,7 @@ fn dispatch_command(
         CliCommand::Lint(args) => lint::run_lint(args, settings, ui),
         CliCommand::Consolidate(args) => consolidate::run_consolidate(args, settings, ui),
         CliCommand::Mcp(args) => mcp::run_mcp(args, settings, ui),
+        CliCommand::Why(args) => why::run_why(args, settings, ui),
         CliCommand::View(args) => view::run_view(args, settings, ui),
         CliCommand::Links(args) => links::run_links(args, settings, ui),
         CliCommand::Graph(args) => graph::run_graph(args, settings, ui),

@@ -188,7 +188,7 @@ fn config_page() -> String {
 }
 
 /// Variables that `settings.rs` reads; a test compares the two.
-pub(crate) const ENVIRONMENT_VARIABLES: [(&str, &str); 11] = [
+pub(crate) const ENVIRONMENT_VARIABLES: [(&str, &str); 12] = [
     (
         "MEMORY_FORGE_PROJECT_ROOT",
         "the workspace, where `--root` does not say",
@@ -200,6 +200,10 @@ pub(crate) const ENVIRONMENT_VARIABLES: [(&str, &str); 11] = [
     (
         "MEMORY_FORGE_MODEL",
         "a model file to make vectors with, instead of the built-in one",
+    ),
+    (
+        "MEMORY_FORGE_PUSH",
+        "`off` turns off what hooks bring without a request",
     ),
     (
         "MEMORY_FORGE_MCP_TOKEN",

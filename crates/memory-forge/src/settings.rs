@@ -101,6 +101,7 @@ pub(crate) struct ProcessEnvironment {
     now_override: Option<OsString>,
     mcp_token: Option<OsString>,
     model: Option<OsString>,
+    push: Option<OsString>,
     in_claude: bool,
     in_gemini: bool,
     no_color: bool,
@@ -141,6 +142,7 @@ impl ProcessEnvironment {
             now_override: var("MEMORY_FORGE_NOW"),
             mcp_token: var("MEMORY_FORGE_MCP_TOKEN"),
             model: var("MEMORY_FORGE_MODEL"),
+            push: var("MEMORY_FORGE_PUSH"),
             in_claude: var("CLAUDECODE").is_some(),
             in_gemini: var("GEMINI_PROJECT_DIR").is_some(),
             no_color: var("NO_COLOR").is_some(),
@@ -167,6 +169,14 @@ impl ProcessEnvironment {
     /// an invalid value, since it cannot report one.
     pub(crate) fn now(&self) -> Timestamp {
         parse_now(self.now_override.as_ref()).unwrap_or_else(|_| Timestamp::now())
+    }
+
+    /// Returns `true` if `MEMORY_FORGE_PUSH` turns off what hooks bring without
+    /// a request.
+    pub(crate) fn is_push_off(&self) -> bool {
+        self.push
+            .as_ref()
+            .is_some_and(|value| value == "off" || value == "0")
     }
 
     pub(crate) fn cwd(&self) -> Option<&Path> {

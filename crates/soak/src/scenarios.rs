@@ -994,6 +994,18 @@ pub static SCENARIOS: &[Scenario] = &[
         "TaskCompleted",
         ",\"task_id\":\"7\",\"task_subject\":\"Read the ledger\""
     ),
+    hook!(
+        "PostToolUseFailure",
+        ",\"tool_name\":\"Bash\",\"tool_use_id\":\"c1\",\"tool_input\":{\"command\":\"cat -A x\"},\"error\":\"Exit code 1\\ncat: illegal option -- A\""
+    ),
+    Scenario {
+        name: "hook · PreToolUse of a whole read of a large file",
+        files: MIND,
+        make: Some(|ws| ws.write("big.log", "a line of a log\n".repeat(20_000))),
+        run: &["hook", "--client=claude"],
+        input: "{\"hook_event_name\":\"PreToolUse\",\"session_id\":\"s3\",\"tool_name\":\"Read\",\"tool_use_id\":\"c2\",\"tool_input\":{\"file_path\":\"big.log\"}}",
+        ..PLAIN
+    },
     Scenario {
         name: "hook · SessionStart of a session that follows one left open",
         files: MIND,
@@ -1014,6 +1026,8 @@ pub static READERS: &[(&str, &[&str])] = &[
     ("search", &["search", "seeds"]),
     ("stats", &["stats"]),
     ("preview", &["preview", "knowledge/office.md"]),
+    ("why", &["why", "--command", "cat -A x"]),
+    ("replay", &["replay", "."]),
     ("audit", &["audit"]),
     ("mind show", &["mind", "show"]),
     ("mind health", &["mind", "health"]),

@@ -23,9 +23,13 @@ struct Contestant {
 }
 
 const PROMPT: &str = r#"{"hook_event_name":"UserPromptSubmit","session_id":"s","prompt":"go on"}"#;
+const TOOL: &str = r#"{"hook_event_name":"PreToolUse","session_id":"s","tool_name":"Bash","tool_use_id":"c","tool_input":{"command":"go test ./... | head -40"}}"#;
+const MISSING: &str = r#"{"hook_event_name":"PreToolUse","session_id":"s","tool_name":"Read","tool_use_id":"c","tool_input":{"file_path":"src/nowhere.rs"}}"#;
 const STOP: &str = r#"{"hook_event_name":"Stop","session_id":"s","stop_hook_active":false}"#;
 const START: &str = r#"{"hook_event_name":"SessionStart","session_id":"s","source":"startup"}"#;
 const COMPACT: &str = r#"{"hook_event_name":"SessionStart","session_id":"s","source":"compact"}"#;
+
+const CLAUDE: &[&str] = &["hook", "--client=claude"];
 
 /// How many documents an unchanged search looks at.
 const DOCUMENTS: usize = 500;
@@ -82,6 +86,7 @@ pub(crate) fn run(rest: &[&str]) -> Result<()> {
             _ => format!(", build {at}"),
         };
         println!("{}{build}", program.display());
+        remember(&arena, program, &folder)?;
         let mut ours = |name: &str, words: &[&str], input| {
             all.push(Contestant {
                 name: format!("{name}{build}"),
@@ -93,6 +98,8 @@ pub(crate) fn run(rest: &[&str]) -> Result<()> {
             });
         };
         ours("UserPromptSubmit", &["hook"], Some(PROMPT));
+        ours("PreToolUse, nothing to say", CLAUDE, Some(TOOL));
+        ours("PreToolUse, a missing path", CLAUDE, Some(MISSING));
         ours("Stop", &["hook"], Some(STOP));
         ours("SessionStart", &["hook"], Some(START));
         ours("SessionStart after compaction", &["hook"], Some(COMPACT));
@@ -169,6 +176,25 @@ fn once(arena: &Arena, contestant: &Contestant, inputs: &Path) -> Result<Sample>
         bail!("`{}` failed", contestant.name);
     }
     Ok(sample)
+}
+
+/// Fills the table of keys to its limit, by the events that fill it in
+/// sessions. It is read before every action.
+fn remember(arena: &Arena, program: &Path, folder: &Path) -> Result<()> {
+    const READ_FILES: usize = 400;
+    let arguments: Vec<String> = CLAUDE.iter().map(|it| (*it).to_owned()).collect();
+    let input = folder.with_extension("event");
+    for i in 0..READ_FILES {
+        let event = format!(
+            r#"{{"hook_event_name":"PostToolUse","session_id":"r","tool_name":"Read","tool_use_id":"{i}","tool_input":{{"file_path":"src/some/folder/with/a/file{i}.rs"}},"tool_response":{{"content":"1 text"}}}}"#
+        );
+        std::fs::write(&input, event)?;
+        let mut command = arena.command(program, &arguments, folder);
+        command.stdin(File::open(&input)?);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        wait(command).context("cannot start a program")?;
+    }
+    Ok(())
 }
 
 /// A megabyte of state, as months of work leave it, and some knowledge. Returns

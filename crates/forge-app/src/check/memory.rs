@@ -3,10 +3,11 @@
 
 use super::survey::WorkspaceSurvey;
 use crate::doctor;
-use crate::document::LinkKind;
+use crate::document::{LinkKind, escape_markdown_line};
 use crate::finding::{CheckFinding, CheckId, CheckOutcome, CheckSeverity};
 use crate::links::{BrokenLink, LinkTrouble};
 use crate::mind::HealthProblem;
+use crate::push;
 use crate::routing::closets::check::ClosetMismatchKind;
 use crate::workspace::RelPath;
 
@@ -248,6 +249,22 @@ pub(super) fn check_clients_program(survey: &WorkspaceSurvey<'_>) -> CheckOutcom
             .with_advice(format!(
                 "Install the program there, or run `memory-forge setup {}` again",
                 client.name()
+            ))
+    });
+    CheckOutcome::from_findings(found.collect())
+}
+
+/// Lists what hooks do not bring any more.
+pub(super) fn check_push_silenced(survey: &WorkspaceSurvey<'_>) -> CheckOutcome {
+    let silenced = push::silenced_pushes(survey.workspace);
+    let found = silenced.iter().map(|(item, times)| {
+        let item = escape_markdown_line(item);
+        let message = format!("`{item}` was ignored or contradicted {times} times and is silenced");
+        CheckFinding::new(CheckId::PUSH_SILENCED, CheckSeverity::Info, message)
+            .with_place(push::PUSHES_FILE, None)
+            .with_advice(format!(
+                "Delete `{}` to hear of it again",
+                push::PUSHES_FILE
             ))
     });
     CheckOutcome::from_findings(found.collect())

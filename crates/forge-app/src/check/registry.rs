@@ -30,7 +30,7 @@ const fn define_titled_check(
 }
 
 /// The registry: every check, once.
-pub static CHECK_REGISTRY: [CheckDefinition; 49] = [
+pub static CHECK_REGISTRY: [CheckDefinition; 50] = [
     define_titled_check(
         CheckId::STATE_STALE,
         "STATUS FRESHNESS",
@@ -277,6 +277,11 @@ pub static CHECK_REGISTRY: [CheckDefinition; 49] = [
         "clients",
         "A client is to call a program that is not there",
         |it, _| memory::check_clients_program(it),
+    ),
+    define_check(
+        CheckId::PUSH_SILENCED,
+        "Something that hooks brought before an action was ignored or wrong three times",
+        |it, _| memory::check_push_silenced(it),
     ),
     define_check(
         CheckId::AGENTS_POINTER,

@@ -125,7 +125,7 @@ const CONSOLIDATE_CHECKS: [CheckId; 6] = [
     CheckId::DECISIONS_FULL,
 ];
 
-const HEALTH_CHECKS: [CheckId; 7] = [
+const HEALTH_CHECKS: [CheckId; 8] = [
     CheckId::STATE_MISSING,
     CheckId::STATE_UNREADABLE,
     CheckId::STATE_UNTOUCHED,
@@ -133,6 +133,7 @@ const HEALTH_CHECKS: [CheckId; 7] = [
     CheckId::STATE_ERROR_LOG,
     CheckId::CLIENTS_UNCONNECTED,
     CheckId::SETTINGS_INVALID,
+    CheckId::PUSH_SILENCED,
 ];
 
 const DOCTOR_CHECKS: [CheckId; 15] = [
@@ -163,7 +164,7 @@ const AGENTS_CHECKS: [CheckId; 4] = [
 /// Checks of `lint`, `closets check`, `links check`, `graph check`,
 /// `consolidate` and `mind health`, each once. Of several that see the same
 /// fault, the one with the best advice comes first.
-const ALL_CHECKS: [CheckId; 29] = [
+const ALL_CHECKS: [CheckId; 30] = [
     CheckId::STATE_STALE,
     CheckId::STATE_BLOCKED,
     CheckId::STATE_UNREADABLE,
@@ -193,4 +194,5 @@ const ALL_CHECKS: [CheckId; 29] = [
     CheckId::GRAPH_DANGLING,
     CheckId::NOTES_DUPLICATE,
     CheckId::CLIENTS_UNCONNECTED,
+    CheckId::PUSH_SILENCED,
 ];

@@ -82,6 +82,10 @@ fn reason_to_skip(survey: &WorkspaceSurvey<'_>, check: CheckId) -> Option<&'stat
         {
             Some(NO_STATE_REASON)
         }
+        CheckId::PUSH_SILENCED => {
+            let log = survey.workspace.root().join(crate::push::PUSHES_FILE);
+            (!log.is_file()).then_some("hooks have brought nothing yet")
+        }
         CheckId::DECISIONS_SUPERSEDED | CheckId::DECISIONS_FULL => {
             let path = survey
                 .workspace

@@ -21,6 +21,12 @@ pub enum SessionEvent {
     SubagentStop,
     /// A task of the client's own list is done.
     TaskCompleted,
+    /// A tool is about to run.
+    PreToolUse,
+    /// A tool has run.
+    PostToolUse,
+    /// A tool has failed.
+    PostToolUseFailure,
 }
 
 impl SessionEvent {
@@ -45,6 +51,9 @@ impl SessionEvent {
             "subagentstart" => SessionEvent::SubagentStart,
             "subagentstop" => SessionEvent::SubagentStop,
             "taskcompleted" => SessionEvent::TaskCompleted,
+            "pretooluse" => SessionEvent::PreToolUse,
+            "posttooluse" => SessionEvent::PostToolUse,
+            "posttoolusefailure" => SessionEvent::PostToolUseFailure,
             _ => return None,
         })
     }
@@ -61,7 +70,18 @@ impl SessionEvent {
             SessionEvent::SubagentStart => "SubagentStart",
             SessionEvent::SubagentStop => "SubagentStop",
             SessionEvent::TaskCompleted => "TaskCompleted",
+            SessionEvent::PreToolUse => "PreToolUse",
+            SessionEvent::PostToolUse => "PostToolUse",
+            SessionEvent::PostToolUseFailure => "PostToolUseFailure",
         }
+    }
+
+    /// Returns `true` for the events of one call of a tool.
+    pub fn is_of_tool(self) -> bool {
+        matches!(
+            self,
+            SessionEvent::PreToolUse | SessionEvent::PostToolUse | SessionEvent::PostToolUseFailure
+        )
     }
 
     /// Returns `true` if clients with strict schemas take context for it.

@@ -45,6 +45,11 @@ impl HookPayload {
             .filter(|text| !text.is_empty())
     }
 
+    /// Returns a field of any type.
+    pub fn field(&self, name: &str) -> Option<&Value> {
+        self.fields.get(name)
+    }
+
     /// Returns `true` if a field is `true`.
     pub fn is_set(&self, name: &str) -> bool {
         self.fields.get(name).and_then(Value::as_bool) == Some(true)

@@ -55,7 +55,7 @@ pub struct HookEvent {
 }
 
 /// Every event that a set can install.
-pub const HOOK_EVENTS: [HookEvent; 9] = [
+pub const HOOK_EVENTS: [HookEvent; 12] = [
     hook_event(
         "SessionStart",
         15,
@@ -85,7 +85,22 @@ pub const HOOK_EVENTS: [HookEvent; 9] = [
     ),
     hook_event("SubagentStop", 5, false, "≤ 50 tokens a helper"),
     hook_event("TaskCompleted", 5, false, "none: notes the task"),
+    hook_event(
+        "PreToolUse",
+        5,
+        true,
+        "none, or ≤ 60 tokens where something about the action is known",
+    ),
+    hook_event("PostToolUse", 5, false, "none: notes the result"),
+    hook_event("PostToolUseFailure", 5, false, "none: notes the failure"),
 ];
+
+/// Tools whose calls are reported: those that have keys.
+const REPORTED_TOOLS: &str = "Bash|Read|Edit|MultiEdit|Write|NotebookEdit|Grep|Glob";
+
+/// Events of calls of tools. Only Claude Code is known to take context for
+/// them.
+const TOOL_EVENTS: [&str; 3] = ["PreToolUse", "PostToolUse", "PostToolUseFailure"];
 
 const fn hook_event(
     name: &'static str,
@@ -106,6 +121,7 @@ pub fn client_event_name(client: AgentClient, event: &HookEvent) -> Option<&'sta
     let name = event.name;
     match client {
         AgentClient::Claude => Some(name),
+        _ if TOOL_EVENTS.contains(&name) => None,
         AgentClient::Codex => (name != "TaskCompleted").then_some(name),
         AgentClient::Gemini => match name {
             "SessionStart" | "SessionEnd" => Some(name),
@@ -335,6 +351,8 @@ fn hook_group(event: &HookEvent, sources: &str, handler: Value) -> Value {
     // Other events have no sources to match.
     if event.name == "SessionStart" {
         group.insert("matcher".to_owned(), sources.into());
+    } else if TOOL_EVENTS.contains(&event.name) {
+        group.insert("matcher".to_owned(), REPORTED_TOOLS.into());
     }
     group.insert("hooks".to_owned(), Value::Array(vec![handler]));
     Value::Object(group)
@@ -485,8 +503,10 @@ mod tests {
             "Stop",
             "SessionEnd",
         ];
-        assert_eq!(names(AgentClient::Claude, HookSet::Default), default);
-        assert_eq!(names(AgentClient::Claude, HookSet::All).len(), 9);
+        let claude: Vec<&str> = default.into_iter().chain(["PreToolUse"]).collect();
+        assert_eq!(names(AgentClient::Claude, HookSet::Default), claude);
+        assert_eq!(names(AgentClient::Codex, HookSet::Default), default);
+        assert_eq!(names(AgentClient::Claude, HookSet::All).len(), 12);
         assert!(!names(AgentClient::Codex, HookSet::All).contains(&"TaskCompleted"));
         assert!(names(AgentClient::Gemini, HookSet::Default).contains(&"BeforeAgent"));
         assert!(names(AgentClient::Cursor, HookSet::None).is_empty());

@@ -45,6 +45,7 @@ pub struct WorkspaceConfig {
     pub graph: GraphConfig,
     /// Settings under `[mind]`.
     pub mind: MindConfig,
+    pub recall: RecallConfig,
     /// Keys that something set, and what.
     origins: KeyOrigins,
 }
@@ -186,6 +187,40 @@ pub struct MindConfig {
     pub checkpoints: usize,
     /// The seconds after which the state counts as stale.
     pub stale_seconds: u64,
+}
+
+/// The settings of what hooks bring without a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RecallConfig {
+    pub push: PushMode,
+}
+
+/// The moments at which hooks may bring memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PushMode {
+    Off,
+    /// Before a tool runs.
+    #[default]
+    Action,
+    /// Before a tool runs, and at a prompt.
+    All,
+}
+
+impl PushMode {
+    /// Returns the word for it in the settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            PushMode::Off => "off",
+            PushMode::Action => "action",
+            PushMode::All => "all",
+        }
+    }
+
+    /// Returns the mode of a word.
+    pub fn from_name(name: &str) -> Option<PushMode> {
+        let modes = [PushMode::Off, PushMode::Action, PushMode::All];
+        modes.into_iter().find(|mode| mode.name() == name)
+    }
 }
 
 /// A setting that was not applied, and why.

@@ -21,8 +21,8 @@ mod sound;
 mod teams;
 
 pub use teams::{
-    MergeDriver, clear_driver, first_commit, list_tracked_ending, merge_by_lines, merge_driver,
-    repository_prefix, set_driver,
+    MergeDriver, clear_driver, first_commit, list_tracked_ending, list_tracked_named,
+    merge_by_lines, merge_driver, repository_prefix, set_driver,
 };
 
 /// A past state of the workspace.

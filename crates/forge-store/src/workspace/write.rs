@@ -442,6 +442,84 @@ impl Workspace {
         self.cut_machine(held.path(), &target, most, keep)
     }
 
+    /// Reads a file that [`Workspace::change_marked_machine`] wrote here, and no
+    /// other file in its place: a clone or a pull can bring one, whose lines
+    /// would reach an agent as facts about this machine.
+    pub fn read_marked_machine(&self, path: &RelPath) -> Option<Vec<u8>> {
+        self.refuse_symlinks(path).ok()?;
+        let target = self.absolute_path(path);
+        let bytes =
+            regular::read_regular(&target, LinkPolicy::Refuse, MAX_MARKED_MACHINE_BYTES).ok()?;
+        let content = self.marked_content(path, &bytes)?.len();
+        Some(bytes[bytes.len() - content..].to_vec())
+    }
+
+    /// Replaces a file of the machine's by what `change` makes of its content,
+    /// whole or not at all and without sync. The first line is a mark under the
+    /// user's key. A file without a valid mark is moved aside and counts as
+    /// empty. `change` returns `None` to leave the file as it is.
+    pub fn change_marked_machine(
+        &self,
+        path: &RelPath,
+        change: impl FnOnce(&[u8]) -> Option<Vec<u8>>,
+    ) -> Result<(), WorkspaceError> {
+        let (target, held, _lock) = self.lock_machine_file(path)?;
+        let io = |e| WorkspaceError::from_io("write", &target, e);
+        let there = self.disk.read(held.path()).map_err(io)?.unwrap_or_default();
+        let content = self.marked_content(path, &there);
+        let Some(after) = change(content.unwrap_or_default()) else {
+            return Ok(());
+        };
+        if content.is_none() && !there.is_empty() {
+            trust::set_aside_foreign(held.path()).map_err(io)?;
+        }
+        let ignore = held.folder().join(".gitignore");
+        if path.as_str().starts_with(".mind/evidence/") && ignore.symlink_metadata().is_err() {
+            // An older `.mind/.gitignore` does not name this folder.
+            self.disk
+                .replace_unsynced(&ignore, IGNORE_ALL, TempKind::Machine)
+                .map_err(io)?;
+        }
+        let mark = self
+            .claim_machine_content(path, &after)
+            .and_then(|it| it.make_mark().ok());
+        // Without a key nothing would be believed later.
+        let Some(mark) = mark else {
+            return Ok(());
+        };
+        let mut bytes = format!("{MACHINE_MARK_START}{mark}\n").into_bytes();
+        bytes.extend_from_slice(&after);
+        self.disk
+            .replace_unsynced(held.path(), &bytes, TempKind::Machine)
+            .map_err(io)
+    }
+
+    /// Returns what follows the mark, if the mark is valid.
+    fn marked_content<'b>(&self, path: &RelPath, bytes: &'b [u8]) -> Option<&'b [u8]> {
+        let end = memchr::memchr(b'\n', bytes)?;
+        let line = std::str::from_utf8(&bytes[..end]).ok()?;
+        let mark = line.strip_prefix(MACHINE_MARK_START)?;
+        let content = &bytes[end + 1..];
+        let claim = self.claim_machine_content(path, content)?;
+        claim.matches_mark(mark).then_some(content)
+    }
+
+    /// Returns the claim of a marked file: in the folder that is there now, its
+    /// name has this content.
+    fn claim_machine_content<'c>(
+        &'c self,
+        path: &'c RelPath,
+        content: &'c [u8],
+    ) -> Option<TrustClaim<'c>> {
+        let folder = self.absolute_path(&path.parent()?);
+        Some(TrustClaim {
+            root: &self.root,
+            purpose: path.as_str(),
+            identity: FileIdentity::of(&fs::symlink_metadata(folder).ok()?),
+            content,
+        })
+    }
+
     /// Removes a file of the machine's; one that is gone already is fine.
     pub fn remove_machine(&self, path: &RelPath) -> Result<(), WorkspaceError> {
         if fs::symlink_metadata(self.absolute_path(path)).is_err() {
@@ -506,10 +584,11 @@ impl Workspace {
         path: &RelPath,
     ) -> Result<(PathBuf, HeldFile, ProcessLock), WorkspaceError> {
         let target = self.absolute_path(path);
-        let in_mind = path
-            .as_str()
-            .strip_prefix(".mind/")
-            .is_some_and(|name| name.starts_with('.') || name.starts_with("checkpoints/"));
+        let in_mind = path.as_str().strip_prefix(".mind/").is_some_and(|name| {
+            name.starts_with('.')
+                || name.starts_with("checkpoints/")
+                || name.starts_with("evidence/")
+        });
         if !in_mind && !is_bulk_run_file(path) {
             return Err(WorkspaceError::Refused(format!(
                 "`{path}` is not one of the files that hooks and bulk runs keep"
@@ -555,7 +634,7 @@ impl Workspace {
     /// may be the last one for days, while other files are written at every
     /// turn.
     fn sweep_machine(&self) -> Result<(), WorkspaceError> {
-        for folder in [".mind", ".mind/checkpoints"] {
+        for folder in [".mind", ".mind/checkpoints", ".mind/evidence"] {
             let folder = RelPath::new(folder)?;
             let dir = self.absolute_path(&folder);
             if self.refuse_symlinks(&folder).is_ok() {
@@ -895,6 +974,10 @@ const IGNORE_ALL: &[u8] = b"*\n";
 
 /// The suffix of a mark, added to the name of the file that it vouches for.
 const MARK_SUFFIX: &str = ".mark";
+/// The beginning of the first line of a marked file of the machine's.
+const MACHINE_MARK_START: &str = "# Made here: ";
+/// The size of the largest marked file of the machine's that is read.
+const MAX_MARKED_MACHINE_BYTES: u64 = 4 << 20;
 const MAX_MARK_BYTES: u64 = 128;
 /// The most bytes of a derived file that is trusted.
 const MAX_MARKED_BYTES: u64 = 64 << 20;

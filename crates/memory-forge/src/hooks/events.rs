@@ -6,15 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use forge_app::brief::{
-    BriefOccasion, BriefRequest, SESSION_BUDGET, SessionStartReason, WorkspaceLook, build_brief,
-};
+use forge_app::brief::{self, BriefOccasion, BriefRequest, SESSION_BUDGET, build_brief};
 use forge_app::client::AgentClient;
 use forge_app::mind::MindStore;
-use forge_app::session::{
-    SessionCloseRequest, SessionEnding, SessionOpenRequest, close_session, end_turn, open_session,
-};
+use forge_app::session::{SessionCloseRequest, SessionEnding, close_session};
 use forge_app::workspace::{RootHints, Workspace, discover_root};
+use forge_app::{evidence, push, session};
 use jiff::Timestamp;
 
 use super::client::continues_after_stop_output;
@@ -39,6 +36,8 @@ pub(super) fn handle_event(
         payload,
         nonce: session_nonce(payload),
         plugin_folder: process.claude_plugin_data(),
+        workspace: &workspace,
+        process,
         now,
     };
     if let Some(what) = payload.garbled {
@@ -90,6 +89,8 @@ const SESSION_END_LOCK_WAIT: Duration = Duration::from_millis(200);
 /// which has less time.
 const GIT_WAIT: Duration = Duration::from_millis(1_200);
 const SESSION_END_GIT_WAIT: Duration = Duration::from_millis(500);
+/// Bytes that every client takes whole.
+const MAX_CONTEXT_BYTES: usize = 9_900;
 /// Limit for the look around a workspace at a start.
 const OVERVIEW_WAIT: Duration = Duration::from_millis(1_000);
 
@@ -130,6 +131,8 @@ struct EventHandler<'a> {
     nonce: String,
     /// The folder that Claude Code gives its plugin.
     plugin_folder: Option<&'a Path>,
+    workspace: &'a Workspace,
+    process: &'a ProcessEnvironment,
     now: Timestamp,
 }
 
@@ -139,7 +142,7 @@ impl EventHandler<'_> {
     fn run_event(&self, event: SessionEvent) -> HookAnswer {
         match event {
             SessionEvent::SessionStart => self.session_start(),
-            SessionEvent::UserPromptSubmit => self.brief_for(BriefOccasion::Prompt),
+            SessionEvent::UserPromptSubmit => self.prompt(),
             SessionEvent::Stop => self.stop_turn(),
             SessionEvent::PreCompact => self.pre_compact(),
             SessionEvent::PostCompact => Ok(None),
@@ -147,38 +150,54 @@ impl EventHandler<'_> {
             SessionEvent::SubagentStart => self.subagent_start(),
             SessionEvent::SubagentStop => self.subagent_stop(),
             SessionEvent::TaskCompleted => self.task_completed(),
+            SessionEvent::PreToolUse => self.before_tool(),
+            SessionEvent::PostToolUse => self.after_tool(false),
+            SessionEvent::PostToolUseFailure => self.after_tool(true),
         }
     }
 
     fn session_start(&self) -> HookAnswer {
         let reason = match self.payload.text_field(&["source"]) {
-            Some("resume") => SessionStartReason::Resume,
-            Some("clear") => SessionStartReason::Clear,
-            Some("compact") => SessionStartReason::Compact,
-            Some("fork") => SessionStartReason::Fork,
-            _ => SessionStartReason::Startup,
+            Some("resume") => brief::SessionStartReason::Resume,
+            Some("clear") => brief::SessionStartReason::Clear,
+            Some("compact") => brief::SessionStartReason::Compact,
+            Some("fork") => brief::SessionStartReason::Fork,
+            _ => brief::SessionStartReason::Startup,
         };
         // A session that was left open is closed before this one gets anything,
         // and an error in that must not cost the briefing.
-        let opening = SessionOpenRequest {
+        let opening = session::SessionOpenRequest {
             id: self.session_id(),
             reason,
             git_wait: GIT_WAIT,
             now: self.now,
         };
-        let news = open_session(&self.mind, &opening);
+        let news = session::open_session(&self.mind, &opening);
         for problem in &news.problems {
             self.note_problem(SessionEvent::SessionStart, &problem.to_string());
         }
-        self.brief_for(BriefOccasion::Start {
+        if let Err(problem) = evidence::refresh_rules(self.workspace) {
+            self.note_problem(SessionEvent::SessionStart, &problem.to_string());
+        }
+        let brief = self.brief_for(BriefOccasion::Start {
             reason,
             events: &news.lines,
-            look: WorkspaceLook::AtMost(OVERVIEW_WAIT),
-        })
+            look: brief::WorkspaceLook::AtMost(OVERVIEW_WAIT),
+        })?;
+        if reason != brief::SessionStartReason::Compact {
+            return Ok(brief);
+        }
+        let brief = brief.unwrap_or_default();
+        let room = MAX_CONTEXT_BYTES.saturating_sub(brief.len() + 1);
+        let summary =
+            evidence::summarize_session(self.workspace, self.session_id(), &self.nonce, room);
+        let text = brief + &summary.map_or_else(String::new, |it| format!("\n{it}"));
+        Ok((!text.is_empty()).then_some(text))
     }
 
     fn stop_turn(&self) -> HookAnswer {
-        let turn = end_turn(&self.mind, self.now)?;
+        self.record_transcript(SessionEvent::Stop);
+        let turn = session::end_turn(&self.mind, self.now)?;
         if let Some(problem) = &turn.problem {
             self.note_problem(SessionEvent::Stop, &problem.to_string());
         }
@@ -190,6 +209,7 @@ impl EventHandler<'_> {
     }
 
     fn pre_compact(&self) -> HookAnswer {
+        self.record_transcript(SessionEvent::PreCompact);
         if !self.mind.has_state_files() {
             return Ok(None);
         }
@@ -199,6 +219,7 @@ impl EventHandler<'_> {
     }
 
     fn session_end(&self) -> HookAnswer {
+        self.record_transcript(SessionEvent::SessionEnd);
         let closing = SessionCloseRequest {
             ending: SessionEnding::Reported {
                 reason: self.payload.text_field(&["reason"]).unwrap_or("unknown"),
@@ -255,6 +276,127 @@ impl EventHandler<'_> {
             )?;
         }
         Ok(None)
+    }
+
+    fn prompt(&self) -> HookAnswer {
+        let prompt = self
+            .payload
+            .text_field(&["prompt", "user_prompt"])
+            .unwrap_or_default();
+        let recorded = evidence::record_prompt(self.workspace, self.session_id(), prompt, self.now);
+        if let Err(problem) = recorded {
+            self.note_problem(SessionEvent::UserPromptSubmit, &problem.to_string());
+        }
+        let brief = self.brief_for(BriefOccasion::Prompt)?;
+        if self.process.is_push_off() {
+            return Ok(brief);
+        }
+        let request = push::PromptRequest {
+            session: self.session_id(),
+            prompt,
+            nonce: &self.nonce,
+            now: self.now,
+        };
+        let item = push::push_at_prompt(self.workspace, &request)?;
+        let lines: Vec<String> = brief.into_iter().chain(item).collect();
+        Ok((!lines.is_empty()).then(|| lines.join("\n")))
+    }
+
+    /// Brings what is known about an action. The answer never decides whether
+    /// the tool may run.
+    fn before_tool(&self) -> HookAnswer {
+        if self.process.is_push_off() || !self.takes_context() {
+            return Ok(None);
+        }
+        let (Some(tool), Some(input)) = (
+            self.payload.text_field(&["tool_name"]),
+            self.payload.field("tool_input"),
+        ) else {
+            return Ok(None);
+        };
+        let homes = self.transcript_homes();
+        let request = push::ActionRequest {
+            event: SessionEvent::PreToolUse.name(),
+            session: self.session_id(),
+            call: self
+                .payload
+                .text_field(&["tool_use_id"])
+                .unwrap_or_default(),
+            tool,
+            input,
+            cwd: self.tool_cwd(),
+            transcript: self.transcript_source(&homes),
+            program_folders: self.process.client_places().path,
+            max_whole_read: (self.client == Some(AgentClient::Claude))
+                .then_some(push::MAX_CLAUDE_READ_BYTES),
+            nonce: &self.nonce,
+            now: self.now,
+        };
+        Ok(push::push_before_action(self.workspace, &request)?)
+    }
+
+    /// Returns `true` if the client shows context before an action to the
+    /// model: others would only pay for finding it.
+    fn takes_context(&self) -> bool {
+        matches!(self.client, None | Some(AgentClient::Claude))
+    }
+
+    fn after_tool(&self, is_error: bool) -> HookAnswer {
+        let null = serde_json::Value::Null;
+        let field = |name: &str| self.payload.field(name).unwrap_or(&null);
+        let response = if is_error { "error" } else { "tool_response" };
+        let event = evidence::ToolEvent {
+            session: self.session_id(),
+            call: self
+                .payload
+                .text_field(&["tool_use_id"])
+                .unwrap_or_default(),
+            tool: self.payload.text_field(&["tool_name"]).unwrap_or_default(),
+            input: field("tool_input"),
+            response: field(response),
+            is_error,
+            cwd: self.tool_cwd(),
+        };
+        evidence::record_tool_event(self.workspace, &event, self.now)?;
+        Ok(None)
+    }
+
+    /// Records what is new in the session's transcript. An error must not cost
+    /// the answer of the event.
+    fn record_transcript(&self, event: SessionEvent) {
+        let homes = self.transcript_homes();
+        let Some(source) = self.transcript_source(&homes) else {
+            return;
+        };
+        let recorded = evidence::record_transcript(self.workspace, &source, self.now);
+        if let Err(problem) = recorded {
+            self.note_problem(event, &problem.to_string());
+        }
+    }
+
+    fn transcript_source<'s>(
+        &'s self,
+        homes: &'s [PathBuf],
+    ) -> Option<evidence::TranscriptSource<'s>> {
+        Some(evidence::TranscriptSource {
+            path: Path::new(self.payload.text_field(&["transcript_path"])?),
+            session: self.session_id(),
+            cwd: self.tool_cwd(),
+            homes,
+        })
+    }
+
+    /// Returns the folders in which clients keep transcripts.
+    fn transcript_homes(&self) -> Vec<PathBuf> {
+        let places = self.process.client_places();
+        let homes = [places.home, places.claude_config_dir, places.codex_home];
+        homes.into_iter().flatten().map(Path::to_owned).collect()
+    }
+
+    /// Returns the folder in which the agent's tools run.
+    fn tool_cwd(&self) -> &Path {
+        let cwd = self.payload.text_field(&["cwd"]).map(Path::new);
+        cwd.unwrap_or(self.workspace.root())
     }
 
     fn brief_for(&self, occasion: BriefOccasion<'_>) -> HookAnswer {
@@ -326,7 +468,7 @@ mod tests {
         check("BeforeAgent", Some(SessionEvent::UserPromptSubmit));
         check("user-prompt-context", Some(SessionEvent::UserPromptSubmit));
         check("PreCompress", Some(SessionEvent::PreCompact));
-        check("PreToolUse", None);
+        check("PreToolUse", Some(SessionEvent::PreToolUse));
         check("", None);
     }
 }

@@ -97,11 +97,14 @@ const MORE: &[&[&str]] = &[
     &["links", "apply"],
     &["agent", "index", "--check"],
     &["preview", "CLAUDE.md"],
+    &["why"],
+    &["why", "--read", "src/main.rs"],
+    &["replay", "t"],
     &["session", "start", "--json"],
 ];
 
 /// Every event, with what clients send along.
-const EVENTS: [(&str, &str); 9] = [
+const EVENTS: [(&str, &str); 11] = [
     ("SessionStart", ",\"source\":\"startup\""),
     ("UserPromptSubmit", ",\"prompt\":\"how do seeds grow\""),
     ("Stop", ""),
@@ -119,6 +122,14 @@ const EVENTS: [(&str, &str); 9] = [
     (
         "TaskCompleted",
         ",\"task_id\":\"7\",\"task_subject\":\"Read the ledger\"",
+    ),
+    (
+        "PreToolUse",
+        ",\"tool_name\":\"Bash\",\"tool_use_id\":\"c1\",\"tool_input\":{\"command\":\"cat -A x.md\"}",
+    ),
+    (
+        "PostToolUse",
+        ",\"tool_name\":\"Bash\",\"tool_use_id\":\"c2\",\"tool_input\":{\"command\":\"ls\"},\"tool_response\":{\"stdout\":\"a\"}",
     ),
 ];
 

@@ -12,7 +12,7 @@ use crate::harness::ws;
 use crate::i01_children_without_bound::processes_of;
 use crate::i01_children_without_bound::provoke::{STATE, below, can, ended, read_only, set_time};
 
-const EVENTS: [&str; 9] = [
+const EVENTS: [&str; 12] = [
     "SessionStart",
     "UserPromptSubmit",
     "Stop",
@@ -22,6 +22,9 @@ const EVENTS: [&str; 9] = [
     "SubagentStart",
     "SubagentStop",
     "TaskCompleted",
+    "PreToolUse",
+    "PostToolUse",
+    "PostToolUseFailure",
 ];
 
 /// One JSON object, exit code 0, nothing for people, and never a word that

@@ -134,6 +134,8 @@ pub(crate) const COMMANDS: &[(&str, i32)] = &[
     ("clear", 0),
     ("preload", 0),
     ("preview|knowledge/tides.md", 0),
+    ("why", 0),
+    ("replay|.", 0),
     ("audit", 0),
     ("doctor|--fix|--yes", 0),
     ("doctor|--undo|--dry-run", 0),

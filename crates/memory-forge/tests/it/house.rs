@@ -309,7 +309,7 @@ fn errors_of_the_libraries_carry_a_code_and_hints() {
 }
 
 /// Counts that may only fall: whoever lowers one writes the new number here.
-const DOOR_IMPORTS: usize = 298;
+const DOOR_IMPORTS: usize = 296;
 const ONE_WORD_TYPES: usize = 21;
 const PARTICIPLE_TYPES: usize = 0;
 

@@ -43,6 +43,7 @@ mod organise;
 #[cfg(unix)]
 mod pages;
 mod plugin;
+mod push;
 mod save;
 mod search;
 mod session;

@@ -790,7 +790,7 @@ fn status_fits_a_screen() {
         "Next       Write the test",
         "Blocked    (2) waiting for keys; and for a review",
         "tokens a session",
-        "Claude Code  project  5      yes  AGENTS.md",
+        "Claude Code  project  6      yes  AGENTS.md",
     ] {
         assert!(screen.contains(part), "{part}:\n{screen}");
     }

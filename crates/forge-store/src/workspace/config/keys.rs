@@ -7,7 +7,7 @@ use std::fmt;
 
 use toml::de::DeValue;
 
-use super::{ConfigProblem, WorkspaceConfig};
+use super::{ConfigProblem, PushMode, WorkspaceConfig};
 use crate::workspace::RelPath;
 use crate::workspace::included::glob_fault;
 
@@ -669,4 +669,18 @@ pub(super) static CONFIG_KEYS: &[ConfigKey] = &[
         Some("staleWarningSeconds"),
         "Seconds after which state counts as stale."
     ),
+    ConfigKey {
+        name: "recall.push",
+        about: "When hooks bring memory without a request: never, before an action whose key is known (a command that failed here, a path that is elsewhere, a rule about a file), or at prompts as well.",
+        old_name: None,
+        kind: KeyKind::Choice {
+            of: &["off", "action", "all"],
+            get: |c| c.recall.push.name().to_owned(),
+            set: |c, text| {
+                if let Some(mode) = PushMode::from_name(text) {
+                    c.recall.push = mode;
+                }
+            },
+        },
+    },
 ];

@@ -118,6 +118,16 @@ pub fn repository_prefix(root: &Path) -> Option<String> {
     Some(prefix.trim_end_matches('/').to_owned())
 }
 
+/// Lists tracked files of one name, and files in folders of that name. Globs
+/// are off in every call of git, so the whole list is filtered here.
+pub fn list_tracked_named(root: &Path, name: &str) -> Result<Vec<String>, WorkspaceError> {
+    let listing = require_success(run_git(root, &["ls-files", "-z", "--", "."])?)?;
+    let names = listing.split(|&byte| byte == 0);
+    let names = names.filter_map(|it| std::str::from_utf8(it).ok());
+    let has_name = |path: &&str| path.split('/').any(|part| part == name);
+    Ok(names.filter(has_name).map(str::to_owned).collect())
+}
+
 /// Lists the tracked files whose names end like this, sorted.
 pub fn list_tracked_ending(root: &Path, ending: &str) -> Result<Vec<String>, WorkspaceError> {
     let listing = require_success(run_git(root, &["ls-files", "-z", "--", "."])?)?;

@@ -1,0 +1,225 @@
+//! Records evidence: from transcripts, read from where the last reading ended,
+//! and from events of hooks. It keeps the log, the table of keys and what
+//! followed each push. A client's files are only read, and nothing is recorded
+//! where there is no memory yet.
+
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::mind::MindStore;
+use crate::workspace::{RelPath, Workspace, WorkspaceError};
+use forge_memory::evidence::{
+    EVIDENCE_FILE, EvidenceEntry, EvidenceLimits, EvidenceLog, ToolOutcome, WorkPlace,
+    observe_prompt, observe_result, planned_action,
+};
+use forge_memory::push::{KEYS_FILE, KeyTable, PUSHES_FILE, PushKey, PushLog};
+
+mod rules;
+mod summary;
+mod transcript;
+
+pub(crate) use rules::statement_at;
+pub use summary::summarize_session;
+pub use transcript::{SessionStep, StepKind, parse_steps, to_entries};
+
+/// Lines of the log of pushes, and how many are kept when it is cut.
+pub(crate) const MAX_PUSH_LINES: usize = 1_000;
+pub(crate) const KEPT_PUSH_LINES: usize = 500;
+
+/// A transcript that a client names.
+#[derive(Debug, Clone, Copy)]
+pub struct TranscriptSource<'a> {
+    pub path: &'a Path,
+    pub session: &'a str,
+    /// The folder in which the session runs.
+    pub cwd: &'a Path,
+    /// Folders of the user in which clients keep transcripts; a file elsewhere
+    /// is not read.
+    pub homes: &'a [PathBuf],
+}
+
+/// Records what is new in a transcript. Returns how many entries are new.
+pub fn record_transcript(
+    workspace: &Workspace,
+    source: &TranscriptSource<'_>,
+    now: Timestamp,
+) -> Result<usize, WorkspaceError> {
+    if !keeps_evidence(workspace) {
+        return Ok(0);
+    }
+    let Some(read) = transcript::read_new(workspace, source) else {
+        return Ok(0);
+    };
+    let added = store_entries(workspace, read.entries.clone(), source.session, now)?;
+    transcript::keep_position(workspace, source, &read)?;
+    Ok(added)
+}
+
+/// The end of a call of a tool, as a hook reports it.
+#[derive(Debug, Clone, Copy)]
+pub struct ToolEvent<'a> {
+    pub session: &'a str,
+    pub call: &'a str,
+    pub tool: &'a str,
+    pub input: &'a Value,
+    pub response: &'a Value,
+    pub is_error: bool,
+    pub cwd: &'a Path,
+}
+
+/// Records the end of a call.
+pub fn record_tool_event(
+    workspace: &Workspace,
+    event: &ToolEvent<'_>,
+    now: Timestamp,
+) -> Result<usize, WorkspaceError> {
+    let place = WorkPlace {
+        root: workspace.root(),
+        cwd: event.cwd,
+    };
+    let Some(action) = planned_action(event.tool, event.input, place) else {
+        return Ok(0);
+    };
+    if !keeps_evidence(workspace) {
+        return Ok(0);
+    }
+    let text = transcript::response_text(event.response);
+    let outcome = ToolOutcome {
+        text: &text,
+        is_error: event.is_error,
+        bytes: transcript::size_on_disk(workspace.root(), &action),
+    };
+    let entries = observe_result(&action, outcome)
+        .into_iter()
+        .map(|fact| EvidenceEntry {
+            at: now.as_second(),
+            session: short_id(event.session),
+            id: short_id(event.call),
+            fact,
+        });
+    store_entries(workspace, entries.collect(), event.session, now)
+}
+
+/// Records a prompt, if it corrects what was done.
+pub fn record_prompt(
+    workspace: &Workspace,
+    session: &str,
+    prompt: &str,
+    now: Timestamp,
+) -> Result<usize, WorkspaceError> {
+    let Some(fact) = observe_prompt(prompt) else {
+        return Ok(0);
+    };
+    if !keeps_evidence(workspace) {
+        return Ok(0);
+    }
+    let entry = EvidenceEntry {
+        at: now.as_second(),
+        session: short_id(session),
+        // A transcript reports the same prompt with another id.
+        id: short_id(prompt.trim()),
+        fact,
+    };
+    store_entries(workspace, vec![entry], session, now)
+}
+
+/// Reads the documents that state what they apply to, for the table of keys.
+pub fn refresh_rules(workspace: &Workspace) -> Result<(), WorkspaceError> {
+    if !keeps_evidence(workspace) {
+        return Ok(());
+    }
+    let rules = rules::find_rules(workspace);
+    let path = RelPath::new(KEYS_FILE)?;
+    let there = workspace.read_marked_machine(&path).unwrap_or_default();
+    let mut table = KeyTable::parse(&String::from_utf8_lossy(&there));
+    let is_rule = |key: &PushKey| matches!(key, PushKey::Rule { .. });
+    let before: Vec<PushKey> = table.keys.extract_if(.., |key| is_rule(key)).collect();
+    if before == rules {
+        return Ok(());
+    }
+    table.keys.splice(0..0, rules);
+    workspace.change_marked_machine(&path, |_| Some(table.render().into_bytes()))
+}
+
+/// Reads what is new in a transcript and records nothing.
+pub(crate) fn new_entries(
+    workspace: &Workspace,
+    source: &TranscriptSource<'_>,
+) -> Vec<EvidenceEntry> {
+    let read = transcript::read_new(workspace, source);
+    read.map_or_else(Vec::new, |read| read.entries)
+}
+
+/// Reads the log of evidence.
+pub fn read_evidence(workspace: &Workspace) -> EvidenceLog {
+    let path = RelPath::new(EVIDENCE_FILE).ok();
+    let bytes = path.and_then(|path| workspace.read_marked_machine(&path));
+    EvidenceLog::parse(&String::from_utf8_lossy(&bytes.unwrap_or_default()))
+}
+
+/// Reads the table of keys.
+pub(crate) fn read_keys(workspace: &Workspace) -> KeyTable {
+    let path = RelPath::new(KEYS_FILE).ok();
+    let bytes = path.and_then(|path| workspace.read_marked_machine(&path));
+    KeyTable::parse(&String::from_utf8_lossy(&bytes.unwrap_or_default()))
+}
+
+/// Reads the log of pushes.
+pub(crate) fn read_pushes(workspace: &Workspace) -> PushLog {
+    let path = RelPath::new(PUSHES_FILE).ok();
+    let bytes = path.and_then(|path| workspace.read(&path).ok());
+    PushLog::parse(&String::from_utf8_lossy(&bytes.unwrap_or_default()))
+}
+
+/// Returns `true` where there is a memory, which alone may get files of ours.
+fn keeps_evidence(workspace: &Workspace) -> bool {
+    MindStore::open(workspace).has_state_files() || workspace.root().join("knowledge").is_dir()
+}
+
+fn store_entries(
+    workspace: &Workspace,
+    entries: Vec<EvidenceEntry>,
+    session: &str,
+    now: Timestamp,
+) -> Result<usize, WorkspaceError> {
+    if entries.is_empty() {
+        return Ok(0);
+    }
+    let mut log = None;
+    let mut added = 0;
+    workspace.change_marked_machine(&RelPath::new(EVIDENCE_FILE)?, |bytes| {
+        let mut parsed = EvidenceLog::parse(&String::from_utf8_lossy(bytes));
+        added = parsed.add(entries, now.as_second(), &EvidenceLimits::default());
+        let text = parsed.render();
+        log = (added > 0).then_some(parsed);
+        (added > 0).then(|| text.into_bytes())
+    })?;
+    let Some(log) = log else {
+        return Ok(0);
+    };
+    workspace.change_marked_machine(&RelPath::new(KEYS_FILE)?, |bytes| {
+        let before = KeyTable::parse(&String::from_utf8_lossy(bytes));
+        let is_rule = |key: &PushKey| matches!(key, PushKey::Rule { .. });
+        let rules = before.keys.into_iter().filter(is_rule).collect();
+        Some(KeyTable::build(&log, rules).render().into_bytes())
+    })?;
+    let pushes = read_pushes(workspace);
+    for outcome in pushes.judge_session(&short_id(session), &log.entries) {
+        let Ok(line) = serde_json::to_string(&outcome) else {
+            continue;
+        };
+        let path = RelPath::new(PUSHES_FILE)?;
+        workspace.append_machine(&path, &line, MAX_PUSH_LINES, KEPT_PUSH_LINES)?;
+    }
+    Ok(added)
+}
+
+/// Returns a short name for an id of a client. Ids are only compared.
+pub(crate) fn short_id(id: &str) -> String {
+    blake3::hash(id.as_bytes()).to_hex()[..12].to_owned()
+}
+
+#[cfg(test)]
+mod tests;

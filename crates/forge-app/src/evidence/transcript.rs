@@ -1,0 +1,347 @@
+//! Reads transcripts of Claude Code and Codex as steps of a session: prompts,
+//! calls and results. Each run reads what was added since the last one, up to a
+//! limit; lines of an unknown form are skipped.
+
+use std::collections::HashMap;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{TranscriptSource, short_id};
+use crate::workspace::{RelPath, Workspace, WorkspaceError};
+use forge_memory::evidence::{
+    EvidenceEntry, ToolAction, ToolOutcome, WorkPlace, observe_prompt, observe_result,
+    planned_action,
+};
+use forge_store::regular::{self, LinkPolicy};
+
+/// Bytes that one run reads. A transcript with more that is new is read from
+/// its end.
+const MAX_READ_BYTES: u64 = 4 << 20;
+/// Bytes before the end in which a call may still wait for its result.
+const MAX_WAITING_BYTES: usize = 1 << 20;
+/// Transcripts whose position is kept.
+const MAX_POSITIONS: usize = 50;
+/// The file with the positions.
+const POSITIONS_FILE: &str = ".mind/evidence/positions.jsonl";
+
+/// Where the reading of a transcript ended.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct TranscriptPosition {
+    transcript: String,
+    offset: u64,
+}
+
+/// A step of a session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionStep {
+    /// Seconds since 1970; 0 where the line has no time.
+    pub at: i64,
+    /// Identifies the call or the prompt.
+    pub id: String,
+    pub kind: StepKind,
+}
+
+/// The kinds of steps.
+#[derive(Debug, Clone, PartialEq)]
+pub enum StepKind {
+    Prompt(String),
+    Call(ToolAction),
+    Result { text: String, is_error: bool },
+}
+
+/// What one run read.
+#[derive(Debug, Default)]
+pub(super) struct TranscriptPart {
+    pub(super) entries: Vec<EvidenceEntry>,
+    /// Where the next run begins.
+    end: u64,
+}
+
+/// Reads what was added to a transcript; `None` for a file that is not one of
+/// the user's transcripts.
+pub(super) fn read_new(
+    workspace: &Workspace,
+    source: &TranscriptSource<'_>,
+) -> Option<TranscriptPart> {
+    if source.path.extension().is_none_or(|it| it != "jsonl") {
+        return None;
+    }
+    let real = source.path.canonicalize().ok()?;
+    let is_of_user = source
+        .homes
+        .iter()
+        .any(|home| home.canonicalize().is_ok_and(|home| real.starts_with(home)));
+    if !is_of_user {
+        return None;
+    }
+    let mut file = regular::open_regular(source.path, LinkPolicy::Refuse).ok()?;
+    let size = file.metadata().ok()?.len();
+    let known = position_of(workspace, source.path);
+    // A shorter file is another one of the same name.
+    let known = if known > size { 0 } else { known };
+    let start = known.max(size.saturating_sub(MAX_READ_BYTES));
+    file.seek(SeekFrom::Start(start)).ok()?;
+    let mut bytes = Vec::new();
+    file.take(MAX_READ_BYTES).read_to_end(&mut bytes).ok()?;
+    // After a jump, the first line begins in its middle.
+    let skipped = if start > known {
+        memchr::memchr(b'\n', &bytes).map_or(bytes.len(), |at| at + 1)
+    } else {
+        0
+    };
+    let complete = memchr::memrchr(b'\n', &bytes)
+        .map_or(0, |at| at + 1)
+        .max(skipped);
+    let place = WorkPlace {
+        root: workspace.root(),
+        cwd: source.cwd,
+    };
+    let mut steps = Vec::new();
+    let mut waiting: HashMap<String, usize> = HashMap::new();
+    let mut at = skipped;
+    for line in bytes[skipped..complete].split_inclusive(|byte| *byte == b'\n') {
+        for step in parse_steps(&String::from_utf8_lossy(line), place) {
+            match &step.kind {
+                StepKind::Call(_) => {
+                    waiting.insert(step.id.clone(), at);
+                }
+                StepKind::Result { .. } => {
+                    waiting.remove(&step.id);
+                }
+                StepKind::Prompt(_) => {}
+            }
+            steps.push(step);
+        }
+        at += line.len();
+    }
+    // The next run begins at a call without a result.
+    let first_waiting = waiting.into_values().min();
+    let end = first_waiting.filter(|at| complete - at <= MAX_WAITING_BYTES);
+    Some(TranscriptPart {
+        entries: to_entries(&steps, source.session, Some(workspace.root())),
+        end: start + end.unwrap_or(complete) as u64,
+    })
+}
+
+fn position_of(workspace: &Workspace, transcript: &Path) -> u64 {
+    let path = RelPath::new(POSITIONS_FILE).ok();
+    let bytes = path.and_then(|path| workspace.read_marked_machine(&path));
+    let name = short_id(&transcript.to_string_lossy());
+    let positions = parse_positions(&bytes.unwrap_or_default());
+    let known = positions.iter().find(|it| it.transcript == name);
+    known.map_or(0, |it| it.offset)
+}
+
+/// Keeps where the reading ended.
+pub(super) fn keep_position(
+    workspace: &Workspace,
+    source: &TranscriptSource<'_>,
+    read: &TranscriptPart,
+) -> Result<(), WorkspaceError> {
+    let name = short_id(&source.path.to_string_lossy());
+    workspace.change_marked_machine(&RelPath::new(POSITIONS_FILE)?, |bytes| {
+        let mut positions = parse_positions(bytes);
+        if let Some(there) = positions.iter().position(|it| it.transcript == name) {
+            if positions[there].offset == read.end {
+                return None;
+            }
+            positions.remove(there);
+        }
+        positions.push(TranscriptPosition {
+            transcript: name,
+            offset: read.end,
+        });
+        let first = positions.len().saturating_sub(MAX_POSITIONS);
+        let lines = positions[first..]
+            .iter()
+            .filter_map(|it| serde_json::to_string(it).ok());
+        Some(
+            lines
+                .map(|line| line + "\n")
+                .collect::<String>()
+                .into_bytes(),
+        )
+    })
+}
+
+fn parse_positions(bytes: &[u8]) -> Vec<TranscriptPosition> {
+    let text = String::from_utf8_lossy(bytes);
+    text.lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect()
+}
+
+/// Turns steps into entries. `root` is the workspace on disk, where sizes of
+/// files can be looked up.
+pub fn to_entries(steps: &[SessionStep], session: &str, root: Option<&Path>) -> Vec<EvidenceEntry> {
+    let mut calls: HashMap<&str, &ToolAction> = HashMap::new();
+    let mut entries = Vec::new();
+    let session = short_id(session);
+    let mut now = 0;
+    for step in steps {
+        now = now.max(step.at);
+        let mut add = |fact| {
+            entries.push(EvidenceEntry {
+                at: now,
+                session: session.clone(),
+                id: step.id.clone(),
+                fact,
+            });
+        };
+        match &step.kind {
+            StepKind::Call(action) => {
+                calls.insert(&step.id, action);
+            }
+            StepKind::Prompt(text) => observe_prompt(text).into_iter().for_each(add),
+            StepKind::Result { text, is_error } => {
+                let Some(action) = calls.remove(step.id.as_str()) else {
+                    continue;
+                };
+                let outcome = ToolOutcome {
+                    text,
+                    is_error: *is_error,
+                    bytes: root.and_then(|root| size_on_disk(root, action)),
+                };
+                observe_result(action, outcome)
+                    .into_iter()
+                    .for_each(&mut add);
+            }
+        }
+    }
+    entries
+}
+
+/// Returns the size of the file that a read is about.
+pub(super) fn size_on_disk(root: &Path, action: &ToolAction) -> Option<u64> {
+    let ToolAction::Read { path, .. } = action else {
+        return None;
+    };
+    let meta = std::fs::metadata(root.join(path)).ok()?;
+    meta.is_file().then_some(meta.len())
+}
+
+/// Parses one line of a transcript.
+pub fn parse_steps(line: &str, place: WorkPlace<'_>) -> Vec<SessionStep> {
+    let Ok(record) = serde_json::from_str::<Value>(line) else {
+        return Vec::new();
+    };
+    let at = record["timestamp"]
+        .as_str()
+        .and_then(|text| text.parse::<Timestamp>().ok())
+        .map_or(0, Timestamp::as_second);
+    let cwd = record["cwd"]
+        .as_str()
+        .or_else(|| record["payload"]["cwd"].as_str());
+    let place = WorkPlace {
+        cwd: cwd.map_or(place.cwd, Path::new),
+        ..place
+    };
+    let step = |id: String, kind| SessionStep { at, id, kind };
+    match record["type"].as_str() {
+        Some("assistant" | "user") => {
+            let content = &record["message"]["content"];
+            let mut steps = Vec::new();
+            for block in content.as_array().into_iter().flatten() {
+                let id = |name: &str| block[name].as_str().map(short_id);
+                match block["type"].as_str() {
+                    Some("tool_use") => {
+                        let name = block["name"].as_str().unwrap_or_default();
+                        let action = planned_action(name, &block["input"], place);
+                        if let (Some(id), Some(action)) = (id("id"), action) {
+                            steps.push(step(id, StepKind::Call(action)));
+                        }
+                    }
+                    Some("tool_result") => {
+                        if let Some(id) = id("tool_use_id") {
+                            let text = response_text(&block["content"]);
+                            let is_error = block["is_error"] == true;
+                            steps.push(step(id, StepKind::Result { text, is_error }));
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            let is_typed = record["type"] == "user"
+                && record["isMeta"] != true
+                && record["isSidechain"] != true
+                && record["isCompactSummary"] != true
+                && steps.is_empty();
+            if is_typed {
+                let text = response_text(content);
+                // Text in tags was put in by the client.
+                if !text.trim().is_empty() && !text.trim_start().starts_with('<') {
+                    steps.push(step(short_id(text.trim()), StepKind::Prompt(text)));
+                }
+            }
+            steps
+        }
+        Some("response_item") => {
+            let payload = &record["payload"];
+            let id = payload["call_id"].as_str().map(short_id);
+            match payload["type"].as_str() {
+                Some("function_call") => {
+                    let input = payload["arguments"].as_str().unwrap_or_default();
+                    let input: Value = serde_json::from_str(input).unwrap_or_default();
+                    let name = payload["name"].as_str().unwrap_or_default();
+                    let action = planned_action(name, &input, place);
+                    let call = id.zip(action).map(|(id, it)| step(id, StepKind::Call(it)));
+                    call.into_iter().collect()
+                }
+                Some("function_call_output") => {
+                    let text = response_text(&payload["output"]);
+                    let result = StepKind::Result {
+                        text,
+                        is_error: false,
+                    };
+                    id.map(|id| step(id, result)).into_iter().collect()
+                }
+                _ => Vec::new(),
+            }
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the text of a result in any form that clients have.
+pub(super) fn response_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => match serde_json::from_str::<Value>(text) {
+            Ok(Value::Object(fields)) if fields.contains_key("output") => {
+                response_text(&Value::Object(fields))
+            }
+            _ => text.clone(),
+        },
+        Value::Array(parts) => {
+            let texts = parts
+                .iter()
+                .filter_map(|it| it.as_str().or_else(|| it["text"].as_str()));
+            texts.collect::<Vec<_>>().join("\n")
+        }
+        Value::Object(fields) => {
+            let code = fields
+                .get("metadata")
+                .and_then(|it| it["exit_code"].as_i64());
+            let part = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default();
+            let output = [
+                part("output"),
+                part("stdout"),
+                part("stderr"),
+                part("error"),
+            ];
+            let output: Vec<&str> = output.into_iter().filter(|it| !it.is_empty()).collect();
+            let text = match (output.is_empty(), fields.get("content")) {
+                (true, Some(content)) => response_text(content),
+                _ => output.join("\n"),
+            };
+            match code {
+                Some(code) => format!("Exit code {code}\n{text}"),
+                None => text,
+            }
+        }
+        _ => String::new(),
+    }
+}

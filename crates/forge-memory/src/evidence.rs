@@ -1,0 +1,23 @@
+//! What happened in sessions, kept mechanically: commands with their outcome,
+//! paths that were missing or too large, what the user refused or corrected,
+//! files read and changed. A fact is what a program's result shows or the user
+//! wrote; text inside a result is never advice, and nothing here calls a model.
+
+mod command;
+mod entry;
+mod fault;
+mod log;
+mod observe;
+
+pub use command::{CommandWord, SimpleCommand, parse_command};
+pub use entry::{CommandFact, EvidenceEntry, EvidenceFact, TestTally};
+pub use fault::{CommandFault, FaultPart, find_fault};
+pub use log::{EvidenceLimits, EvidenceLog};
+pub use observe::{
+    ToolAction, ToolOutcome, WorkPlace, join_dir, observe_prompt, observe_result, planned_action,
+};
+
+/// The folder of evidence. It is ignored by git: evidence is about one machine.
+pub const EVIDENCE_FOLDER: &str = ".mind/evidence";
+/// The file with the entries, one JSON object a line.
+pub const EVIDENCE_FILE: &str = ".mind/evidence/log.jsonl";

@@ -1,0 +1,20 @@
+//! Which memory is brought before an action, without a request: an item whose
+//! key matches the action, and otherwise nothing. Keys come from evidence and
+//! from documents that state what they apply to. Similarity never decides here:
+//! no threshold of it is right often enough.
+
+mod decide;
+mod fit;
+mod keys;
+mod pushes;
+
+pub use decide::{ActionSurroundings, PushChoice, PushItem, choose_item};
+pub use keys::{KeyTable, PushKey, command_form};
+pub use pushes::{PUSHES_FILE, PushLog, PushOutcome, PushRecord, PushSubject, judge_outcome};
+
+/// The file of known keys, which a hook reads whole before every action.
+pub const KEYS_FILE: &str = ".mind/evidence/keys.jsonl";
+/// Maximum bytes of that file.
+pub const MAX_KEYS_BYTES: usize = 64 << 10;
+/// Maximum tokens of an item, by the estimate that needs no vocabulary.
+pub const MAX_PUSH_TOKENS: usize = 60;

@@ -1,0 +1,465 @@
+//! The table of known keys: made from evidence when a turn ends, read at every
+//! action. A key that was contradicted since is not in it.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::MAX_KEYS_BYTES;
+use crate::evidence::{
+    CommandFact, CommandFault, EvidenceEntry, EvidenceFact, EvidenceLog, SimpleCommand,
+    parse_command,
+};
+
+/// A key with what is to be shown where it matches.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "key", rename_all = "kebab-case")]
+pub enum PushKey {
+    /// Part of a command that failed and never worked.
+    Fault {
+        fault: CommandFault,
+        times: usize,
+        /// Seconds of the last time.
+        last: i64,
+        error: String,
+        /// A command that worked next, or nothing.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        instead: String,
+        /// Line of the last failure in the log.
+        line: usize,
+    },
+    /// A command that the user refused, and has not allowed since.
+    Refused {
+        program: String,
+        subcommand: String,
+        times: usize,
+        last: i64,
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        words: String,
+        line: usize,
+    },
+    /// A file that the client refused to read whole, with its size then.
+    Large {
+        path: String,
+        bytes: u64,
+        last: i64,
+        line: usize,
+    },
+    /// A path that was read or changed.
+    Known { path: String, line: usize },
+    /// A document that states which paths or commands it applies to.
+    Rule {
+        path: String,
+        line: usize,
+        text: String,
+        applies_to: Vec<String>,
+        /// Seconds of the document's last change.
+        modified: i64,
+    },
+}
+
+/// Refusals from which on a command has a key.
+const MIN_REFUSALS: usize = 2;
+/// Commands after a failure among which the one that worked instead is looked
+/// for.
+const MAX_STEPS_TO_SOLUTION: usize = 6;
+/// Known paths that are kept.
+const MAX_KNOWN_PATHS: usize = 400;
+
+/// All keys.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KeyTable {
+    pub keys: Vec<PushKey>,
+}
+
+impl KeyTable {
+    /// Makes the table from evidence and rules, the most valuable keys first.
+    pub fn build(log: &EvidenceLog, rules: Vec<PushKey>) -> KeyTable {
+        let parsed: Vec<Vec<SimpleCommand>> = log
+            .entries
+            .iter()
+            .map(|entry| match &entry.fact {
+                EvidenceFact::Command(fact) => parse_command(&fact.command),
+                EvidenceFact::Refused { command, .. } => parse_command(command),
+                _ => Vec::new(),
+            })
+            .collect();
+        let mut keys = rules;
+        keys.extend(fault_keys(log, &parsed));
+        keys.extend(refusal_keys(log, &parsed));
+        keys.extend(path_keys(log));
+        KeyTable { keys }
+    }
+
+    /// Parses a table; lines that cannot be read are left out.
+    pub fn parse(text: &str) -> KeyTable {
+        let keys = text
+            .lines()
+            .filter_map(|line| serde_json::from_str(line).ok());
+        KeyTable {
+            keys: keys.collect(),
+        }
+    }
+
+    /// Renders the table within its limit; the last keys are dropped.
+    pub fn render(&self) -> String {
+        let mut text = String::new();
+        for key in &self.keys {
+            let Ok(line) = serde_json::to_string(key) else {
+                continue;
+            };
+            if text.len() + line.len() + 1 > MAX_KEYS_BYTES {
+                break;
+            }
+            text.push_str(&line);
+            text.push('\n');
+        }
+        text
+    }
+}
+
+fn command_of(entry: &EvidenceEntry) -> Option<&CommandFact> {
+    match &entry.fact {
+        EvidenceFact::Command(fact) => Some(fact),
+        _ => None,
+    }
+}
+
+fn fault_keys(log: &EvidenceLog, parsed: &[Vec<SimpleCommand>]) -> Vec<PushKey> {
+    let mut failures: BTreeMap<&CommandFault, Vec<usize>> = BTreeMap::new();
+    for (at, entry) in log.entries.iter().enumerate() {
+        if let Some(fault) = command_of(entry).and_then(|fact| fact.fault.as_ref()) {
+            failures.entry(fault).or_default().push(at);
+        }
+    }
+    let mut found: Vec<(i64, PushKey)> = Vec::new();
+    for (fault, places) in failures {
+        let has_worked = log.entries.iter().zip(parsed).any(|(entry, commands)| {
+            command_of(entry).is_some_and(|fact| fact.worked)
+                && commands
+                    .iter()
+                    .any(|it| !it.hides_errors && fault.occurs_in(it))
+        });
+        let Some(&last) = places.last() else {
+            continue;
+        };
+        if has_worked {
+            continue;
+        }
+        let solutions = places
+            .iter()
+            .rev()
+            .find_map(|&at| find_solution(log, parsed, at, fault));
+        let entry = &log.entries[last];
+        found.push((
+            entry.at,
+            PushKey::Fault {
+                fault: fault.clone(),
+                times: places.len(),
+                last: entry.at,
+                error: command_of(entry).map_or_else(String::new, |it| it.error.clone()),
+                instead: solutions.unwrap_or_default(),
+                line: last + 2,
+            },
+        ));
+    }
+    found.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
+    found.into_iter().map(|(_, key)| key).collect()
+}
+
+/// Returns the command that worked next in the same session: without the part
+/// that failed, and about the same things.
+fn find_solution(
+    log: &EvidenceLog,
+    parsed: &[Vec<SimpleCommand>],
+    at: usize,
+    fault: &CommandFault,
+) -> Option<String> {
+    let session = &log.entries[at].session;
+    let things: HashSet<&str> = operand_texts(&parsed[at]).collect();
+    let mut steps = 0;
+    for (entry, commands) in log.entries.iter().zip(parsed).skip(at + 1) {
+        let Some(fact) = command_of(entry).filter(|_| entry.session == *session) else {
+            continue;
+        };
+        steps += 1;
+        if steps > MAX_STEPS_TO_SOLUTION {
+            return None;
+        }
+        let is_without = !commands.iter().any(|it| fault.occurs_in(it));
+        let is_similar = operand_texts(commands).any(|text| things.contains(text));
+        if fact.worked && is_without && is_similar {
+            return Some(fact.command.clone());
+        }
+    }
+    None
+}
+
+fn operand_texts(commands: &[SimpleCommand]) -> impl Iterator<Item = &str> {
+    let operands = commands.iter().flat_map(SimpleCommand::operands);
+    operands
+        .map(|word| word.text.as_str())
+        .filter(|text| text.len() >= 3)
+}
+
+/// Programs whose refusal says nothing about the program: they take any work.
+const GENERAL_PROGRAMS: [&str; 16] = [
+    "cd", "echo", "ls", "cat", "pwd", "sleep", "head", "tail", "grep", "rg", "true", "python",
+    "python3", "node", "bash", "sh",
+];
+
+/// Programs whose first two words name what they do.
+const TWO_WORD_PROGRAMS: [&str; 8] = [
+    "gh",
+    "glab",
+    "aws",
+    "gcloud",
+    "az",
+    "kubectl",
+    "docker",
+    "terraform",
+];
+
+/// Returns the form by which commands are compared: program and subcommand.
+pub fn command_form(command: &SimpleCommand) -> Option<(String, String)> {
+    let program = command.program();
+    let is_specific = !program.is_empty() && !GENERAL_PROGRAMS.contains(&program);
+    let subcommand = command.subcommand();
+    let subcommand = if TWO_WORD_PROGRAMS.contains(&program) {
+        subcommand
+    } else {
+        subcommand.split(' ').next().unwrap_or_default().to_owned()
+    };
+    is_specific.then(|| (program.to_owned(), subcommand))
+}
+
+fn refusal_keys(log: &EvidenceLog, parsed: &[Vec<SimpleCommand>]) -> Vec<PushKey> {
+    struct RefusalTally<'a> {
+        times: usize,
+        last: i64,
+        line: usize,
+        words: &'a str,
+    }
+    let mut forms: BTreeMap<(String, String), RefusalTally<'_>> = BTreeMap::new();
+    for (at, (entry, commands)) in log.entries.iter().zip(parsed).enumerate() {
+        let these: HashSet<(String, String)> = commands.iter().filter_map(command_form).collect();
+        match &entry.fact {
+            EvidenceFact::Refused { words, .. } => {
+                for form in these {
+                    let tally = forms.entry(form).or_insert(RefusalTally {
+                        times: 0,
+                        last: entry.at,
+                        line: 0,
+                        words,
+                    });
+                    tally.times += 1;
+                    (tally.last, tally.line) = (entry.at, at + 2);
+                    if !words.is_empty() {
+                        tally.words = words;
+                    }
+                }
+            }
+            // What ran was allowed: the user has changed their mind.
+            EvidenceFact::Command(_) => {
+                for form in these {
+                    forms.remove(&form);
+                }
+            }
+            _ => {}
+        }
+    }
+    let often = forms
+        .into_iter()
+        .filter(|(_, tally)| tally.times >= MIN_REFUSALS);
+    often
+        .map(|((program, subcommand), tally)| PushKey::Refused {
+            program,
+            subcommand,
+            times: tally.times,
+            last: tally.last,
+            words: tally.words.to_owned(),
+            line: tally.line,
+        })
+        .collect()
+}
+
+/// Returns the files that are too large, then the newest known paths.
+fn path_keys(log: &EvidenceLog) -> Vec<PushKey> {
+    // The newest fact about a path counts. A read of a part of a large file
+    // does not make it smaller; its size is looked at before anything is said.
+    let (mut newest, mut newest_large): (HashMap<&str, usize>, HashMap<&str, usize>) =
+        (HashMap::new(), HashMap::new());
+    for (at, entry) in log.entries.iter().enumerate() {
+        match (&entry.fact, entry.fact.path()) {
+            (EvidenceFact::TooLarge { .. }, Some(path)) => newest_large.insert(path, at),
+            (_, Some(path)) => newest.insert(path, at),
+            _ => None,
+        };
+    }
+    let mut places: Vec<usize> = newest
+        .into_values()
+        .chain(newest_large.into_values())
+        .collect();
+    places.sort_unstable_by_key(|at| std::cmp::Reverse(*at));
+    let (mut large, mut known) = (Vec::new(), Vec::new());
+    for at in places {
+        let entry = &log.entries[at];
+        match &entry.fact {
+            EvidenceFact::TooLarge {
+                path,
+                bytes: Some(bytes),
+            } => large.push(PushKey::Large {
+                path: path.clone(),
+                bytes: *bytes,
+                last: entry.at,
+                line: at + 2,
+            }),
+            EvidenceFact::Read { path } | EvidenceFact::Changed { path }
+                if known.len() < MAX_KNOWN_PATHS =>
+            {
+                known.push(PushKey::Known {
+                    path: path.clone(),
+                    line: at + 2,
+                });
+            }
+            _ => {}
+        }
+    }
+    large.extend(known);
+    large
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::evidence::{ToolOutcome, WorkPlace, observe_result, planned_action};
+
+    /// Makes a log from lines `session | tool | argument | result`.
+    pub(crate) fn log(lines: &str) -> EvidenceLog {
+        let mut log = EvidenceLog::default();
+        let place = WorkPlace {
+            root: "/w".as_ref(),
+            cwd: "/w".as_ref(),
+        };
+        for (at, line) in lines.trim().lines().enumerate() {
+            let parts: Vec<&str> = line.split('|').map(str::trim).collect();
+            let [session, tool, argument, result] = parts[..] else {
+                panic!("{line}");
+            };
+            let argument = argument.replace('¦', "|");
+            let input = json!({"command": argument, "file_path": argument});
+            let action = planned_action(tool, &input, place).expect("a known tool");
+            let outcome = ToolOutcome {
+                text: result,
+                is_error: result.starts_with("Exit code"),
+                bytes: Some(100_000),
+            };
+            // A line break in a result is written as a slash between spaces.
+            let text = result.replace(" / ", "\n");
+            let outcome = ToolOutcome {
+                text: &text,
+                ..outcome
+            };
+            for fact in observe_result(&action, outcome) {
+                log.entries.push(EvidenceEntry {
+                    at: 1_000 + at as i64,
+                    session: session.to_owned(),
+                    id: format!("{at}"),
+                    fact,
+                });
+            }
+        }
+        log
+    }
+
+    fn keys(lines: &str) -> Vec<String> {
+        let table = KeyTable::build(&log(lines), Vec::new());
+        assert_eq!(KeyTable::parse(&table.render()), table);
+        let shown = table.keys.iter().map(|key| match key {
+            PushKey::Fault {
+                fault,
+                times,
+                instead,
+                ..
+            } => {
+                format!("{} ×{times} → {instead}", fault.command_text())
+            }
+            PushKey::Refused {
+                program,
+                subcommand,
+                times,
+                ..
+            } => {
+                format!("{program} {subcommand} refused ×{times}")
+            }
+            PushKey::Large { path, .. } => format!("{path} large"),
+            PushKey::Known { path, .. } => format!("{path} known"),
+            PushKey::Rule { path, .. } => path.clone(),
+        });
+        shown.collect()
+    }
+
+    const REFUSAL: &str = "The user doesn't want to proceed with this tool use";
+
+    #[test]
+    fn what_failed_and_never_worked_is_a_key() {
+        assert_eq!(
+            keys(
+                "
+                s1 | Bash | sed -n 1p a.go ¦ cat -A | Exit code 1 / cat: illegal option -- A
+                s1 | Bash | sed -n 1p a.go ¦ cat -vet | x
+                s2 | Bash | cat -A b.go | Exit code 1 / cat: illegal option -- A
+            "
+            ),
+            ["cat -A ×2 → sed -n 1p a.go | cat -vet"]
+        );
+        // It has worked: nothing is known.
+        let worked = "
+            s1 | Bash | rg --pcre x | Exit code 2 / error: unexpected argument '--pcre' found
+            s2 | Bash | rg --pcre x a.txt | a
+        ";
+        assert!(keys(worked).is_empty());
+        // Work is no fault, whatever its result says.
+        assert!(keys("s1 | Bash | go test ./... | Exit code 1 / --- FAIL: TestX").is_empty());
+    }
+
+    #[test]
+    fn refusals_count_until_the_command_is_allowed() {
+        let refused = |session: &str| format!("{session} | Bash | ./app run x | {REFUSAL}\n");
+        assert!(keys(&refused("s1")).is_empty());
+        let twice = refused("s1") + &refused("s2");
+        assert_eq!(keys(&twice), ["app run refused ×2"]);
+        assert!(keys(&(twice + "s3 | Bash | ./app run y | done")).is_empty());
+    }
+
+    #[test]
+    fn the_newest_fact_about_a_path_counts() {
+        assert_eq!(
+            keys(
+                "
+                s1 | Read | src/big.log | File content (9 tokens) exceeds maximum allowed tokens
+                s1 | Read | src/a.go | 1 text
+                s1 | Read | src/b.go | 1 text
+                s2 | Read | src/b.go | File does not exist.
+            "
+            ),
+            ["src/big.log large", "src/a.go known"]
+        );
+    }
+
+    #[test]
+    fn the_table_has_a_limit() {
+        let path = |i: usize| format!("{i}{}", "x".repeat(300));
+        let keys = (0..1_000).map(|i| PushKey::Known {
+            path: path(i),
+            line: 1,
+        });
+        let table = KeyTable {
+            keys: keys.collect(),
+        };
+        let text = table.render();
+        assert!(text.len() <= MAX_KEYS_BYTES && text.ends_with('\n'));
+    }
+}

@@ -1,0 +1,282 @@
+//! The log of what was brought: event, item, key, and what followed. It decides
+//! what is not brought again. Nothing in it is a fact about the work.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::keys::command_form;
+use crate::evidence::{CommandFault, EvidenceEntry, EvidenceFact, parse_command};
+
+/// The log, below the folder that git ignores by its rules.
+pub const PUSHES_FILE: &str = ".mind/.pushes";
+
+/// Times after which an item that was ignored or contradicted is silenced.
+const MAX_FAILED_PUSHES: usize = 3;
+
+/// One line of the log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PushRecord {
+    pub at: i64,
+    pub session: String,
+    /// The event of the client.
+    pub event: String,
+    /// The call that it was brought to.
+    pub call: String,
+    /// Identifies the item, whatever its words are now.
+    pub item: String,
+    /// Changes with what the item states.
+    pub version: String,
+    pub subject: PushSubject,
+    pub text: String,
+    pub tokens: usize,
+}
+
+/// What an item is about, as far as its outcome can be seen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "about", rename_all = "kebab-case")]
+pub enum PushSubject {
+    Fault { fault: CommandFault },
+    Path { missing: String, instead: String },
+    Large { path: String },
+    Refused { program: String, subcommand: String },
+    Rule { path: String },
+    Correction,
+}
+
+impl PushSubject {
+    /// Returns the name of the key that opened the gate.
+    pub fn key_name(&self) -> &'static str {
+        match self {
+            PushSubject::Fault { .. } => "failed before",
+            PushSubject::Path { .. } => "path elsewhere",
+            PushSubject::Large { .. } => "file too large",
+            PushSubject::Refused { .. } => "refused before",
+            PushSubject::Rule { .. } => "rule about it",
+            PushSubject::Correction => "corrected fact",
+        }
+    }
+}
+
+/// What followed an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PushOutcome {
+    /// What it warned of was not done again.
+    Avoided,
+    /// It was done again, and failed again.
+    Ignored,
+    /// The action worked: the item was wrong.
+    Contradicted,
+}
+
+impl PushOutcome {
+    /// Returns the word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            PushOutcome::Avoided => "avoided",
+            PushOutcome::Ignored => "ignored",
+            PushOutcome::Contradicted => "contradicted",
+        }
+    }
+}
+
+/// A later line of the log: what followed an earlier one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutcomeRecord {
+    pub session: String,
+    pub call: String,
+    pub item: String,
+    pub outcome: PushOutcome,
+}
+
+/// The log, parsed.
+#[derive(Debug, Clone, Default)]
+pub struct PushLog {
+    pub pushes: Vec<PushRecord>,
+    outcomes: BTreeMap<(String, String, String), PushOutcome>,
+}
+
+impl PushLog {
+    /// Parses the log; lines that cannot be read are left out.
+    pub fn parse(text: &str) -> PushLog {
+        let mut log = PushLog::default();
+        for line in text.lines() {
+            if let Ok(record) = serde_json::from_str::<PushRecord>(line) {
+                log.pushes.push(record);
+            } else if let Ok(record) = serde_json::from_str::<OutcomeRecord>(line) {
+                let key = (record.session, record.call, record.item);
+                log.outcomes.insert(key, record.outcome);
+            }
+        }
+        log
+    }
+
+    /// Returns what followed a push, if it is known.
+    pub fn outcome(&self, push: &PushRecord) -> Option<PushOutcome> {
+        let key = (push.session.clone(), push.call.clone(), push.item.clone());
+        self.outcomes.get(&key).copied()
+    }
+
+    /// Returns `true` if this session has the item already, in these words.
+    pub fn was_shown(&self, session: &str, item: &str, version: &str) -> bool {
+        let mut of_session = self.pushes.iter().filter(|it| it.session == session);
+        of_session.any(|it| it.item == item && it.version == version)
+    }
+
+    /// Returns items that were ignored or contradicted too often, with how
+    /// often.
+    pub fn silenced_items(&self) -> BTreeMap<String, usize> {
+        let mut failed: BTreeMap<String, usize> = BTreeMap::new();
+        for ((_, _, item), outcome) in &self.outcomes {
+            if *outcome != PushOutcome::Avoided {
+                *failed.entry(item.clone()).or_default() += 1;
+            }
+        }
+        failed.retain(|_, times| *times >= MAX_FAILED_PUSHES);
+        failed
+    }
+
+    /// Judges the pushes of a session whose outcome is not known yet.
+    pub fn judge_session(&self, session: &str, entries: &[EvidenceEntry]) -> Vec<OutcomeRecord> {
+        let open = self
+            .pushes
+            .iter()
+            .filter(|it| it.session == session && self.outcome(it).is_none());
+        let mut seen = BTreeSet::new();
+        open.filter(|it| seen.insert((&it.call, &it.item)))
+            .filter_map(|push| {
+                Some(OutcomeRecord {
+                    session: push.session.clone(),
+                    call: push.call.clone(),
+                    item: push.item.clone(),
+                    outcome: judge_outcome(push, entries)?,
+                })
+            })
+            .collect()
+    }
+}
+
+/// Judges what followed a push by the entries of its session, the oldest first;
+/// `None` while it cannot be seen.
+pub fn judge_outcome(push: &PushRecord, entries: &[EvidenceEntry]) -> Option<PushOutcome> {
+    let mut entries = entries
+        .iter()
+        .filter(|it| it.session == push.session)
+        .peekable();
+    while entries.peek()?.id != push.call {
+        entries.next();
+    }
+    let mut of_call = Vec::new();
+    while let Some(entry) = entries.next_if(|it| it.id == push.call) {
+        of_call.push(&entry.fact);
+    }
+    let later: Vec<&EvidenceFact> = entries.map(|it| &it.fact).collect();
+    let has = |facts: &[&EvidenceFact], is_it: &dyn Fn(&EvidenceFact) -> bool| {
+        facts.iter().any(|fact| is_it(fact))
+    };
+    let worked = |fact: &EvidenceFact| {
+        matches!(fact, EvidenceFact::Command(it) if it.worked)
+            || matches!(
+                fact,
+                EvidenceFact::Read { .. } | EvidenceFact::Changed { .. }
+            )
+    };
+    let again: Box<dyn Fn(&EvidenceFact) -> bool> = match &push.subject {
+        PushSubject::Fault { fault } => Box::new(
+            move |it| matches!(it, EvidenceFact::Command(it) if it.fault.as_ref() == Some(fault)),
+        ),
+        PushSubject::Path { missing, .. } => {
+            Box::new(move |it| matches!(it, EvidenceFact::Missing { path } if path == missing))
+        }
+        PushSubject::Large { path: large } => {
+            Box::new(move |it| matches!(it, EvidenceFact::TooLarge { path, .. } if path == large))
+        }
+        PushSubject::Refused {
+            program,
+            subcommand,
+        } => Box::new(move |it| {
+            let EvidenceFact::Refused { command, .. } = it else {
+                return false;
+            };
+            let forms = parse_command(command);
+            let mut forms = forms.iter().filter_map(command_form);
+            forms.any(|form| form == (program.clone(), subcommand.clone()))
+        }),
+        PushSubject::Rule { .. } | PushSubject::Correction => return None,
+    };
+    let failed = has(&of_call, &again);
+    if !failed {
+        let was_allowed = matches!(push.subject, PushSubject::Refused { .. })
+            && has(&of_call, &|it| matches!(it, EvidenceFact::Command(_)));
+        let is_wrong = was_allowed || has(&of_call, &worked);
+        return is_wrong.then_some(PushOutcome::Contradicted);
+    }
+    if has(&later, &again) {
+        return Some(PushOutcome::Ignored);
+    }
+    (!later.is_empty()).then_some(PushOutcome::Avoided)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::keys::tests::log;
+    use super::*;
+
+    fn push(call: &str) -> PushRecord {
+        PushRecord {
+            at: 1,
+            session: "s1".to_owned(),
+            event: "PreToolUse".to_owned(),
+            call: call.to_owned(),
+            item: "fault cat -A".to_owned(),
+            version: "1".to_owned(),
+            subject: PushSubject::Fault {
+                fault: crate::evidence::find_fault("cat -A x", "cat: illegal option -- A")
+                    .expect("a fault")
+                    .fault,
+            },
+            text: "text".to_owned(),
+            tokens: 9,
+        }
+    }
+
+    #[test]
+    fn what_followed_is_seen_in_the_entries() {
+        let fails = "s1 | Bash | cat -A x | Exit code 1 / cat: illegal option -- A\n";
+        let works = "s1 | Bash | cat -A x | text\n";
+        let other = "s1 | Bash | cat x | text\n";
+        let check = |lines: String, expect| {
+            assert_eq!(
+                judge_outcome(&push("0"), &log(&lines).entries),
+                expect,
+                "{lines}"
+            );
+        };
+        check(String::from(fails), None);
+        check(format!("{fails}{other}"), Some(PushOutcome::Avoided));
+        check(format!("{fails}{other}{fails}"), Some(PushOutcome::Ignored));
+        check(works.to_owned(), Some(PushOutcome::Contradicted));
+        check("s2 | Bash | ls | x".to_owned(), None);
+    }
+
+    #[test]
+    fn items_that_fail_three_times_are_silenced() {
+        let mut text = serde_json::to_string(&push("0")).expect("JSON") + "\n{torn\n";
+        for at in 0..3 {
+            assert!(PushLog::parse(&text).silenced_items().is_empty());
+            let outcome = OutcomeRecord {
+                session: "s1".to_owned(),
+                call: format!("{at}"),
+                item: "fault cat -A".to_owned(),
+                outcome: PushOutcome::Ignored,
+            };
+            text += &(serde_json::to_string(&outcome).expect("JSON") + "\n");
+        }
+        let log = PushLog::parse(&text);
+        assert_eq!(log.silenced_items().get("fault cat -A"), Some(&3));
+        assert_eq!(log.outcome(&log.pushes[0]), Some(PushOutcome::Ignored));
+        assert!(log.was_shown("s1", "fault cat -A", "1"));
+        assert!(!log.was_shown("s1", "fault cat -A", "2"));
+    }
+}
