@@ -67,7 +67,7 @@ pub enum DocumentError {
     HoldsSecret,
     /// The file was changed after the caller read it; nothing was written.
     #[error(
-        "`{path}` was changed by somebody else since you began; nothing was written, and your text is still here"
+        "`{path}` was changed by another program since you began; nothing was written, and your text is still here"
     )]
     Changed {
         /// The document.

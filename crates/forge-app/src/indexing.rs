@@ -97,7 +97,7 @@ fn time_left(counts: &IndexCounts, done: usize, took: Duration) -> Option<Durati
 }
 
 impl IndexResponse {
-    /// Says how far the vectors are, where some are missing.
+    /// Reports how many vectors are computed, if some are missing.
     pub fn vectors_line(&self) -> Option<String> {
         let IndexCounts {
             chunks, embedded, ..

@@ -1,4 +1,4 @@
-//! Where a repository stands with its memory, in a few facts, and the one step
+//! The status of a repository's memory, in a few facts, and the one step
 //! that comes next.
 
 use crate::inclusion::{DocumentCandidates, find_candidates};

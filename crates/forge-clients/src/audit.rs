@@ -282,7 +282,7 @@ impl<'a> AuditContext<'a> {
                 format!("Reduce {file} to a stub (< {warn} tokens)")
             } else if file.ends_with("/SKILL.md") {
                 format!(
-                    "Keep each skill under {warn} tokens, with the rest in `references/` beside it"
+                    "Keep each skill under {warn} tokens, with the rest in `references/` in the same folder"
                 )
             } else {
                 format!("Keep each rule, command and agent under {warn} tokens")

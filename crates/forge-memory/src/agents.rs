@@ -57,7 +57,7 @@ pub enum AgentError {
     #[error("This is {what}, which is kept elsewhere already")]
     KeptElsewhere { what: &'static str },
     /// A topic that is similar to the caller's exists.
-    #[error("`{path}` says this already: {title}")]
+    #[error("`{path}` contains this already: {title}")]
     Known { path: RelPath, title: String },
     /// The caller updates a topic that does not exist.
     #[error("There is no topic `{path}`")]

@@ -12,7 +12,7 @@ use crate::workspace::{
 
 const FILE_HEADER: &str = "\
 # Servers that memory-forge may connect to when the settings of a project name
-# them, one a line. Take a line out to be asked again.
+# them, one a line. Delete a line to get the question again.
 ";
 
 /// The servers that one person agreed to.

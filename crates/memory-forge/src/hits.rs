@@ -27,13 +27,17 @@ pub(crate) fn used_files<'a>(
 pub(crate) fn describe_mode(answer: &RecallAnswer) -> String {
     let (embedded, all) = answer.embedded;
     match answer.mode {
-        recall::RecallMode::Text => "full text".to_owned(),
+        recall::RecallMode::Text => "keyword".to_owned(),
         mode if embedded < all => format!(
-            "{} ({embedded} of {all} passages have a vector so far)",
-            mode.name()
+            "{}; {embedded} of {all} passages have a vector so far",
+            if mode == recall::RecallMode::Vector {
+                "semantic"
+            } else {
+                "keyword + semantic"
+            }
         ),
-        recall::RecallMode::Vector => "vectors".to_owned(),
-        recall::RecallMode::Hybrid => "full text and vectors".to_owned(),
+        recall::RecallMode::Vector => "semantic".to_owned(),
+        recall::RecallMode::Hybrid => "keyword + semantic".to_owned(),
     }
 }
 
@@ -80,7 +84,7 @@ pub(crate) fn explain_rank(hit: &RecallHit) -> String {
         parts.push("holds the string".to_owned());
     }
     if e.dated {
-        parts.push("dated in the time asked for".to_owned());
+        parts.push("dated in the time of the query".to_owned());
     }
     if hit.passage.standing != DocumentStanding::Current || hit.replaced_by.is_some() {
         parts.push("lowered: no longer current".to_owned());
@@ -141,7 +145,7 @@ pub(crate) fn nearest(answer: &RecallAnswer) -> Vec<(String, String)> {
     answer.nearest.iter().map(one).collect()
 }
 
-/// What both kinds of JSON say of an answer beside its hits.
+/// Fields that both JSON formats have for an answer, apart from its hits.
 pub(crate) fn put_verdict(value: &mut serde_json::Value, answer: &RecallAnswer) {
     if !answer.missing.is_empty() {
         value["noExactMatch"] = answer.missing.clone().into();

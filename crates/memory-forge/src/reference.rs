@@ -32,7 +32,7 @@ fn commands_page() -> String {
     let mut text = page_head(
         "Commands",
         "Every command with its arguments, options and examples. `memory-forge help <command>` \
-         says the same in a terminal, and `memory-forge man` prints manual pages.",
+         prints the same in a terminal, and `memory-forge man` prints manual pages.",
     );
     for (group, members) in crate::cli::COMMAND_GROUPS {
         let names = members
@@ -228,7 +228,7 @@ fn tools_page() -> String {
         "MCP tools",
         "What `memory-forge mcp` offers to agent clients. Those of a usual session are listed; the \
          others can be called by name, and `--tools all` lists them too. \
-         [The guide](../mcp.md) says how answers are made.",
+         [The guide](../mcp.md) explains how answers are made.",
     );
     let usual = crate::mcp::tools::select_tools(&[]).expect("no name is wrong");
     for spec in &crate::mcp::tools::ALL_TOOLS {
@@ -336,7 +336,7 @@ fn add_check_table(view: CheckView, text: &mut String) {
 fn exit_codes_page() -> String {
     let mut text = page_head(
         "Exit codes",
-        "Results go to standard output, everything said to a person to standard error. Scripts \
+        "Results go to standard output, messages for people to standard error. Scripts \
          can rely on the code:",
     );
     text.push_str("| code | meaning |\n|---|---|\n");

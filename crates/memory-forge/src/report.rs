@@ -168,12 +168,12 @@ impl CommandError {
 
     /// Returns the message and the hints, each on its own line.
     pub(crate) fn message_with_hints(&self) -> String {
-        let mut told = self.message.clone();
+        let mut text_with_hint = self.message.clone();
         for hint in &self.hints {
-            told.push('\n');
-            told.push_str(hint);
+            text_with_hint.push('\n');
+            text_with_hint.push_str(hint);
         }
-        told
+        text_with_hint
     }
 
     pub(crate) fn is_closed_output(&self) -> bool {

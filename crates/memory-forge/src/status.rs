@@ -88,7 +88,7 @@ impl StatusView<'_> {
         let cost = &self.cost;
         let start = cost.briefing + cost.stub;
         if start + cost.nudge == 0 {
-            screen.add_line("Memory", "nothing is told to agents yet");
+            screen.add_line("Memory", "no agent receives anything yet");
             self.show_always_on(screen);
             return;
         }

@@ -143,8 +143,13 @@ impl Ui {
     /// Asks before something is changed. `yes` is the command's `--yes`.
     /// Without a terminal it fails, since no answer is no consent.
     pub(crate) fn confirm(&mut self, question: &str, yes: bool) -> Result<bool, CommandError> {
-        let otherwise = "Pass `--yes` to agree beforehand, or `--dry-run` to see what would happen";
-        self.confirm_or(question, yes, otherwise)
+        if !yes && !self.can_ask {
+            let action = action_of(question);
+            return Err(CommandError::usage(format!(
+                "Not a terminal: pass `--yes` to {action}"
+            )));
+        }
+        self.confirm_or(question, yes, "")
     }
 
     /// Asks as above, for commands with other options; `otherwise` names the
@@ -159,7 +164,7 @@ impl Ui {
             return Ok(true);
         }
         if !self.can_ask {
-            let refused = CommandError::usage(format!("Cannot ask without a terminal: {question}"));
+            let refused = CommandError::usage(format!("Not a terminal: {question}"));
             return Err(refused.hint(otherwise));
         }
         // Results so far are what the question is about.
@@ -334,6 +339,18 @@ impl Drop for BusyLine {
             // A thread that failed to draw has nothing to report.
             let _ = working.join();
         }
+    }
+}
+
+/// Turns a question into the words after "to": `change 3 files` for
+/// `Change 3 files?`.
+fn action_of(question: &str) -> String {
+    let question = question.split_once("? ").map_or(question, |(it, _)| it);
+    let question = question.strip_suffix('?').unwrap_or(question);
+    let mut letters = question.chars();
+    match letters.next() {
+        Some(first) => first.to_lowercase().chain(letters).collect(),
+        None => String::new(),
     }
 }
 

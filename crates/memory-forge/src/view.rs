@@ -305,15 +305,15 @@ impl PageDesk {
         }
     }
 
-    pub(crate) fn answer_request(&self, asked: PageRequest) -> PageReply {
+    pub(crate) fn answer_request(&self, request: PageRequest) -> PageReply {
         let found = PAGE_QUESTIONS
             .iter()
-            .find(|it| it.name == asked.name && it.method == asked.method);
-        let told = match found {
+            .find(|it| it.name == request.name && it.method == request.method);
+        let reply = match found {
             None => Err(PageRefusal::new(404, "There is no such question")),
-            Some(question) => self.answer_question(question, &asked),
+            Some(question) => self.answer_question(question, &request),
         };
-        match told {
+        match reply {
             Ok(PageAnswer::Bytes(kind, bytes)) => PageReply {
                 status: 200,
                 kind,
@@ -334,14 +334,14 @@ impl PageDesk {
     fn answer_question(
         &self,
         question: &PageQuestion,
-        asked: &PageRequest,
+        request: &PageRequest,
     ) -> Result<PageAnswer, PageRefusal> {
-        let body = match asked.method {
+        let body = match request.method {
             PageMethod::Get => Value::Null,
-            PageMethod::Post => serde_json::from_slice(&asked.body)
+            PageMethod::Post => serde_json::from_slice(&request.body)
                 .map_err(|error| PageRefusal::new(400, format!("This is not JSON: {error}")))?,
         };
-        let given = QuestionInput::from_query(&asked.query, body);
+        let given = QuestionInput::from_query(&request.query, body);
         let answer = AssertUnwindSafe(|| (question.answer)(&self.open_context()?, &given));
         panic::catch_unwind(answer).unwrap_or_else(|_| {
             // After a panic the memory may be in any state, so it is opened

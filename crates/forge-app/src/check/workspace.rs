@@ -87,15 +87,15 @@ pub(super) fn check_decisions_superseded(survey: &WorkspaceSurvey<'_>) -> Vec<Ch
         .iter()
         .map(|it| {
             let (older, newer) = (&it.older, &it.newer);
-            let said = |text: &str| truncate_at_word(text, 80);
+            let shortened = |text: &str| truncate_at_word(text, 80);
             warning_with_advice(
                 CheckId::DECISIONS_SUPERSEDED,
                 format!(
                     "{path}:{} \"{}\" is superseded by line {} \"{}\" ({})",
                     older.line,
-                    said(&older.title),
+                    shortened(&older.title),
                     newer.line,
-                    said(newer.decision.as_deref().unwrap_or(&newer.title)),
+                    shortened(newer.decision.as_deref().unwrap_or(&newer.title)),
                     it.word
                 ),
                 "mark it (`memory-forge lint --fix`)",

@@ -137,7 +137,7 @@ fn check_documents(
         mut found,
     } = all;
     let knowledge = read + believed;
-    for path in list_files_beside_documents(workspace, files, loaded) {
+    for path in list_files_near_documents(workspace, files, loaded) {
         let Ok(text) = workspace.read_text(&path) else {
             continue;
         };
@@ -248,7 +248,7 @@ fn check_document(
 
 /// Lists the state files and the files that agents load: they are not
 /// documents, and may contain a secret all the same.
-fn list_files_beside_documents(
+fn list_files_near_documents(
     workspace: &Workspace,
     files: &[ScannedFile],
     loaded: &AutoloadScan,
@@ -593,7 +593,7 @@ fn check_forgotten_list(workspace: &Workspace, out: &mut OutcomeCollector) {
     out.pass_if_clean(|| match listed.len() {
         0 => "Nothing is forgotten".to_owned(),
         n => format!(
-            "{n} {} left out of searches; `memory-forge restore` lifts it",
+            "{n} {} left out of searches; `memory-forge restore` brings it back",
             files_word(n)
         ),
     });
@@ -788,7 +788,7 @@ fn check_hook_failures(workspace: &Workspace, out: &mut OutcomeCollector) {
                     "Hooks failed, {} in all, the latest: {latest}",
                     failures.count
                 ),
-                &format!("Delete `{HOOK_FAILURES_FILE}` when it is settled"),
+                &format!("Delete `{HOOK_FAILURES_FILE}` when the cause is fixed"),
             )
             .set_place(HOOK_FAILURES_FILE, None);
     }
@@ -804,7 +804,7 @@ fn check_git_tracking(workspace: &Workspace, out: &mut OutcomeCollector) {
             return match git::repository_refusal(root) {
                 Some(why) => {
                     out.add_warning(
-                        format!("git was not asked: {why}"),
+                        format!("git was not run: {why}"),
                         "Look at `.git`; where it is not yours, remove it",
                     );
                 }
@@ -837,7 +837,7 @@ fn check_git_tracking(workspace: &Workspace, out: &mut OutcomeCollector) {
     }
     for path in private::list_tracked_private_files(workspace).unwrap_or_default() {
         let next = format!("Run `git rm --cached {path}`, or `memory-forge share {path}`");
-        out.add_problem("git tracks it though its name says private", &next)
+        out.add_problem("git tracks it although its name marks it as private", &next)
             .set_place(&path, None);
     }
     if teams::has_merge_driver(workspace) && git::merge_driver(root) == MergeDriver::Missing {

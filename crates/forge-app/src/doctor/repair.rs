@@ -1,7 +1,7 @@
 //! The repair of files that are too large: the explanations of context files
 //! move word for word to `knowledge/legacy/`, those of skills to `references/`
 //! beside them; and the README's list. It proposes and never writes, and where
-//! a limit cannot be reached it says what remains.
+//! a limit cannot be reached it reports what remains.
 
 use crate::audit;
 use crate::document::day_of_timestamp;
@@ -252,7 +252,7 @@ fn shorten_skill_file(
         sections,
     } = split_skill(&text, REFERENCE_PATH, limit, choices)
         .map_err(|why| explain_verdict(why, limit))?;
-    let folder = path.parent().ok_or("It lies in no folder of its own")?;
+    let folder = path.parent().ok_or("It has no folder of its own")?;
     let reference = folder.join(REFERENCE_PATH).map_err(|e| e.to_string())?;
     let existing = workspace
         .read_text_if_present(&reference)
@@ -279,7 +279,7 @@ fn shorten_skill_file(
     Ok(())
 }
 
-/// Says why nothing moves.
+/// Explains why nothing moves.
 fn explain_verdict(refusal: StubRefusal, limit: usize) -> String {
     match refusal {
         StubRefusal::TooMuchMustStay { tokens } => format!(

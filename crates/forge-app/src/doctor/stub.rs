@@ -2,7 +2,7 @@
 //! imports, and what its author marked. The rest is explanation: it goes to
 //! `knowledge/legacy/`, or for a skill to `references/` beside it, word for word
 //! and under its headings. Lines are kept whole or moved, and where they were a
-//! line says what moved and where it is.
+//! line states what moved and where it is.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -154,7 +154,7 @@ fn shorten_to_limit(
         return Err(StubRefusal::NothingToMove);
     };
     let before = count_tokens(Tokenizer::O200k, &document.text);
-    // A person who chose is not told that it saves little.
+    // After a choice by a person, no note that it saves little.
     if choices.is_empty() && before.saturating_sub(parts.tokens) < MIN_SAVED {
         let tokens = parts.tokens;
         return Err(StubRefusal::TooMuchMustStay { tokens });
@@ -310,7 +310,7 @@ impl KeptLines {
         }
     }
 
-    /// Keeps the first paragraph below the title, which says what all of it is
+    /// Keeps the first paragraph below the title, which describes the whole
     /// about.
     fn keep_introduction(&mut self, document: &Document) {
         let is_text = |block: &&DocumentBlock| block.kind == BlockKind::Paragraph;
@@ -514,7 +514,7 @@ impl KeptLines {
         plans
     }
 
-    /// Puts a line where something moves that says what, and where to.
+    /// Leaves a line in place of moved text that states what moved, and where to.
     fn point(&mut self, document: &Document, target: &str) {
         let mut all: Vec<(usize, Vec<String>)> = Vec::new();
         for place in self.places(document) {
@@ -547,7 +547,7 @@ impl KeptLines {
         }
     }
 
-    /// Says what is in these lines: the titles of sections that move as a whole,
+    /// Describes these lines: the titles of sections that move as a whole,
     /// else what kind of text.
     fn labels(&self, document: &Document, lines: &[usize]) -> Vec<String> {
         let mut labels: Vec<String> = Vec::new();

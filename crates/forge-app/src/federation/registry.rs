@@ -293,7 +293,7 @@ impl SourceRegistry {
                     start += line.len();
                 }
                 let path = path?;
-                let told = searchable.as_ref().map(|at| document.span_text(at));
+                let searchable_text = searchable.as_ref().map(|at| document.span_text(at));
                 Some(RegistryEntry {
                     source: SourceWorkspace {
                         name: section.title.trim().to_owned(),
@@ -301,7 +301,7 @@ impl SourceRegistry {
                         registered: registered.map(|at| document.span_text(&at).to_owned()),
                         // Any value other than `true` keeps a workspace
                         // private.
-                        searchable: told.is_none_or(|v| v.eq_ignore_ascii_case("true")),
+                        searchable: searchable_text.is_none_or(|v| v.eq_ignore_ascii_case("true")),
                         id: id.map(|at| document.span_text(&at).to_owned()),
                     },
                     span: section.heading.start..section.own.end,

@@ -85,7 +85,7 @@ fn begin_session(
         return Ok(None);
     }
     let line = match &open {
-        Some(open) => open.close(mind, "not told", opening.git_wait, opening.now)?,
+        Some(open) => open.close(mind, "unknown", opening.git_wait, opening.now)?,
         None => None,
     };
     OpenSession {

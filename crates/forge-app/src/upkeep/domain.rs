@@ -70,7 +70,7 @@ pub fn plan_domain(
 ) -> Result<DomainPlan, WorkspaceError> {
     super::reject_secrets(name)?;
     let manifest = super::require_manifest(workspace)?;
-    let told = match name.trim_end_matches('/').rsplit_once('/') {
+    let given_parent = match name.trim_end_matches('/').rsplit_once('/') {
         Some((parent, _)) => Some(RelPath::new(parent)?),
         None => None,
     };
@@ -80,7 +80,7 @@ pub fn plan_domain(
         .next()
         .unwrap_or(name);
     // An existing folder keeps its name, whatever it is.
-    let exact = RelPath::new(&match &told {
+    let exact = RelPath::new(&match &given_parent {
         Some(parent) => format!("{parent}/{name}"),
         None => name.to_owned(),
     });
@@ -112,7 +112,7 @@ pub fn plan_domain(
     let folder = match (there, exact) {
         (Some(folder), _) => RelPath::new(folder)?,
         (None, Some(folder)) => folder,
-        (None, None) => match (told, find_folder_with_notes(workspace, &slug)) {
+        (None, None) => match (given_parent, find_folder_with_notes(workspace, &slug)) {
             (Some(parent), _) => parent.join(&slug)?,
             (None, Some(folder)) => folder,
             (None, None) => find_common_parent(&domains)

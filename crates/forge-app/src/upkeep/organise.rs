@@ -186,7 +186,7 @@ impl OrganisePlan {
             format!("{{ from = {from}, to = {to}, why = {why} }}")
         });
         list(
-            "Files that move; links to them are written anew.",
+            "Files that move; links to them are rewritten.",
             "moves",
             rows.collect(),
         );

@@ -83,7 +83,7 @@ fn check_index_coverage(
     files: usize,
     findings: &mut Vec<AuditFinding>,
 ) {
-    let advice = "Run `memory-forge index`; a search does it by itself";
+    let advice = "Run `memory-forge index`; a search also updates it";
     let mut say = |level, file: &str, what: &str, advice: &str| {
         let message = format!("{file}: {what}");
         findings.push(
@@ -168,8 +168,9 @@ fn scan_files(
                     path.as_str(),
                     message,
                 );
-                findings
-                    .push(finding.with_advice("Name it in backticks to have it read when needed"));
+                findings.push(finding.with_advice(
+                    "Write the path in backticks instead of `@path` so that it is read on demand",
+                ));
             }
             _ => {
                 lines.add_file(LineIndex::hash_document(&load.source.document));

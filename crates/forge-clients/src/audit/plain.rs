@@ -45,7 +45,7 @@ pub(super) fn collect_loads(reader: &SourceReader) -> ClientLoads {
     let mut out = importer.finish();
     for source in references {
         let origin = reader.origin_of(&source.place);
-        let why = "read when its skill says so";
+        let why = "read when its skill needs it";
         out.loads.push(FileLoad::on_demand(&source, origin, why));
     }
     for source in &unread {

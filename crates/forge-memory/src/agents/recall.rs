@@ -55,7 +55,7 @@ pub fn recall_topics(
     answer: &mut RecallAnswer,
     now: Timestamp,
 ) -> Vec<RecalledTopic> {
-    let asked = ParsedQuestion::read(question);
+    let parsed_question = ParsedQuestion::read(question);
     // A list of corrections that cannot be read must not cost the answer.
     let known = Corrections::read(workspace).unwrap_or_default();
     let mut found = Vec::new();
@@ -84,7 +84,7 @@ pub fn recall_topics(
         hit.passage.text = document::normalize_text(body).into_owned();
         hit.passage.lines = (1, document.line_starts.len());
         crate::recall::redact_hit(hit);
-        hit.matches = snippet::find_matches(&hit.passage.text, &asked);
+        hit.matches = snippet::find_matches(&hit.passage.text, &parsed_question);
         let topic = TopicFile::from_text(home, path.clone(), document.text, written);
         let days = age_in_days(written, now);
         found.push(RecalledTopic {

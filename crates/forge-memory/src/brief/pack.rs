@@ -220,8 +220,9 @@ impl<'a, S: Copy + PartialEq> BriefPacker<'a, S> {
 
     /// Returns the corrections that must follow a text.
     fn correction_notes(&self, text: &str) -> String {
-        let told = self.corrections.describe_found(text).into_iter();
-        told.map(|note| format!("\n[{}]", clean_for_fence(&note, self.nonce)))
+        let found_notes = self.corrections.describe_found(text).into_iter();
+        found_notes
+            .map(|note| format!("\n[{}]", clean_for_fence(&note, self.nonce)))
             .collect()
     }
 

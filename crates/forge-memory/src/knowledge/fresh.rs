@@ -29,7 +29,7 @@ pub enum IndexRemark {
     /// The index was damaged and was rebuilt.
     Rebuilt(String),
     /// The index of a newer version was left alone.
-    Beside { newer: i32, path: String },
+    KeptNewer { newer: i32, path: String },
     /// Another process is writing: this many files may be answered from older
     /// text.
     Behind { files: usize },
@@ -170,7 +170,7 @@ pub fn reopen_fresh(
                 .filter(|remark| {
                     matches!(
                         remark,
-                        IndexRemark::InMemory(_) | IndexRemark::Beside { .. }
+                        IndexRemark::InMemory(_) | IndexRemark::KeptNewer { .. }
                     )
                 })
                 .collect();
@@ -207,7 +207,7 @@ fn update_kept_index(
     let is_new = matches!(opened.note, Some(OpenNote::Created | OpenNote::Rebuilt(_)));
     match opened.note {
         Some(OpenNote::Rebuilt(why)) => remarks.push(IndexRemark::Rebuilt(why)),
-        Some(OpenNote::Beside { newer, path }) => remarks.push(IndexRemark::Beside {
+        Some(OpenNote::KeptNewer { newer, path }) => remarks.push(IndexRemark::KeptNewer {
             newer,
             path: path.display().to_string(),
         }),

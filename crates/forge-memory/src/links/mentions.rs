@@ -234,7 +234,7 @@ impl NameMatcher {
         }
         let table = TableLines::from_document(document);
         let closed = find_closed_ranges(document, &table);
-        let mut told = find_linked_lines(vault, from);
+        let mut linked_lines = find_linked_lines(vault, from);
         // Of two that overlap, the first one wins, then the longer one.
         found.sort_by_key(|(span, _)| (span.start, usize::MAX - span.end));
         let mut end = 0;
@@ -242,7 +242,7 @@ impl NameMatcher {
         for (span, note) in found {
             let free = span.start >= end && !overlaps_any(&closed, &span);
             let line = document.line_number_at(span.start);
-            if !free || !told.insert((line, note)) {
+            if !free || !linked_lines.insert((line, note)) {
                 continue;
             }
             end = span.end;

@@ -1,7 +1,7 @@
 //! How likely a hit answers the question: a number from 0 to 1 that means the
 //! same for every question, and the label that people and agents see.
 //!
-//! The score of a hit is relative to the best hit of its question, so it says
+//! The score of a hit is relative to the best hit of its question, so it shows
 //! nothing about whether there is an answer at all. The confidence is a
 //! logistic model over a few signals, each of which can only raise it.
 //! `cargo xtask bench answers` fits the weights and reports on the trees that
@@ -78,9 +78,9 @@ pub struct HitSignals {
     /// The same for headings and title alone.
     pub headings: f32,
     /// How much the terms that are there say: a single common word is always
-    /// covered and says nothing.
+    /// covered and has no meaning.
     pub information: f32,
-    /// BM25 beside what an ideal passage would score.
+    /// BM25 as a share of what an ideal passage would score.
     pub strength: f32,
     /// Cosine on the scale from unrelated to the same.
     pub nearness: f32,
@@ -181,7 +181,7 @@ pub(super) struct QuestionScale<'a> {
     is_embedded: bool,
 }
 
-/// What is known of an answer beside its hits.
+/// Facts about an answer, apart from its hits.
 pub(super) struct AnswerContext<'a> {
     pub(super) passages: usize,
     pub(super) holding: &'a [(String, usize)],
@@ -228,7 +228,7 @@ impl<'a> QuestionScale<'a> {
         let crowd = found.vector.get(CROWD - 1).or(found.vector.last());
         QuestionScale {
             question,
-            // Asked for vectors alone, nobody counted which terms there are.
+            // A search by vectors alone does not count terms.
             known: if found.holding.is_empty() {
                 worth.clone()
             } else {
@@ -359,7 +359,7 @@ pub(super) fn cap(answer: &mut RecallAnswer) {
     }
 }
 
-/// Raises a hit that holds word for word what was asked for as an exact string.
+/// Raises a hit that contains the exact string of the query.
 pub(super) fn raise(confidence: f32, is_best: bool) -> f32 {
     confidence.max(if is_best { STRONG } else { PARTIAL })
 }
@@ -369,7 +369,7 @@ const NEAREST: usize = 2;
 
 /// Withholds the hits of an answer that is noise and keeps the nearest ones of
 /// different documents, for their titles. An answer with one hit that holds
-/// all that was asked for is never withheld.
+/// the whole query is never withheld.
 pub fn withhold_noise(answer: &mut RecallAnswer) {
     if !answer.is_noise {
         return;

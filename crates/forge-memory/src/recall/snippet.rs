@@ -33,7 +33,7 @@ pub(super) fn matches_of(
     marks: &[(Range<usize>, usize)],
 ) -> Vec<Range<usize>> {
     // "a", "is", "of" match everywhere and show nothing, unless they are all
-    // that was asked for.
+    // of the query.
     let telling = |at: usize| {
         let term = question.terms[at].as_str();
         term.len() > 2 || !term.is_ascii()
@@ -111,7 +111,7 @@ pub fn best_window(text: &str, matches: &[Range<usize>], width: usize) -> Range<
 
 /// The whole sentences, list items or lines of code, of at most `width` bytes
 /// together, that match best. Front matter and the headings above the passage,
-/// which are shown beside it, are not repeated.
+/// which are shown next to it, are not repeated.
 pub fn excerpt(
     text: &str,
     matches: &[Range<usize>],

@@ -48,7 +48,7 @@ pub trait PassageSource {
     ) -> Result<Option<StoredPassage>, IndexError>;
 
     /// Whether any passage that `ask` allows holds a string; none where the
-    /// source cannot tell.
+    /// source does not know.
     fn holds(&self, _ask: &RecallQuery, _string: &str) -> Result<Option<bool>, IndexError> {
         Ok(None)
     }

@@ -17,7 +17,7 @@ const ONE_MINUTE: Duration = Duration::from_secs(60);
 #[serde(rename_all = "kebab-case")]
 pub enum IndexOperation {
     /// Logs in, for a command that asks the user before a change; returns `()`.
-    /// Fails as that command would, before the user is asked.
+    /// Fails as that command would, before the question to the user.
     Connect,
     /// Returns a [`SharedAnswer`].
     Search(IndexQuestion),

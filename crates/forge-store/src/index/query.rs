@@ -334,7 +334,7 @@ impl Index {
                 pages.iter().for_each(|(page, bytes)| each(*page, bytes));
                 return Ok(());
             }
-            let keep = kept.asked && {
+            let keep = kept.has_been_queried && {
                 let size = "select coalesce(sum(length(data)), 0) from vector";
                 db.query_row(size, [], |row| row.get::<_, i64>(0))?
                     <= vectors::MAX_CACHED_BYTES as i64
@@ -351,7 +351,7 @@ impl Index {
                 }
             }
             *kept = vectors::PageCache {
-                asked: true,
+                has_been_queried: true,
                 version,
                 pages: keep.then_some(pages),
             };

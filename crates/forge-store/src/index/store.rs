@@ -120,7 +120,7 @@ pub enum OpenNote {
     /// The old file was removed and the index was rebuilt, for this reason.
     Rebuilt(String),
     /// The file was written by a newer version; this one keeps its own file.
-    Beside {
+    KeptNewer {
         newer: i32,
         path: PathBuf,
     },
@@ -176,7 +176,7 @@ impl Index {
                 };
                 Ok(OpenedIndex {
                     index,
-                    note: Some(OpenNote::Beside { newer, path }),
+                    note: Some(OpenNote::KeptNewer { newer, path }),
                 })
             }
             IndexState::Other(why) => Ok(OpenedIndex {

@@ -155,7 +155,7 @@ impl AutoloadWalk<'_> {
         } else if real.is_dir() {
             let circle = absolute.starts_with(&real) || trail.iter().any(|t| t.starts_with(&real));
             if circle {
-                self.add_problem(path, "is a symlink to a folder that it lies in");
+                self.add_problem(path, "is a symlink to a folder that contains it");
             } else if holds && trail.len() < 8 {
                 trail.push(real.clone());
                 self.walk_folder(path, &real, trail);

@@ -204,7 +204,7 @@ const MAX_RULES: u64 = 1 << 20;
 
 impl IgnoreRules {
     /// Returns the rules from above the workspace's root: of the repository
-    /// that it lies in, and of that repository alone.
+    /// that contains it, and of that repository alone.
     pub(super) fn above(root: &Path) -> Option<Arc<IgnoreRules>> {
         let is_top = |folder: &Path| folder.join(".git").symlink_metadata().is_ok();
         let top = root.ancestors().find(|folder| is_top(folder))?;

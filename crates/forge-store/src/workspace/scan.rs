@@ -28,7 +28,7 @@ pub struct WorkspaceScan {
     pub left_out: LeftOutCounts,
 }
 
-/// What lies in included folders and was passed over unasked.
+/// Files of included folders that the scan leaves out by default.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LeftOutCounts {
     /// Folders whose name begins with a dot.
@@ -228,7 +228,7 @@ struct ScanWalk<'a> {
 }
 
 struct FolderQueue {
-    /// Folders that somebody else may list.
+    /// Folders that another thread may list.
     folders: Vec<ScanFolder>,
     /// Threads that are listing, and may find more. Each of them calls
     /// [`ScanWalk::run_worker`].
@@ -236,7 +236,7 @@ struct FolderQueue {
 }
 
 impl ScanWalk<'_> {
-    /// Lists folders until there are none left and nobody can find more. A
+    /// Lists folders until none is left and no thread can find more. A
     /// thread keeps what it finds to itself while the others are busy as well,
     /// so that the lock is rarely needed.
     fn work(&self) -> WorkspaceScan {
@@ -261,7 +261,7 @@ impl ScanWalk<'_> {
         }
     }
 
-    /// A folder from somebody else, or none when the walk is over.
+    /// Takes a folder from another thread, or `None` when the walk is over.
     fn take(&self) -> Option<ScanFolder> {
         let mut queue = self.lock();
         queue.busy -= 1;
@@ -283,7 +283,7 @@ impl ScanWalk<'_> {
         }
     }
 
-    /// Gives away the older half, which lies higher up and has more below it.
+    /// Gives away the older half, which is nearer to the root and has more below it.
     fn share(&self, own: &mut Vec<ScanFolder>) {
         let half = own.len() / 2;
         self.lock().folders.extend(own.drain(..half));
@@ -338,7 +338,7 @@ impl ScanWalk<'_> {
                 });
             } else if kind.is_symlink() {
                 self.follow(join_path(&folder.path, name), is_wanted, is_markdown, found);
-            // macOS leaves files that begin with `._` beside the real ones.
+            // macOS leaves files that begin with `._` next to the real ones.
             } else if is_wanted && !name.starts_with("._") {
                 let path = join_path(&folder.path, name);
                 if !kind.is_file() {
@@ -367,8 +367,8 @@ impl ScanWalk<'_> {
         Ok(())
     }
 
-    /// Lists a folder outside of memory for what the settings include. Whatever
-    /// else lies there is others' business and no problem of ours.
+    /// Lists a folder outside of memory for what the settings include. Problems
+    /// with other files there are not reported.
     fn list_included(
         &self,
         folder: &ScanFolder,
@@ -465,8 +465,8 @@ impl ScanWalk<'_> {
         is_free.then(|| self.found(path, &meta))
     }
 
-    /// The rules of git's inside a folder. Without anything included nobody
-    /// asks for them.
+    /// Returns git's ignore rules for a folder, which are needed only if the
+    /// settings include something.
     fn rules_in(&self, folder: &ScanFolder) -> Option<Arc<IgnoreRules>> {
         let is_wanted = self.roles.included().is_some() && folder.extent != ScanExtent::Memory;
         is_wanted

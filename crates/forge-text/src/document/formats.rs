@@ -1,4 +1,4 @@
-//! The formats that documents come in, told by the end of a file's name, and
+//! The formats that documents come in, recognised by the end of a file's name, and
 //! what of each is prose.
 //!
 //! [`DocumentFormat::prose`] gives a text for the one parser, as long as the

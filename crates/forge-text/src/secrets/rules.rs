@@ -711,8 +711,8 @@ fn is_written_password(candidate: &FormCandidate<'_>) -> bool {
 fn is_option_password(candidate: &FormCandidate<'_>) -> bool {
     let secret = candidate.secret;
     // `7z a -p archive.7z` asks for the password; what has one has no space.
-    let is_asked = candidate.before.starts_with("7z") && candidate.before.ends_with("-p ");
-    if is_asked {
+    let is_prompted = candidate.before.starts_with("7z") && candidate.before.ends_with("-p ");
+    if is_prompted {
         return false;
     }
     let varied = secret

@@ -171,7 +171,7 @@ pub(super) async fn create_schema(client: &Client, vector: &str) -> Result<(), P
     let made = client.batch_execute(make).await;
     made.map_err(|error| match error.code() {
         Some(&(SqlState::DUPLICATE_SCHEMA | SqlState::UNIQUE_VIOLATION)) => PostgresError::failure(
-            "Somebody else is preparing this server at the moment",
+            "Another process is preparing this server",
             "Run it again: it adds what is missing",
         ),
         Some(&SqlState::INSUFFICIENT_PRIVILEGE) => PostgresError::failure(
@@ -208,7 +208,7 @@ begin
     end;
     if not me.rolsuper then
         -- To act as the owner, without reading everything in daily work where
-        -- the server can tell these apart.
+        -- the server can distinguish these.
         if current_setting('server_version_num')::integer >= 160000 then
             execute format('grant mf_owner to %I with inherit false, set true', current_user);
         elsif not pg_has_role(current_user, 'mf_owner', 'member') then
@@ -320,7 +320,7 @@ pub(super) async fn insert_member(
                             "There is no login `{}`, and this one may not make it",
                             member.login
                         ),
-                        "Whoever runs the server makes the login; then add it again",
+                        "Ask the server's administrator to create the login, then add it again",
                     ),
                     _ => error.into(),
                 })?;

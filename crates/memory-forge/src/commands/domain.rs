@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use forge_app::counts::count_noun;
 use forge_app::routing::hubs;
 use forge_app::upkeep::domain;
 use serde_json::json;
@@ -52,7 +53,7 @@ struct DomainAddArgs {
     /// What it is about; the folder is named after it
     name: String,
 
-    /// Files to move there; links to them are written anew
+    /// Files to move there; links to them are rewritten
     #[arg(long = "move", value_name = "FILE", num_args = 1..)]
     files: Vec<PathBuf>,
 
@@ -123,7 +124,7 @@ fn add_domain(
     let mut change = None;
     if !args.dry_run && !plan.proposal.is_empty() {
         let moves = plan.proposal.moves.len();
-        let question = format!("Move {moves} file(s) to `{}`?", plan.folder);
+        let question = format!("Move {} to `{}`?", count_noun(moves, "file"), plan.folder);
         if moves > 0 && !ui.confirm(&question, args.yes)? {
             ui.note("Nothing was changed");
             return Ok(CommandExit::Success);

@@ -17,7 +17,7 @@ use crate::ui::{Ui, escape_hidden};
 /// matter least. Importance 8 and above is never chosen. `restore` lifts it,
 /// `stats` shows it, and `index --force` does not change it.
 ///
-/// `--fact` says that a statement is wrong, whatever its spelling. Texts that
+/// `--fact` marks a statement as wrong, in any spelling. Texts that
 /// repeat it are not saved any more, and what a search finds of it carries the
 /// correction and stands last.
 #[derive(Debug, Args)]
@@ -169,13 +169,16 @@ fn correct_fact(
         }))?;
         return Ok(CommandExit::Success);
     }
-    let told = done.correction.describe();
-    let told = escape_hidden(&told);
+    let described = done.correction.describe();
+    let described = escape_hidden(&described);
     match done.receipt.id {
-        Some(_) => ui.print_line(&format!("✓ {told}; listed in {}", forget::RETRACTION_LIST))?,
-        None => ui.print_line(&format!("It is corrected already. {told}"))?,
+        Some(_) => ui.print_line(&format!(
+            "✓ {described}; listed in {}",
+            forget::RETRACTION_LIST
+        ))?,
+        None => ui.print_line(&format!("It is corrected already. {described}"))?,
     }
-    ui.note("Files that say it are untouched; `memory-forge restore --fact` lifts the correction");
+    ui.note("Files that contain it are untouched; `memory-forge restore --fact` withdraws the correction");
     Ok(CommandExit::Success)
 }
 

@@ -49,7 +49,7 @@ Examples:
   memory-forge init --organise                      Propose an order for existing notes
   memory-forge init --apply memory-forge-plan.toml  Carry it out, after a look and a yes")]
 pub(crate) struct InitArgs {
-    /// Agree to what is proposed without being asked
+    /// Agree to the proposal without a question
     #[arg(long, short)]
     pub(crate) yes: bool,
 
@@ -69,7 +69,7 @@ pub(crate) struct InitArgs {
     #[arg(long, value_name = "GLOB", requires = "include")]
     pub(super) exclude: Vec<String>,
 
-    /// Start a workspace with a manifest; say what you are working on, or be asked
+    /// Start a workspace with a manifest, and describe what you are working on; asks if omitted
     #[arg(long, value_name = "ABOUT", num_args = 0..=1, conflicts_with_all = ["organise", "apply"])]
     pub(super) workspace: Option<Option<String>>,
 
@@ -158,7 +158,7 @@ pub(crate) fn run_init(
     Ok(exit)
 }
 
-/// Documents to include, and whether a person said so.
+/// Documents to include, and whether a person chose them.
 #[derive(Default)]
 struct ChosenDocuments {
     config: inclusion::KnowledgeConfig,
@@ -377,7 +377,7 @@ fn start_workspace(
         _ => {}
     }
     let adopts = mode == ManifestMode::Compatible;
-    let (about, asked) = match about {
+    let (about, is_answered) = match about {
         Some(about) => (about.to_owned(), false),
         None if adopts || args.yes || args.dry_run || !ui.can_ask() => {
             (folder_name(workspace), false)
@@ -411,7 +411,7 @@ fn start_workspace(
         "Add subjects with `memory-forge domain add <name>`"
     };
     // The one question is enough if no file of the user would change.
-    let agreed = asked && proposal.files.iter().all(|it| it.before.is_none());
+    let agreed = is_answered && proposal.files.iter().all(|it| it.before.is_none());
     let exit = confirm_and_apply(workspace, &proposal, next, agreed, args, settings, ui)?;
     if !adopts {
         note_catch_alls(workspace, settings, ui);
@@ -461,11 +461,11 @@ fn show_health(
         report.count_severity(CheckSeverity::Info),
     );
     let untracked = untracked.folders.len() + untracked.loose.len();
-    let line = |label: &str, good: bool, said: String, next: &str| {
+    let line = |label: &str, good: bool, state: String, next: &str| {
         if good {
-            format!("{label}: {said}")
+            format!("{label}: {state}")
         } else {
-            format!("{label}: {said} -- see `{next}`")
+            format!("{label}: {state} -- see `{next}`")
         }
     };
     ui.print_line(&line(
@@ -519,7 +519,7 @@ fn note_existing_setup(workspace: &Workspace, ui: &mut Ui) {
     let there = |name: &&&str| workspace.root().join(name).exists();
     if let Some(name) = ["CLAUDE.md", "AGENTS.md", "GEMINI.md"].iter().find(there) {
         ui.note(&format!(
-            "`{name}` stays as it is; `memory-forge audit` says what it costs at every start"
+            "`{name}` stays as it is; `memory-forge audit` shows what it costs at every start"
         ));
     }
     let in_git = workspace
@@ -527,7 +527,7 @@ fn note_existing_setup(workspace: &Workspace, ui: &mut Ui) {
         .ancestors()
         .any(|it| it.join(".git").exists());
     if !in_git {
-        ui.note("This is no git repository; `git init` makes one, which keeps what was written and shares it");
+        ui.note("Not a git repository; `git init` makes one, which keeps the history of your files and shares them");
     }
 }
 
@@ -539,7 +539,7 @@ fn note_unsorted_notes(workspace: &Workspace, ui: &mut Ui) {
     let notes = organise::count_loose_notes(workspace);
     if !managed && notes >= MIN_NOTES_FOR_HINT {
         ui.note(&format!(
-            "{notes} Markdown files lie outside of `knowledge/`; `memory-forge init --organise` proposes an order for them"
+            "{notes} Markdown files outside `knowledge/` are not searched; `memory-forge init --organise` proposes an order for them"
         ));
     }
 }

@@ -24,7 +24,7 @@ use crate::ui::{Ui, escape_hidden, style};
     disable_help_subcommand = true,
     after_help = "\
 Examples:
-  memory-forge workspace manifest show                What the manifest says
+  memory-forge workspace manifest show                What the manifest contains
   memory-forge workspace manifest refresh --dry-run   Which summaries would change
   memory-forge workspace manifest refresh             Change them"
 )]
@@ -35,7 +35,7 @@ pub(crate) struct ManifestArgs {
 
 #[derive(Debug, Subcommand)]
 enum ManifestCommand {
-    /// List what the manifest says
+    /// List what the manifest contains
     #[command(after_help = "\
 Examples:
   memory-forge workspace manifest show")]
@@ -62,7 +62,7 @@ struct ManifestShowArgs {
 /// Renew the summaries of rows whose files changed
 ///
 /// Rows of Tier 1, of the Hub Map and of hub pages. A row that a person wrote
-/// stays; one that says no more than the name beside it is filled. At most 250
+/// stays; one that only repeats the name is replaced. At most 250
 /// characters each.
 #[derive(Debug, Args)]
 struct ManifestRefreshArgs {

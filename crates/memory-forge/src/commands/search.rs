@@ -3,6 +3,7 @@
 
 use clap::Args;
 use forge_app::corrections::Correction;
+use forge_app::counts::count_noun;
 use forge_app::index::DocumentKind;
 use forge_app::recall::pack::{self, ContextPacking};
 use forge_app::recall::{self, RecallAnswer, RecallHit, RecallMode, RecallQuery, context, snippet};
@@ -50,7 +51,7 @@ pub(crate) struct SearchArgs {
     #[arg(long, short, value_parser = choice::parser::<SearchScope>())]
     pub(crate) scope: Option<SearchScope>,
 
-    /// How to look; by default as `search.mode` of the configuration says
+    /// How to search [default: `search.mode` of the configuration]
     #[arg(long, short, value_parser = choice::parser::<RecallMode>())]
     pub(crate) mode: Option<RecallMode>,
 
@@ -178,8 +179,8 @@ pub(crate) fn run_search(
     }
     if answer.undated > 0 {
         ui.note(&format!(
-            "{} document(s) without a date were left out by `--since`",
-            answer.undated
+            "Left out {} without a date (`--since`)",
+            count_noun(answer.undated, "document")
         ));
     }
     if let Some(note) = &answer.mode_note {
@@ -316,7 +317,8 @@ fn show_answer(
     let width = settings.width.clamp(40, 120);
     let shown = packing.map_or(answer.hits.len(), |p| p.pieces.len());
     ui.print_line(&format!(
-        "Found {shown} relevant result(s), searched by {}:",
+        "{} ({}):",
+        count_noun(shown, "result"),
         describe_mode(answer)
     ))?;
     if let Some(missing) = missing_line(answer) {
@@ -426,7 +428,7 @@ fn show_hit(
     Ok(())
 }
 
-/// Says that nothing is relevant, and what is nearest.
+/// Reports that nothing is relevant, and what is nearest.
 fn show_nothing(answer: &RecallAnswer, ui: &mut Ui) -> Result<(), CommandError> {
     if answer.withheld == 0 {
         ui.print_line("No matching results found.")?;

@@ -13,7 +13,7 @@ use crate::ui::Ui;
 
 /// Take out what `setup` put into the files of agent clients
 ///
-/// Files that nobody edited since become what they were before `setup`, to the
+/// Files without later edits become what they were before `setup`, to the
 /// byte; from others only our entries leave. `.mind/` and `knowledge/` stay.
 #[derive(Debug, Args)]
 #[command(after_help = "\

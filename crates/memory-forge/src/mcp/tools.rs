@@ -152,7 +152,7 @@ pub(crate) static ALL_TOOLS: [ToolSpec; 13] = [
     },
     ToolSpec {
         name: "correct_knowledge",
-        about: "Record that something known is wrong, e.g. when the user says so.",
+        about: "Record that a known fact is wrong, e.g. when the user corrects it.",
         fields: &[
             required_field("fact", ToolFieldKind::Text, "As it is written"),
             optional_field("instead", ToolFieldKind::Text, "What holds"),
@@ -168,7 +168,7 @@ pub(crate) static ALL_TOOLS: [ToolSpec; 13] = [
         fields: &[optional_field(
             "force",
             ToolFieldKind::Flag,
-            "Build it anew",
+            "Rebuild it from all files",
         )],
         effect: ToolEffect::AddsOnce,
         answers: ToolAnswerForm::Figures,

@@ -100,9 +100,9 @@ pub(super) fn audit_reports(visit: &QuestionContext) -> Vec<AuditReport> {
             let inside = |file: &str| !file.starts_with(['/', '~']);
             // The message of a finding elsewhere may name a private file too.
             report.findings.retain(|it| {
-                let told = [Some(&it.message), it.advice.as_ref()];
+                let texts = [Some(&it.message), it.advice.as_ref()];
                 let speaks = |text: &String| text.contains(PRIVATE_SUFFIX);
-                let speaks = told.into_iter().flatten().any(speaks);
+                let speaks = texts.into_iter().flatten().any(speaks);
                 inside(&it.file) && !private(&it.file) && !speaks
             });
         }

@@ -1,5 +1,6 @@
 //! Answers a question to the memory, in the same way as `search`.
 
+use forge_app::counts::count_noun;
 use forge_app::federation::{self, SourceRegistry};
 use forge_app::index::DocumentKind;
 use forge_app::recall::{RecallAnswer, RecallHit, RecallMode, RecallQuery, context};
@@ -71,7 +72,10 @@ pub(super) fn answer_search(
     }
     if answer.undated > 0 {
         let count = answer.undated;
-        notes.push(format!("{count} document(s) without a date were left out"));
+        notes.push(format!(
+            "Left out {} without a date",
+            count_noun(count, "document")
+        ));
     }
     let results: Vec<Value> = answer
         .hits

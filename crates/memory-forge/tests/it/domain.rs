@@ -89,7 +89,10 @@ fn files_move_with_their_links_in_one_change() {
     let ws = ws(FILES);
     let before = ws.tree_of_sources();
     let asked = ws.run(&["domain", "add", "research", "--move", "interviews.md"]);
-    assert!(asked.fails(2).contains("Move 1 file(s)"), "{asked}");
+    assert!(
+        asked.fails(2).contains("pass `--yes` to move 1 file"),
+        "{asked}"
+    );
     assert_eq!(ws.tree_of_sources(), before);
     ws.run(&[
         "domain",

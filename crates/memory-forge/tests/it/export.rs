@@ -84,7 +84,7 @@ fn claude_gets_topics_and_pointers_and_keeps_its_own() {
     ];
     let asked = ws.run(&both);
     assert!(
-        asked.fails(2).contains("Cannot ask without a terminal"),
+        asked.fails(2).contains("Not a terminal: pass `--yes` to "),
         "{asked}"
     );
     assert!(

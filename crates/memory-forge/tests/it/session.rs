@@ -230,7 +230,7 @@ fn an_update_leaves_the_log_alone_and_marks_what_it_ends() {
     ]);
     assert_eq!(
         output.ok(),
-        "memory/status.md updated.\nDecision 2026-03-01 saved: Order seeds from the cooperative instead of Bloom\n1 superseded decision(s) marked.\n"
+        "memory/status.md updated.\nDecision 2026-03-01 saved: Order seeds from the cooperative instead of Bloom\nMarked 1 superseded decision.\n"
     );
     let decisions = ws.read("memory/decisions.md");
     assert!(

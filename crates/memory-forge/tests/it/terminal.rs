@@ -255,7 +255,7 @@ fn a_newcomer_is_told_what_to_do_next() {
     );
     check(
         said(&["init", "--yes"]),
-        "This is no git repository; `git init` makes one",
+        "Not a git repository; `git init` makes one",
     );
     ws.git_init();
     assert!(!said(&["init", "--yes"]).contains("git init"));

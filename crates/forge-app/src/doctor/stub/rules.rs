@@ -276,7 +276,7 @@ pub(super) fn find_rules(items: &[RuleItem]) -> Vec<bool> {
             rules[parent] = true;
         }
     }
-    // What a rule says in detail goes with it. In a description an item that
+    // The details of a rule stay with it. In a description an item that
     // stays for one below it does not keep the others.
     for at in 0..items.len() {
         let Some(parent) = items[at].parent else {
@@ -288,14 +288,14 @@ pub(super) fn find_rules(items: &[RuleItem]) -> Vec<bool> {
     rules
 }
 
-/// Whether a column of a table says what to do with what is in it.
+/// Returns `true` if a column of a table contains instructions.
 fn has_imperative(header: &RuleItem) -> bool {
     let mut cells = header.text.split('|');
     // "Call" alone is the name of a column.
     cells.any(|cell| cell.trim().contains(' ') && begins_with(cell, CLEAR_IMPERATIVES))
 }
 
-/// Whether a paragraph says that what follows are rules.
+/// Returns `true` if a paragraph announces rules.
 fn announces(text: &str) -> bool {
     let words = spaced(text);
     ["these are", "the following", "non negotiable", "rules"]
@@ -333,7 +333,7 @@ const ORDERS_IN_SHORT: &[&str] = &[
     "and not", "go in", "goes in", "live in", "belongs", "belong", "default to", "invoke",
 ];
 
-/// Words that a sentence begins with that says what to do.
+/// First words of sentences that give an order.
 #[rustfmt::skip]
 const IMPERATIVES: &[&str] = &[
     "accept", "add", "adhere", "aim", "allow", "annotate", "answer", "append", "apply", "ask",
@@ -591,7 +591,7 @@ fn spaced(text: &str) -> String {
     format!(" {} ", words.join(" "))
 }
 
-/// Programs whose name at the beginning of a line tells a command.
+/// Programs whose name at the beginning of a line marks a command.
 #[rustfmt::skip]
 const PROGRAMS: &[&str] = &[
     "bash", "brew", "bun", "bundle", "bunx", "cargo", "cd", "cmake", "composer", "curl", "deno",

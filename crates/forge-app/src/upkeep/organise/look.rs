@@ -490,7 +490,7 @@ fn add_new_domains(
     }
 }
 
-/// Why a note may be past its time: what it says of itself as a whole, or its
+/// Why a note may be past its time: a statement about the whole note, or its
 /// date. A note that speaks of deprecated things is not stale.
 fn find_stale_reason(document: &Document, path: &RelPath, now: Timestamp) -> Option<String> {
     let front = document.front_matter.as_ref();
@@ -499,7 +499,7 @@ fn find_stale_reason(document: &Document, path: &RelPath, now: Timestamp) -> Opt
         .unwrap_or_default()
         .to_lowercase();
     if ["archived", "superseded", "deprecated", "obsolete"].contains(&status.as_str()) {
-        return Some(format!("its front matter says {status}"));
+        return Some(format!("its front matter has the status {status}"));
     }
     let (body, _) = document.line_range(&document.body);
     let first = (0..8).filter_map(|at| {
@@ -511,7 +511,7 @@ fn find_stale_reason(document: &Document, path: &RelPath, now: Timestamp) -> Opt
     for (line, text) in first {
         // A heading names what is below it.
         if let Some(word) = statement_of_age(text).filter(|_| !text.starts_with('#')) {
-            return Some(format!("says \"{word}\" in line {line}"));
+            return Some(format!("has the word \"{word}\" in line {line}"));
         }
     }
     let date = document_date(document, path.stem())?;
@@ -542,8 +542,8 @@ fn statement_of_age(line: &str) -> Option<&'static str> {
             .iter()
             .position(|it| matches!(*it, "is" | "was" | "are"))?;
         let is_self = *first == "this" && verb <= 3;
-        let said = words[verb + 1..].iter().take(3).find_map(|it| found(it));
-        said.filter(|_| is_self && !words[verb + 1..].contains(&"not"))
+        let stated = words[verb + 1..].iter().take(3).find_map(|it| found(it));
+        stated.filter(|_| is_self && !words[verb + 1..].contains(&"not"))
     })
 }
 

@@ -176,7 +176,7 @@ fn built_in_policy() -> Value {
             },
             {
                 "id": 5, "key": "feedback", "name": "Feedback (act on this first)",
-                "description": "What was said about the agent's work",
+                "description": "Feedback on the agent's work",
                 "paths": [format!("{own}/feedback.md"), format!("{memory}/{{squad}}/feedback.md")],
                 "also": [format!("{memory}/{{squad}}/feedback.md")],
                 "required": false, "outside_budget": false, "decay_days": 30, "channel": "session",
@@ -293,7 +293,7 @@ fn check_path_template(template: &str) -> Result<(), String> {
         return Err("only `{squad}`, `{agent}` and `{ctx}` are filled in".to_owned());
     }
     if template.split(['/', '\\']).any(put_away) {
-        return Err("what lies under `archive/` or `tombstoned/` was put away".to_owned());
+        return Err("files below `archive/` or `tombstoned/` are out of use".to_owned());
     }
     match RelPath::new(&plain) {
         Ok(_) => Ok(()),

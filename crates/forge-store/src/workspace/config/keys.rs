@@ -43,7 +43,7 @@ pub(super) enum KeyKind {
         get: fn(&WorkspaceConfig) -> String,
         set: fn(&mut WorkspaceConfig, Option<RelPath>),
     },
-    /// Globs of paths; a text stands for a list of one.
+    /// Globs of paths; a text counts as a list of one.
     Globs {
         get: fn(&WorkspaceConfig) -> &[String],
         set: fn(&mut WorkspaceConfig, Vec<String>),
@@ -365,7 +365,7 @@ pub(super) static CONFIG_KEYS: &[ConfigKey] = &[
         1,
         100,
         None,
-        "How many passages a search returns unless told otherwise."
+        "Number of passages that a search returns by default."
     ),
     number!(
         "search.embed_budget_ms",
@@ -418,7 +418,7 @@ pub(super) static CONFIG_KEYS: &[ConfigKey] = &[
         engine.url,
         "a postgres:// address without a password",
         check_postgres_address,
-        "Where the index lies that many workspaces share."
+        "Address of the index that many workspaces share."
     ),
     text!(
         "engine.replica",
@@ -462,7 +462,7 @@ pub(super) static CONFIG_KEYS: &[ConfigKey] = &[
         1,
         86_400,
         None,
-        "A replica that is further behind, in seconds, is not asked."
+        "Maximum delay of a replica in seconds; one that is further behind is not queried."
     ),
     number!(
         "audit.file_warn",

@@ -148,5 +148,5 @@ fn check_kind(
 }
 
 fn refusal_error(path: &Path, why: &str) -> WorkspaceError {
-    git_error(format!("git was not asked: `{}` {why}", path.display()))
+    git_error(format!("git was not run: `{}` {why}", path.display()))
 }

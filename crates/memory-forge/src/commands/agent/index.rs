@@ -138,14 +138,14 @@ fn show_index(
         ))?;
     }
     for lost in done.lost.iter().take(MAX_SHOWN_PATHS) {
-        let said = format!(
+        let described = format!(
             "`{}` line {}: `{}` is not there, or others lack it",
             lost.file, lost.line, lost.target
         );
         if args.fix {
-            ui.print_line(&format!("  - {}", escape_hidden(&said)))?
+            ui.print_line(&format!("  - {}", escape_hidden(&described)))?
         } else {
-            ui.warn(&escape_hidden(&said))
+            ui.warn(&escape_hidden(&described))
         }
     }
     if done.lost.len() > MAX_SHOWN_PATHS {

@@ -12,7 +12,7 @@ use crate::ui::Ui;
 /// Write `.agents/SYSTEM.md`, which teaches agents to save in two steps
 ///
 /// Agents write a memory to a file of its own and then add a line to
-/// `MEMORY.md`; this file says so. `agent context` puts it first. A file that
+/// `MEMORY.md`, as this file states. `agent context` puts it first. A file that
 /// is there stays as it is.
 #[derive(Debug, Args)]
 #[command(after_help = "\

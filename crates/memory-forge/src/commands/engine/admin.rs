@@ -31,7 +31,7 @@ pub(crate) enum MemberCommand {
         /// It may push this workspace, and read nothing: for a job in CI
         #[arg(long, value_name = "NAME")]
         workspace: Option<String>,
-        /// It is a role of the server (of LDAP or an identity provider): whoever
+        /// It is a role of the server (of LDAP or an identity provider): anyone who
         /// is a member of it there is let in
         #[arg(long)]
         group: bool,
@@ -41,7 +41,7 @@ pub(crate) enum MemberCommand {
     },
     /// After a restored backup: let those in whose logins have the same names
     ///
-    /// A member is a login by its number, so that somebody new of the same name
+    /// A member is a login by its number, so that a new person of the same name
     /// inherits nothing. On another server the numbers are others.
     Renew {
         /// Do not ask
