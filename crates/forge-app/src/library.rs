@@ -19,7 +19,7 @@ use crate::model;
 use crate::recall::{self, RecallAnswer, RecallQuery};
 use crate::workspace::Workspace;
 
-/// How long a command waits for another process that writes the index.
+/// Time limit of a command that waits for another process to write the index.
 const INDEX_LOCK_WAIT: Duration = Duration::from_secs(5);
 
 /// The error for a workspace without anything to search.
@@ -125,7 +125,8 @@ impl KnowledgeLibrary {
         self.embed_first(&[], budget, watch)
     }
 
-    /// As [`KnowledgeLibrary::embed_missing_vectors`], these passages before all others.
+    /// Computes missing vectors like [`KnowledgeLibrary::embed_missing_vectors`],
+    /// these passages first.
     fn embed_first(
         &mut self,
         needed: &[u32],
@@ -158,7 +159,7 @@ impl KnowledgeLibrary {
 
     fn load_model(&self) -> Result<&'static dyn Embedder, AnswerRemark> {
         let model = model::model_for_workspace(&self.workspace, self.model.as_deref());
-        model.map_err(|why| AnswerRemark::Warning(format!("{why}; searching by full text")))
+        model.map_err(|why| AnswerRemark::Warning(format!("{why}; searching by keyword only")))
     }
 
     /// Returns the index of the last query.

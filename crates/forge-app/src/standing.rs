@@ -6,14 +6,14 @@ use crate::status::WorkspaceStatus;
 use crate::workspace::FileRole;
 use forge_clients::setup::SetupSurroundings;
 
-/// What is worth doing next.
+/// Step that helps most next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NextStep {
-    /// Nothing can be searched, or hardly anything of what there is.
+    /// None or few of the documents can be searched.
     IncludeDocuments,
     /// There is no document at all.
     WriteFirstDocument,
-    /// No agent knows of the memory.
+    /// No agent client is connected.
     ConnectAgents,
     /// Agents load more than they should at every start.
     ShortenInstructions,

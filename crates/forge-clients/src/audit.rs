@@ -162,7 +162,7 @@ impl<'a> AuditContext<'a> {
             AuditView::Client(AgentClient::OpenCode) => opencode::collect_loads(&self.reader),
             AuditView::Client(AgentClient::Gemini) => gemini::collect_loads(&self.reader),
             AuditView::Client(AgentClient::Copilot) => copilot::collect_loads(&self.reader),
-            // Not audited, see `Client::audited`; no door offers it.
+            // Its loading rules are unknown, so no command offers it.
             AuditView::Client(AgentClient::Cursor) => Default::default(),
         }
     }

@@ -66,7 +66,7 @@ pub enum AgentError {
     #[error("`{path}` is not the name of a topic: such files have a meaning of their own")]
     NotATopic { path: RelPath },
     /// The caller's rating is out of range.
-    #[error("A rating is a number from 1 to 5, and not `{given}`")]
+    #[error("A rating is a number from 1 to 5, not `{given}`")]
     Rating { given: String },
     /// The caller's path is invalid.
     #[error(transparent)]
@@ -119,7 +119,7 @@ impl Diagnostic for AgentError {
                         "Add to it: `memory-forge agent remember --update {}`",
                         path.file_name()
                     ),
-                    "If it is another matter, give it another name, or pass `--new`".to_owned(),
+                    "For a different topic, choose another name or pass `--new`".to_owned(),
                 ];
             }
             AgentError::NoTopic { .. } => "`memory-forge agent index` lists what there is".to_owned(),
@@ -267,7 +267,7 @@ pub fn check_folder_name<'a>(what: &'static str, text: &'a str) -> Result<&'a st
         return refuse("it has a slash");
     }
     if name.contains('.') {
-        return refuse("it has an extension or is a way up");
+        return refuse("it has an extension or leads to a parent folder");
     }
     if name.chars().any(char::is_control) || name != text {
         return refuse("it has spaces around it or characters that cannot be seen");

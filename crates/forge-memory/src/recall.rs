@@ -193,9 +193,10 @@ impl RecallHit {
     }
 }
 
-/// How many hits decide whether an answer is noise, whatever the limit.
+/// Number of hits that decide whether an answer is noise, independent of the
+/// limit.
 const MIN_JUDGED_HITS: usize = 5;
-/// How many passages each side brings to the fusion.
+/// Number of passages that each ranking contributes to the fusion.
 const CANDIDATES_PER_RANKING: usize = 200;
 /// Maximum number of candidates per ranking if each file counts once.
 const UNIQUE_CANDIDATES_PER_RANKING: usize = 1000;
@@ -224,7 +225,7 @@ pub fn rank_passages(
 /// that there is no need to choose.
 pub const FEW_PASSAGES: usize = 16;
 
-/// How many passages the words of a question bring to be embedded first.
+/// Number of text matches that are embedded first.
 const NEEDED_FIRST: usize = 200;
 
 /// Numbers the passages that the words of a question find, the best first. Their

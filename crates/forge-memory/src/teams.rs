@@ -95,7 +95,7 @@ pub enum MergeRefusal {
 impl fmt::Display for MergeRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            MergeRefusal::Markers => "there are conflict markers in it already",
+            MergeRefusal::Markers => "it already contains conflict markers",
             MergeRefusal::Unsafe => "its entries cannot be distinguished safely",
         })
     }

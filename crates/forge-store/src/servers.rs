@@ -53,7 +53,7 @@ impl ApprovedServers {
         if address.chars().any(|c| c.is_control() || c.is_whitespace()) || address.starts_with('#')
         {
             return Err(WorkspaceError::Refused(format!(
-                "`{address:?}` is no address"
+                "`{address:?}` is not an address"
             )));
         }
         let _lock = lock_outside(&self.file, "The list of servers")?;

@@ -301,7 +301,7 @@ pub enum WorkspaceError {
     #[error("`{}` is a symlink and is never written through", path.display())]
     Symlink { path: PathBuf },
     /// The caller wants to write a file that the program rebuilds.
-    #[error("`{}` belongs to Memory Forge and is rebuilt at will", path.display())]
+    #[error("`{}` belongs to Memory Forge and is rebuilt when needed", path.display())]
     Reserved { path: PathBuf },
     /// Another process held the lock for too long. Nothing was written.
     #[error("{what} is in use by another process (waited {:.1} s)", waited.as_secs_f32())]
@@ -405,7 +405,7 @@ impl WorkspaceError {
             WorkspaceError::NotAFile { .. } => "move it away",
             WorkspaceError::ReadOnly { .. } => "make it writable and try again",
             WorkspaceError::Full { .. } => "nothing was changed, free some space and try again",
-            WorkspaceError::Journal { .. } => "move that folder away to go on without it",
+            WorkspaceError::Journal { .. } => "move that folder away to continue without it",
             WorkspaceError::Io { .. }
             | WorkspaceError::NoSuchChange { .. }
             | WorkspaceError::NothingToUndo

@@ -112,7 +112,7 @@ impl Diagnostic for BoltError {
     fn hints(&self) -> Vec<String> {
         let hint = match self {
             BoltError::Name(_) => {
-                "`tenant` and `workspace` stand below `[graph]` in `memory-forge.toml`"
+                "`tenant` and `workspace` belong below `[graph]` in `memory-forge.toml`"
             }
             BoltError::Address(_) => {
                 "Set `MEMORY_FORGE_GRAPH_URL`, `_USER` and `_PASSWORD`; `_AUTHORITY` names a PEM file"
@@ -122,7 +122,7 @@ impl Diagnostic for BoltError {
             }
             BoltError::Newer { .. } => "A newer memory-forge wrote it: update this one",
             BoltError::Overtaken => "Run `memory-forge graph push` again",
-            BoltError::Writes(_) => "`--write` lets it, after asking",
+            BoltError::Writes(_) => "`--write` allows it, after a question",
             BoltError::Login { .. } => {
                 "Set `MEMORY_FORGE_GRAPH_USER` and `MEMORY_FORGE_GRAPH_PASSWORD`; a first password has to be changed on the server"
             }
@@ -184,7 +184,7 @@ impl GraphAddress {
             return refuse("it has no `bolt://` or `bolt+s://` in front");
         };
         if rest.split('/').next().unwrap_or("").contains('@') {
-            return refuse("user and password do not belong into it");
+            return refuse("user and password do not belong in it");
         }
         match scheme {
             "bolt" | "bolt+s" | "neo4j" | "neo4j+s" => Ok(()),

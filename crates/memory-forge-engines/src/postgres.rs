@@ -165,9 +165,7 @@ impl From<tokio_postgres::Error> for PostgresError {
     fn from(error: tokio_postgres::Error) -> PostgresError {
         let code = error.code();
         let hint = if error.is_closed() {
-            Some(
-                "The connection was lost; what was not finished is as if it had not begun. Run it again",
-            )
+            Some("The connection was lost; unfinished changes were rolled back. Run it again")
         } else if code == Some(&SqlState::INSUFFICIENT_PRIVILEGE) {
             Some(
                 "Ask the administrator of the shared index for `memory-forge engine member add` with your login and team",
@@ -398,7 +396,7 @@ impl PostgresEngine {
             let sql = "select current_setting('server_version'), session_user::text, pg_is_in_recovery()";
             let about = client.query_typed(sql, &[]).await?;
             let row = about.first().ok_or_else(|| {
-                PostgresError::failure("The server answers nothing", "Run it again")
+                PostgresError::failure("The server does not answer", "Run it again")
             })?;
             let rows = client
                 .query_typed(

@@ -78,10 +78,10 @@ pub(crate) fn explain_rank(hit: &RecallHit) -> String {
         parts.push(format!("vectors #{rank}, cosine {:.3}", e.cosine));
     }
     if e.exact {
-        parts.push("holds the question word for word".to_owned());
+        parts.push("contains the query word for word".to_owned());
     }
     if e.literal {
-        parts.push("holds the string".to_owned());
+        parts.push("contains the exact string".to_owned());
     }
     if e.dated {
         parts.push("dated in the time of the query".to_owned());
@@ -90,7 +90,7 @@ pub(crate) fn explain_rank(hit: &RecallHit) -> String {
         parts.push("lowered: no longer current".to_owned());
     }
     if !hit.corrections.is_empty() {
-        parts.push("behind the others: it repeats a corrected fact".to_owned());
+        parts.push("ranked last: it repeats a corrected fact".to_owned());
     }
     let signals = recall::HitSignals::NAMES
         .into_iter()

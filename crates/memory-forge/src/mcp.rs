@@ -112,7 +112,7 @@ impl McpServer {
             // The receiver is gone if the connection has ended.
             let _ = sender.send(desk.run_job(work));
         });
-        let gone = || CommandError::failure("The server is ending");
+        let gone = || CommandError::failure("The server is shutting down");
         self.work.send(work).map_err(|_| gone())?;
         receiver.await.unwrap_or_else(|_| Err(gone()))
     }

@@ -212,7 +212,7 @@ pub(crate) const ENVIRONMENT_VARIABLES: [(&str, &str); 11] = [
     ("NO_COLOR", "no colours, whatever its value"),
     (
         "CLICOLOR_FORCE",
-        "colours also where no terminal is, unless it is `0`",
+        "colours even without a terminal, unless it is `0`",
     ),
     (
         "COLUMNS",
@@ -282,7 +282,7 @@ fn tools_page() -> String {
 fn checks_page() -> String {
     let mut text = page_head(
         "Checks",
-        "Each finding comes with what to do: a command that ends it, or a word that a person has \
+        "Each finding has advice: a command that ends it, or a word that a person has \
          to decide. A test runs every such command and looks again.",
     );
     text.push_str(
@@ -345,7 +345,7 @@ fn exit_codes_page() -> String {
     }
     text.push_str(
         "\n`memory-forge hook` always ends with 0, because a client would drop the user's prompt \
-         otherwise. A reader that closes the pipe early, as `head` does, is no error.\n",
+         otherwise. A reader that closes the pipe early, as `head` does, is not an error.\n",
     );
     text
 }

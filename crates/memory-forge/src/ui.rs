@@ -412,7 +412,7 @@ pub(crate) fn escape_hidden(text: &str) -> Cow<'_, str> {
 
 /// Sanitizes text as the last step before a stream, which nothing bypasses.
 ///
-/// Of escape sequences only those of our own styles pass, and everything else
+/// Keeps escape sequences of our own styles; everything else
 /// that drives a terminal or hides from its reader is written out. A text that
 /// should have passed through [`escape_hidden`] and did not can change colours at
 /// most.

@@ -278,7 +278,7 @@ impl QuestionInput {
 }
 
 /// Server of all questions; shared by those that arrive at one time.
-pub(crate) struct PageDesk {
+pub(crate) struct PageService {
     settings: Settings,
     root: PathBuf,
     memory: Mutex<KnowledgeLibrary>,
@@ -288,15 +288,15 @@ pub(crate) struct PageDesk {
 
 /// One question, with what it works on.
 struct QuestionContext<'a> {
-    desk: &'a PageDesk,
+    service: &'a PageService,
     settings: Settings,
     workspace: Workspace,
     now: Timestamp,
 }
 
-impl PageDesk {
-    pub(crate) fn for_workspace(workspace: &Workspace, settings: &Settings) -> PageDesk {
-        PageDesk {
+impl PageService {
+    pub(crate) fn for_workspace(workspace: &Workspace, settings: &Settings) -> PageService {
+        PageService {
             settings: settings.clone(),
             root: workspace.root().to_owned(),
             memory: Mutex::new(crate::library::open_library(workspace.clone(), settings)),
@@ -362,7 +362,7 @@ impl PageDesk {
         let mut settings = self.settings.clone();
         settings.now = settings.current_time();
         Ok(QuestionContext {
-            desk: self,
+            service: self,
             workspace: Workspace::open(&self.root)?,
             now: settings.now,
             settings,
@@ -374,15 +374,15 @@ impl QuestionContext<'_> {
     /// Returns every document and all links, read again if a file changed; an
     /// exported copy is of one moment.
     fn known_documents(&self) -> Arc<KnownDocuments> {
-        let mut kept = lock_mutex(&self.desk.known);
-        if let (DocumentAudience::Others, Some((_, known))) = (self.desk.audience, &*kept) {
+        let mut kept = lock_mutex(&self.service.known);
+        if let (DocumentAudience::Others, Some((_, known))) = (self.service.audience, &*kept) {
             return known.clone();
         }
         let stamp = KnownDocuments::compute_stamp(&self.workspace);
         match &*kept {
             Some((at, known)) if *at == stamp => known.clone(),
             _ => {
-                let known = KnownDocuments::read(&self.workspace, self.desk.audience);
+                let known = KnownDocuments::read(&self.workspace, self.service.audience);
                 let known = Arc::new(known);
                 *kept = Some((stamp, known.clone()));
                 known

@@ -462,8 +462,8 @@ pub(super) fn is_dead_entry(survey: &WorkspaceSurvey<'_>, entry: &ManifestEntry)
         && !is_hub_folder(survey, &entry.target)
 }
 
-/// Returns `true` if the target is the folder of a hub, or closets that are
-/// still to be built there, which is for the check of coverage.
+/// Returns `true` if the target is the folder of a hub, or closets that a hub
+/// does not have yet: the check of coverage reports those.
 fn is_hub_folder(survey: &WorkspaceSurvey<'_>, target: &str) -> bool {
     let target = fold_name(target.trim_end_matches('/'));
     if let Some(folder) = target.strip_suffix("/_closets") {

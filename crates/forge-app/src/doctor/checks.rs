@@ -84,7 +84,7 @@ fn report_settings(workspace: &Workspace, out: &mut OutcomeCollector) {
         out.add_warning(problem.to_string(), next)
             .set_place(&problem.file, problem.line);
     }
-    out.pass_if_clean(|| "Every setting that is given is understood".to_owned());
+    out.pass_if_clean(|| "All settings are valid".to_owned());
 }
 
 /// Results of reading documents, for checks that need several of them.
@@ -326,7 +326,9 @@ fn open_index(
                 "Run `memory-forge index`; it builds one from the files",
             );
         }
-        Ok(None) if files.is_empty() => out.add_passed("Not there, and there is nothing to index"),
+        Ok(None) if files.is_empty() => {
+            out.add_passed("Not needed: there are no documents to index")
+        }
         Ok(None) => {
             out.add_warning(
                 "There is no index yet",
@@ -376,7 +378,7 @@ fn check_index(
     for path in &plan.contradicted {
         findings
             .add_problem(
-                "The index has another text, though size and time are as they were",
+                "The indexed text differs, although size and time are the same",
                 rebuild,
             )
             .set_place(path.as_str(), None);
@@ -558,11 +560,14 @@ fn check_readme_list(
             }),
         },
         Err(e) if e.is_not_found() && documents.is_empty() => {
-            out.add_passed("Not there, and there is nothing to list");
+            out.add_passed("Not needed: `knowledge/` has no documents");
         }
         Err(e) if e.is_not_found() => {
-            out.add_warning("People have no index of what is in `knowledge/`", next)
-                .set_place(readme::README_PATH, None);
+            out.add_warning(
+                "`knowledge/README.md`, the list of documents for people, is missing",
+                next,
+            )
+            .set_place(readme::README_PATH, None);
         }
         Err(_) => out.add_skipped("Could not be read; see above"),
     }
@@ -805,7 +810,7 @@ fn check_git_tracking(workspace: &Workspace, out: &mut OutcomeCollector) {
                 Some(why) => {
                     out.add_warning(
                         format!("git was not run: {why}"),
-                        "Look at `.git`; where it is not yours, remove it",
+                        "Inspect `.git`, and remove it if it is not yours",
                     );
                 }
                 None => out.add_passed("There is no git repository here"),

@@ -29,7 +29,7 @@ pub struct RepairPlan {
     pub reviews: Vec<FileReview>,
 }
 
-/// What a person chose, file by file.
+/// Choices of a person, by file.
 pub type RepairChoices = BTreeMap<RelPath, SectionChoices>;
 
 /// A file that is shortened, for a person to look at before it is.
@@ -131,7 +131,7 @@ pub fn plan_chosen(
     for path in named {
         let mut known = list_context_files(&loaded).chain(list_skill_files(&loaded));
         if !known.any(|file| file.path == *path) {
-            let why = "It is no `CLAUDE.md`, `AGENTS.md` or `SKILL.md` that agents load";
+            let why = "It is not a `CLAUDE.md`, `AGENTS.md` or `SKILL.md` that agents load";
             repair.left_alone.push(UnrepairedFile {
                 path: path.clone(),
                 why: why.to_owned(),
@@ -180,7 +180,7 @@ pub fn filter_shortenable<'a>(workspace: &Workspace, paths: &[&'a RelPath]) -> V
     paths.iter().filter(would).copied().collect()
 }
 
-/// What a repair does about the files that are too large.
+/// Offer of a repair for files above their limit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RepairOffer {
     /// The files that it shortens.

@@ -29,10 +29,10 @@ const STUB_END_MARK: &str = "memory-forge:stub:end";
 const KEEP_BEGIN_MARK: &str = "memory-forge:keep";
 const KEEP_END_MARK: &str = "/memory-forge:keep";
 
-/// How the line begins that is where something was that moved.
+/// Start of the line that replaces moved text.
 const MOVED: &str = "> Moved to `";
 
-/// What becomes of a section of a file.
+/// Choice for a section of a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum SectionChoice {
     /// All of it stays.
@@ -44,7 +44,7 @@ pub enum SectionChoice {
     Move,
 }
 
-/// What a person chose for the sections of a file, by their number in it; the
+/// Choices of a person for the sections of a file, by their number in it; the
 /// default for those that are not named.
 pub type SectionChoices = BTreeMap<usize, SectionChoice>;
 
@@ -75,12 +75,13 @@ pub struct FileParts {
     pub sections: Vec<SectionPlan>,
 }
 
-/// Why nothing moves.
+/// Reason why nothing moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StubRefusal {
-    /// What must stay is itself too much, and moving the rest saves little.
+    /// The lines that must stay exceed the limit alone, and moving the rest
+    /// saves little.
     TooMuchMustStay { tokens: usize },
-    /// Nothing can move.
+    /// The file has no line that can move.
     NothingToMove,
 }
 
@@ -177,7 +178,7 @@ struct KeptLines {
     lines: Vec<bool>,
     /// The block of each line; none for blank ones.
     blocks: Vec<Option<usize>>,
-    /// Lines that say what moved, by the line before which each is put.
+    /// Notes about moved text, by the line that each is inserted before.
     pointers: BTreeMap<usize, String>,
 }
 
@@ -230,7 +231,7 @@ impl KeptLines {
         stays
     }
 
-    /// What moves, with what it needs to be understood.
+    /// Returns the moved text, with the headings above it.
     fn moved(&self, document: &Document) -> String {
         let mut moves = KeptLines {
             lines: self.lines.iter().map(|stays| !stays).collect(),
@@ -265,7 +266,7 @@ impl KeptLines {
                 .trim();
             let in_front = document.body.start > span.start && !text.is_empty();
             if in_front || is_code && closing.is_none() {
-                // A comment in code is shown, not meant; at its end it is.
+                // A marker inside code is an example, except as a trailing comment.
                 self.lines[index] |= trailing_comment(text) == Some("keep");
                 continue;
             }
@@ -679,7 +680,7 @@ impl KeptLines {
     }
 }
 
-/// Where the last line ends that is not blank, with the spaces behind it: two
+/// Returns the end of the last line with text, including trailing spaces: two
 /// of them break a line.
 fn end_of_text(text: &str) -> usize {
     let end = text.trim_end().len();

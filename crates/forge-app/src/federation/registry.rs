@@ -56,7 +56,7 @@ pub enum RegistryError {
     #[error("'{name}' cannot be the name of a source: {why}")]
     Name { name: String, why: &'static str },
     /// The caller gave a folder whose path the file cannot hold.
-    #[error("`{}` is no folder that can be registered: {why}", path.display())]
+    #[error("`{}` cannot be registered: {why}", path.display())]
     Folder { path: PathBuf, why: String },
     /// The registry could not be read or written.
     #[error(transparent)]

@@ -115,7 +115,7 @@ fn import_transcript(
             return skip(&mut landing.report, why);
         }
         Err(None) => {
-            let why = "it is no transcript of Claude Code or Codex".to_owned();
+            let why = "it is not a transcript of Claude Code or Codex".to_owned();
             return skip(&mut landing.report, why);
         }
     };

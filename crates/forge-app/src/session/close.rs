@@ -54,7 +54,7 @@ pub enum SessionEnding<'a> {
     Reported { reason: &'a str, git_wait: Duration },
 }
 
-/// What the end of a session recorded.
+/// Records that the end of a session wrote.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionReport {
     pub recorded: RecordOutcome,

@@ -42,7 +42,7 @@ pub struct SessionOpenRequest<'a> {
 #[derive(Debug, Default)]
 pub struct SessionNews {
     pub lines: Vec<String>,
-    /// What failed. It does not withhold the rest.
+    /// Failures, which do not stop the rest.
     pub problems: Vec<MindError>,
 }
 

@@ -95,7 +95,7 @@ pub fn plan_domain(
     };
     if is_catch_all(&slug) {
         return Err(WorkspaceError::Refused(format!(
-            "`{slug}` would hold whatever fits nowhere else, and nothing is found there again; \
+            "`{slug}` is a catch-all name, and files in such a folder are hard to find again; \
              name the subject, or leave the file unsorted"
         )));
     }

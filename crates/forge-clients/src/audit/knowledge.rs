@@ -130,7 +130,7 @@ fn check_index_coverage(
                 all.push(unusable(path, &e.to_string()));
                 continue;
             }
-            // A file's time may prove nothing although its text is the same.
+            // The file was touched, but its text is what was indexed.
             (Ok(text), Some(hash)) if content_hash(&text) == hash => continue,
             (Ok(_), Some(hash)) if !hash.is_empty() => "changed since it was indexed",
             (Ok(_), _) => "not indexed",

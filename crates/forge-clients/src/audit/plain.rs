@@ -98,9 +98,11 @@ fn is_reference(source: &AuditSource) -> bool {
 }
 
 fn load_reason(source: &AuditSource) -> &'static str {
-    match follows_imports(source) || source.shown.ends_with("copilot-instructions.md") {
-        true => "instructions",
-        false if source.shown.ends_with("/SKILL.md") => "skill",
-        false => "in a folder that agents load",
+    if follows_imports(source) || source.shown.ends_with("copilot-instructions.md") {
+        "instructions"
+    } else if source.shown.ends_with("/SKILL.md") {
+        "skill"
+    } else {
+        "in a folder that agents load"
     }
 }

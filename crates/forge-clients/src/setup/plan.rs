@@ -294,7 +294,7 @@ fn install_hooks(
     if !elsewhere.hooks.is_empty() && !ask.force {
         plan.warnings.push(format!(
             "{} already has these hooks in the {} scope (`{}`); a second set would fire twice \
-             and was left out. `--force` installs it all the same",
+             and was left out. `--force` installs it anyway",
             client.title(),
             ask.scope.other_scope().name(),
             elsewhere.hooks_file,

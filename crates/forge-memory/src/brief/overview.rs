@@ -357,7 +357,7 @@ impl SessionOverview {
             lines.extend(remarks);
         }
         lines.push(String::new());
-        lines.push("→ **Start session** - go on with the next priority".to_owned());
+        lines.push("→ **Start session** - continue with the next priority".to_owned());
         lines.push("→ **Update first** - bring status and decisions up to date".to_owned());
         lines.join("\n") + "\n"
     }

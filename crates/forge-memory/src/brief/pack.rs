@@ -129,7 +129,7 @@ pub(super) struct BriefPiece<'t, S> {
     /// Its place in that part.
     pub(super) order: usize,
     pub(super) text: &'t str,
-    /// The most that it may take.
+    /// Upper bound for what it may take.
     pub(super) cap: BriefBudget,
     /// Room that stays free for the pieces after it.
     pub(super) floor: BriefBudget,

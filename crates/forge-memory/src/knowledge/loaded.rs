@@ -22,7 +22,7 @@ const FILES: [&str; 6] = [
 /// Folders of rules that are loaded as well.
 const FOLDERS: [&str; 1] = [".claude/rules"];
 
-/// No file is read that is larger.
+/// Upper bound for the bytes of a file that is read.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// Place of an answer that a search does not show.

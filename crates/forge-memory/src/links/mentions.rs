@@ -30,8 +30,8 @@ pub struct NoteMention {
     pub name: String,
     /// The path of the note.
     pub note: RelPath,
-    /// Whether the words are the file's name in any case, and long enough to be
-    /// meant.
+    /// Whether the words are the file's name in any case, and long enough to
+    /// mean the note.
     pub exact: bool,
     in_table: bool,
     span: Range<usize>,
@@ -446,15 +446,16 @@ fn find_html_tags(document: &Document) -> Vec<Range<usize>> {
         }
         let end = bytes.len().min(open + MAX_TAG_BYTES);
         let comment = bytes[open..].starts_with(b"<!--");
-        let close = match comment {
-            // If no comment is closed from here on, none is further down.
-            true if comments_end => {
-                let close = memchr::memmem::find(&bytes[open..], b"-->");
-                comments_end = close.is_some();
-                close.map(|it| it + 3)
-            }
-            true => None,
-            false => memchr::memchr(b'>', &bytes[open..end]).map(|it| it + 1),
+        let close = if !comment {
+            memchr::memchr(b'>', &bytes[open..end]).map(|it| it + 1)
+        } else if comments_end {
+            let close = memchr::memmem::find(&bytes[open..], b"-->");
+            // Without an end from here on, later comments have none either;
+            // looking again for each would take quadratic time.
+            comments_end = close.is_some();
+            close.map(|it| it + 3)
+        } else {
+            None
         };
         if let Some(close) = close {
             done = open + close;

@@ -26,7 +26,7 @@ pub struct SessionRecord {
     pub annotate: bool,
 }
 
-/// What was recorded.
+/// Records that were written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RecordOutcome {
     pub state: StateWriteOutcome,
@@ -40,7 +40,7 @@ pub struct RecordOutcome {
     pub session: Option<SessionLogOutcome>,
 }
 
-/// How the state file changed.
+/// Change of the state file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum StateWriteOutcome {
     Created,

@@ -46,7 +46,7 @@ pub struct StateChange {
     pub priorities: Option<Vec<String>>,
 }
 
-/// What setting the state did.
+/// Outcome of setting the state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StateSetOutcome {
     /// Whether the file was created.

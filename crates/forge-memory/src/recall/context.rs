@@ -81,11 +81,7 @@ fn render_with_places(
         let _ = writeln!(out, "{}", fenced(inside));
     }
     if !extra_notes.is_empty() {
-        let _ = writeln!(
-            out,
-            "Corrections of what was found besides:\n{}",
-            fenced(&extra_notes)
-        );
+        let _ = writeln!(out, "Corrections of other hits:\n{}", fenced(&extra_notes));
     }
     if !rest.is_empty() {
         let _ = writeln!(out, "Left out for space:\n{}", fenced(&rest));

@@ -180,7 +180,7 @@ fn without_open_fence(text: &str, range: Range<usize>) -> Range<usize> {
 
 const STEM_CHARS: usize = 5;
 
-/// Where the text behind those leading headings begins that are in `headings`.
+/// Returns the end of the leading headings that are in `headings`.
 fn headings_end(text: &str, body: usize, headings: &[String]) -> usize {
     let mut at = body;
     loop {
@@ -259,7 +259,7 @@ fn sentence_ends(line: &str, mut each: impl FnMut(usize)) {
     }
 }
 
-/// Where the text behind a leading front matter begins.
+/// Returns the end of a leading front matter.
 fn front_matter_end(text: &str) -> usize {
     let Some(rest) = text.strip_prefix("---\n") else {
         return 0;

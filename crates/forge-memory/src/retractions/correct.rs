@@ -18,7 +18,7 @@ use crate::workspace::{self, ChangeReceipt, Workspace};
 /// The heading of a list that begins with a fact.
 const FACTS_OPENING: &str = "# Forgotten\n";
 /// The introduction of the corrected facts.
-const ABOUT: &str = "These statements are wrong. Texts that repeat them are not saved, and what a search finds of them carries the correction. `memory-forge restore --fact` lifts one, and so does deleting its line.\n\n";
+const ABOUT: &str = "These statements are wrong. Texts that repeat them are not saved, and what a search finds of them carries the correction. `memory-forge restore --fact` withdraws one, and so does deleting its line.\n\n";
 /// A fact to correct.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct NewCorrection<'a> {
@@ -53,7 +53,7 @@ pub enum CorrectionError {
     #[error("There is no fact to correct")]
     Empty,
     /// The caller's text contains a secret.
-    #[error("The text looks as if it held a secret ({rule}); nothing was written")]
+    #[error("The text seems to contain a secret ({rule}); nothing was written")]
     Secret { rule: &'static str },
     /// The caller gave a single word, which would match too many texts.
     #[error("`{fact}` is one word, and every text that has it would be refused")]

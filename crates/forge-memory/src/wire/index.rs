@@ -129,7 +129,7 @@ pub struct SharedAnswer {
     pub warnings: Vec<String>,
 }
 
-/// What a push changed.
+/// Changes by a push.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IndexPushReport {
     pub added: usize,
@@ -151,7 +151,7 @@ pub struct PulledWorkspace {
     pub commit: Option<String>,
 }
 
-/// What `init`, or adding a member, changed.
+/// Changes by `init` or by adding a member.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct InitReport {
     pub created: bool,
@@ -160,7 +160,7 @@ pub struct InitReport {
     pub notes: Vec<String>,
 }
 
-/// What `upgrade` changed.
+/// Changes by `upgrade`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct UpgradeReport {
     pub from: u32,
@@ -233,7 +233,7 @@ pub struct ListedMember {
     pub added_by: String,
 }
 
-/// What was revoked from a member.
+/// Rights that were revoked from a member.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct MemberRemoval {
     pub rights: u64,

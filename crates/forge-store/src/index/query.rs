@@ -20,7 +20,7 @@ pub(super) const SLOT_BYTES: usize = 6;
 /// The length that marks a deleted passage.
 pub(super) const DELETED_LENGTH: u16 = u16::MAX;
 
-/// The most terms that a prefix may match; a prefix of more is not a query but
+/// Upper bound for terms that a prefix may match; a prefix of more is not a query but
 /// a list of the dictionary.
 const MAX_PREFIX_EXPANSIONS: usize = 200;
 

@@ -16,7 +16,7 @@ use forge_text::document::{TurnSpeaker, parse_turn};
 
 /// The number of best passages that are read.
 const REREAD_HITS: usize = 64;
-/// The most passages that are read, however many tie.
+/// Upper bound for passages that are read, however many tie.
 pub const MAX_REREAD_HITS: usize = 4 * REREAD_HITS;
 /// The share of the weight of two words that their being neighbours adds.
 const PAIR_WEIGHT: f32 = 0.2;

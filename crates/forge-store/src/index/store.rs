@@ -691,7 +691,7 @@ const MAX_SEAL_BYTES: u64 = 64;
 /// The key under which the database keeps the token that its mark names.
 const TOKEN_KEY: &str = "token";
 
-/// The most bytes of a value; ours are far smaller. SQLite refuses longer ones
+/// Upper bound for bytes of a value; ours are far smaller. SQLite refuses longer ones
 /// before it makes room for them.
 const MAX_VALUE_BYTES: i32 = 64 << 20;
 

@@ -169,7 +169,7 @@ pub(super) struct PageCache {
     pub(super) pages: Option<Vec<(u32, Vec<u8>)>>,
 }
 
-/// The most bytes that are kept: the vectors of some 690,000 passages. A larger
+/// Upper bound for bytes that are kept: the vectors of some 690,000 passages. A larger
 /// index is read from its file for every query.
 pub(super) const MAX_CACHED_BYTES: usize = 256 << 20;
 

@@ -81,7 +81,7 @@ pub fn list_beyond_workspace(folder: &Path, depth: usize) -> Vec<PathBuf> {
     files
 }
 
-/// The most entries of a folder of instructions; a folder with more is
+/// Upper bound for entries of a folder of instructions; a folder with more is
 /// something else.
 const MAX_FOLDER_ENTRIES: usize = 10_000;
 

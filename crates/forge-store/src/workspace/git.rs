@@ -326,7 +326,7 @@ fn is_written_since(path: &Path, since: Timestamp) -> bool {
 /// The time to wait for git's first or next output at a user's request.
 const ANSWER_WAIT: Duration = Duration::from_secs(8);
 
-/// The most bytes of an answer; none that is used is longer.
+/// Upper bound for the bytes of an answer; the ones that are used are shorter.
 const MAX_ANSWER_BYTES: usize = 128 << 20;
 
 /// The bytes of git's error output that are kept.
@@ -507,7 +507,7 @@ fn require_repository(root: &Path) -> Result<(), WorkspaceError> {
     let git_text = String::from_utf8_lossy(&output.stderr);
     Err(if git_text.contains("not a git repository") {
         git_error(format!(
-            "`{}` is not in a git repository, so there is no past to look at",
+            "`{}` is not in a git repository, so it has no history to search",
             root.display()
         ))
     } else {

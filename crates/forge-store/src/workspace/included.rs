@@ -192,14 +192,15 @@ fn set_of(globs: Vec<Glob>) -> GlobSet {
 /// The rules of `.gitignore` that hold in a folder, innermost first.
 #[derive(Debug)]
 pub(super) struct IgnoreRules {
-    /// Where the rules lie, relative to the root of the workspace; none for
+    /// Folder of the rules, relative to the root of the workspace; none for
     /// rules from above it.
     folder: Option<String>,
     rules: Gitignore,
     outer: Option<Arc<IgnoreRules>>,
 }
 
-/// No list of rules is this long; something else is at that path.
+/// Upper bound for the bytes of a list of rules; a longer file is something
+/// else.
 const MAX_RULES: u64 = 1 << 20;
 
 impl IgnoreRules {

@@ -95,7 +95,7 @@ impl std::fmt::Display for ScanProblem {
 /// The folders of knowledge in every workspace.
 const MEMORY_FOLDERS: [&str; 2] = ["knowledge", ".agents/memory"];
 
-/// Which files of a folder are wanted, and of those below it.
+/// Files that a scan wants from a folder and from those below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ScanExtent {
     /// Markdown, wherever a folder of memory holds it.
@@ -111,7 +111,7 @@ struct ScanFolder {
     /// Relative to the root.
     path: String,
     extent: ScanExtent,
-    /// The rules of git's that hold around it. They are read where the
+    /// Ignore rules of git that apply to the folder. They are read where the
     /// settings include something, and only there.
     rules: Option<Arc<IgnoreRules>>,
     /// Whether git ignores it, with all that is below.

@@ -877,7 +877,7 @@ const IGNORE_ALL: &[u8] = b"*\n";
 /// The suffix of a mark, added to the name of the file that it vouches for.
 const MARK_SUFFIX: &str = ".mark";
 const MAX_MARK_BYTES: u64 = 128;
-/// The most bytes of a derived file that is trusted.
+/// Upper bound for bytes of a derived file that is trusted.
 const MAX_MARKED_BYTES: u64 = 64 << 20;
 
 /// Locks and logs of bulk runs, whose names other tools know.

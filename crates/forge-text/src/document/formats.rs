@@ -12,7 +12,7 @@ mod asciidoc;
 mod mdx;
 mod restructured;
 
-/// What a document is written in.
+/// Format of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DocumentFormat {
     Markdown,

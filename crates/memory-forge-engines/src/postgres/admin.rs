@@ -19,7 +19,7 @@ use super::{PostgresEngine, PostgresError};
 pub fn parse_member(text: &str) -> Result<TeamMember, PostgresError> {
     let wrong = || {
         PostgresError::usage(
-            format!("`{text}` is no member"),
+            format!("`{text}` is not a member"),
             "Write `login`, `login:team`, `login:team:read` or `login:team:push=workspace`",
         )
     };
@@ -317,7 +317,7 @@ pub(super) async fn insert_member(
                 .map_err(|error| match error.code() {
                     Some(&SqlState::INSUFFICIENT_PRIVILEGE) => PostgresError::failure(
                         format!(
-                            "There is no login `{}`, and this one may not make it",
+                            "There is no login `{}`, and your login may not create it",
                             member.login
                         ),
                         "Ask the server's administrator to create the login, then add it again",
@@ -399,7 +399,7 @@ impl PostgresEngine {
         if found.is_empty() {
             return Err(PostgresError::usage(
                 format!("There is no tenant `{}`", self.tenant),
-                "`memory-forge engine init --tenant NAME` makes it; `engine tenant list` shows those that are there",
+                "`memory-forge engine init --tenant NAME` makes it; `engine tenant list` lists them",
             ));
         }
         Ok(())

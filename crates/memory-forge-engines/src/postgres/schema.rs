@@ -76,7 +76,7 @@ pub(super) async fn check_format(
 ) -> Result<SchemaInfo, PostgresError> {
     let known = read_schema_info(client, tenant).await?.ok_or_else(|| {
         PostgresError::failure(
-            "The shared index is not there yet",
+            "The shared index does not exist yet",
             "`memory-forge engine init` prepares the server, once",
         )
     })?;
@@ -154,7 +154,7 @@ impl PostgresEngine {
                     let known = check_format(client, &tenant, AccessPurpose::Write).await?;
                     if known.model != format!("{model}/{dimensions}") {
                         done.notes.push(format!(
-                            "The vectors there are of the model `{}`; workspaces with another are found by their words",
+                            "The shared index has vectors of the model `{}`; workspaces with another model are found by keywords only",
                             known.model
                         ));
                     }
@@ -178,7 +178,7 @@ impl PostgresEngine {
         self.run_transaction("", async |client| {
             let nothing = || {
                 PostgresError::failure(
-                    "The shared index is not there yet",
+                    "The shared index does not exist yet",
                     "`memory-forge engine init` prepares the server, once",
                 )
             };

@@ -527,7 +527,7 @@ fn size_recommendations<'a>(
     }
     if stubs > MAX_NAMED_FILES {
         let others = file_count(stubs - MAX_NAMED_FILES);
-        advice.push(format!("Do the same with {others} more of those above"));
+        advice.push(format!("Do the same for {others} more of the files above"));
     }
     if let [command, more @ ..] = &repair.commands[..] {
         advice.push(format!("`{command}` does this and can be undone"));

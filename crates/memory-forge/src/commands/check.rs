@@ -129,7 +129,7 @@ fn list_checks(args: &CheckArgs, ui: &mut Ui) -> Result<CommandExit, CommandErro
         let only = if usual.contains(&check.id) {
             ""
         } else {
-            " (by `--only`)"
+            " (only with `--only`)"
         };
         let id = check.id.as_str();
         ui.print_line(&format!("{id:width$}  {}{only}", check.about))?;

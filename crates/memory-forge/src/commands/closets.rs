@@ -353,7 +353,7 @@ fn show_closets(
     }
     let answer = answer.unwrap_or_else(RecallAnswer::empty);
     if let Some(note) = &answer.mode_note {
-        ui.warn(&format!("Searched by full text alone: {note}"));
+        ui.warn(&format!("Searched by keyword only: {note}"));
     }
     let hits = answer.hits.iter().map(|hit| {
         let listed = &listing.entries[hit.passage.chunk as usize];
@@ -375,7 +375,7 @@ fn show_closets(
         show_entry(hit, listed, &fields, ui)?;
     }
     if answer.hits.is_empty() && !listing.entries.is_empty() {
-        ui.note("Nothing in the closets answers that. `memory-forge search` looks in the text.");
+        ui.note("The closets have no match. `memory-forge search` looks in the text.");
     }
     Ok(CommandExit::Success)
 }
@@ -414,7 +414,7 @@ fn show_entry(
             .map(String::as_str)
             .collect();
         ui.print_line(&format!(
-            "  like it by meaning: {}",
+            "  similar by meaning: {}",
             escape_hidden(&quote::sanitize_text(&subjects.join(", ")))
         ))?;
     }

@@ -71,7 +71,7 @@ pub(crate) fn run_consolidate(
         ui.print_lines(&escape_hidden(&report.render(args.fix)))?
     }
     if let Some(id) = change {
-        ui.note(&format!("`memory-forge doctor --undo {id}` takes it back"));
+        ui.note(&format!("`memory-forge doctor --undo {id}` reverts it"));
     }
     Ok(if is_urgent && !args.fix {
         CommandExit::Failure

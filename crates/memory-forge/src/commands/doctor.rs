@@ -60,7 +60,7 @@ pub(crate) struct DoctorArgs {
     #[arg(long, short)]
     pub(crate) yes: bool,
 
-    /// Take a change back: the latest one, or the one with this id
+    /// Revert a change: the latest one, or the one with this id
     #[arg(long, value_name = "ID", num_args = 0..=1, conflicts_with = "fix")]
     pub(crate) undo: Option<Option<String>>,
 
@@ -266,13 +266,13 @@ fn fix_workspace(
             show_steps(&repair, ui)?;
         }
         ui.note(&format!(
-            "`memory-forge doctor --undo {id}` takes it back, byte for byte"
+            "`memory-forge doctor --undo {id}` restores the exact bytes"
         ));
     } else if repair.proposal.is_empty() && !args.json {
         ui.print_line(if repair.left_alone.is_empty() {
             "✓ Nothing to repair"
         } else {
-            "Nothing can move: what these files hold has to stay where agents load it"
+            "Nothing can move: the contents of these files must stay where agents load them"
         })?;
     }
     if args.json {

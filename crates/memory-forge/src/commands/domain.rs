@@ -102,7 +102,7 @@ fn add_domain(
     let plan = domain::plan_domain(&workspace, &args.name, &files)?;
     for similar in plan.similar.iter().filter(|_| !plan.exists) {
         ui.warn(&format!(
-            "There is a domain `{}` already; is it the same subject?",
+            "The domain `{}` exists already; is it about the same subject?",
             escape_hidden(similar)
         ));
     }
@@ -144,7 +144,7 @@ fn add_domain(
     if args.dry_run {
         ui.note("Nothing was changed (`--dry-run`)");
     } else if change.is_none() {
-        ui.print_line(&format!("✓ The domain {} is there already", plan.folder))?;
+        ui.print_line(&format!("✓ The domain {} exists already", plan.folder))?;
     } else {
         let searched = match domain::count_searched(&workspace, &plan.folder) {
             0 => String::new(),
@@ -152,7 +152,7 @@ fn add_domain(
             files => format!("; {files} documents of it are searched"),
         };
         ui.print_line(&format!("✓ Domain {} added{searched}", plan.folder))?;
-        ui.note("`memory-forge closets build` describes its notes, `memory-forge doctor --undo` takes it back");
+        ui.note("`memory-forge closets build` describes its notes, `memory-forge doctor --undo` reverts it");
     }
     Ok(CommandExit::Success)
 }
@@ -190,10 +190,10 @@ fn list_domains(
             ", no closets"
         };
         ui.print_line(&format!(
-            "{} · {} · {} files{closets}",
+            "{} · {} · {}{closets}",
             escape_hidden(&hub.name),
             escape_hidden(hub.folder.as_str()),
-            hub.members.len()
+            count_noun(hub.members.len(), "file")
         ))?;
     }
     Ok(CommandExit::Success)

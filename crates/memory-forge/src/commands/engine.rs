@@ -199,7 +199,7 @@ fn workspace_name(workspace: &Workspace) -> Result<String, CommandError> {
     let name = folder.and_then(|it| slugify_name(&it).ok());
     let name = name.filter(|it| it.is_ascii() && it.len() <= 60);
     name.ok_or_else(|| {
-        CommandError::usage("The folder's name is none for a workspace")
+        CommandError::usage("The folder's name cannot be the name of a workspace")
             .hint("Set `engine.workspace` in `memory-forge.toml`")
     })
 }
@@ -259,7 +259,7 @@ fn push_workspace(
             ui.show_remarks(&memory.embed_passages(None, &mut ui.watch_stages())?);
         } else {
             ui.warn(&format!(
-                "The vectors there are of the model `{}`, not of this workspace's; it will be found by its words alone",
+                "The shared index has vectors of the model `{}`, this workspace has others; its documents will be found by keywords only",
                 escape_hidden(&there)
             ));
         }
@@ -380,7 +380,7 @@ fn pull_workspace(
     }
     for path in &landed.refused {
         ui.warn(&format!(
-            "`{}` is no path for a document and was left out",
+            "`{}` is not a valid path for a document and was left out",
             escape_hidden(path)
         ));
     }
@@ -403,7 +403,7 @@ fn pull_workspace(
         landed.unchanged
     ))?;
     if let Some(id) = &landed.change {
-        ui.note(&format!("`memory-forge doctor --undo {id}` takes it back"));
+        ui.note(&format!("`memory-forge doctor --undo {id}` reverts it"));
     }
     Ok(CommandExit::Success)
 }
@@ -444,7 +444,7 @@ fn show_status(
         escape_hidden(&status.model)
     ))?;
     if status.teams.is_empty() {
-        ui.note("You are no member of this tenant, so nothing is shown");
+        ui.note("You are not a member of this tenant, so nothing is shown");
     }
     for one in status.workspaces.iter().take(MAX_LISTED_WORKSPACES) {
         let commit = one
@@ -504,17 +504,17 @@ fn drop_workspace(
     let name = workspace_name(workspace)?;
     // An unreachable server is reported before the question.
     let there: wire::FromServer<()> = index.call(wire::IndexOperation::Connect, Some(ui))?;
-    let question = format!("Take `{name}` out of {}?", there.shown);
+    let question = format!("Remove `{name}` from {}?", there.shown);
     if !ui.confirm(&question, yes)? {
         ui.note("Nothing was changed");
         return Ok(CommandExit::Success);
     }
     let operation = wire::IndexOperation::DropWorkspace { name: name.clone() };
     if index.call::<bool>(operation, Some(ui))?.value {
-        ui.print_line(&format!("✓ Took `{name}` out"))?;
+        ui.print_line(&format!("✓ Removed `{name}`"))?;
         ui.note("`memory-forge engine push` puts it back");
     } else {
-        ui.print_line(&format!("`{name}` is not there"))?;
+        ui.print_line(&format!("`{name}` does not exist"))?;
     }
     Ok(CommandExit::Success)
 }

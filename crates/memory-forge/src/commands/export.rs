@@ -289,7 +289,7 @@ fn select_documents(
     settings: &Settings,
 ) -> Result<Vec<RelPath>, CommandError> {
     if args.files.is_empty() && args.importance.is_none() {
-        return Err(CommandError::usage("Nothing to export was named")
+        return Err(CommandError::usage("No document was named")
             .hint("Name documents, or pass `--importance 8` for those that matter most"));
     }
     let mut chosen = Vec::new();

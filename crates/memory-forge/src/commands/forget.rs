@@ -77,7 +77,7 @@ pub(crate) fn run_forget(
         return Err(CommandError::usage(
             "Specify at least one of a path, `--max-files`, `--max-age` or `--fact`",
         )
-        .hint("Run `memory-forge forget --help` to see what it takes"));
+        .hint("Run `memory-forge forget --help` to see its options"));
     }
     let workspace = paths::open_workspace(settings, ui)?;
     let memory = library::open_refreshed(&workspace, settings, ui)?;
@@ -189,7 +189,7 @@ fn report_nothing(args: &ForgetArgs, ui: &mut Ui) -> Result<CommandExit, Command
     } else if args.paths.is_empty() {
         ui.print_line("No stale documents found to forget.")?;
     } else {
-        ui.print_line("They are forgotten already.")?;
+        ui.print_line("Already forgotten.")?;
     }
     Ok(CommandExit::Success)
 }

@@ -96,7 +96,7 @@ struct ImportCommonArgs {
     #[arg(long, value_name = "YYYY-MM-DD", value_parser = date)]
     since: Option<Date>,
 
-    /// At most so many, the newest
+    /// Maximum number of documents, newest first
     #[arg(long, short = 'n', value_name = "N")]
     limit: Option<usize>,
 

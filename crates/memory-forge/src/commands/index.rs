@@ -19,8 +19,8 @@ use crate::ui::{Ui, escape_hidden, style};
 /// Bring the index of `knowledge/` up to date
 ///
 /// Only files whose text changed are read again. The index is a cache in
-/// `.memory-forge/`: deleting it loses nothing. A search does all this by
-/// itself; run it to see the details or to prepare a large repository. Unlike
+/// `.memory-forge/`: deleting it loses nothing. A search does all this
+/// automatically; run it to see the details or to prepare a large repository. Unlike
 /// a search, it also updates the list of documents between the two marks in
 /// `knowledge/README.md`, where `init` or `doctor --fix` began one.
 ///

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use forge_app::check::{CheckSeverity, CheckView, WorkspaceSurvey};
+use forge_app::counts::match_number;
 use forge_app::inclusion;
 use forge_app::indexing;
 use forge_app::knowledge::start;
@@ -32,7 +33,7 @@ use crate::ui::{Ui, escape_hidden};
 /// counted and, after one question, searched as well: `memory-forge.toml` names
 /// them. They stay where and as they are.
 ///
-/// With `--workspace`, a whole workspace with `_MANIFEST.md`, the map that tells
+/// With `--workspace`, a whole workspace with `_MANIFEST.md`, the map that shows
 /// agents what there is: folders with notes become domains where they are, exact
 /// names of notes become links, and `CLAUDE.md` gets a few lines for agents. Where
 /// a workspace is there already, its health is checked. With `--organise`, notes that are there already are
@@ -187,9 +188,13 @@ fn choose_documents(
     if chosen.found == 0 {
         return Ok(Some(chosen));
     }
-    let files = format_thousands(chosen.found);
-    let summary =
-        escape_hidden(&format!("Found {files} documents in {}", found.places())).into_owned();
+    let summary = format!(
+        "Found {} {} in {}",
+        format_thousands(chosen.found),
+        match_number(chosen.found, "document"),
+        found.places()
+    );
+    let summary = escape_hidden(&summary).into_owned();
     if args.yes || args.dry_run {
         ui.note(&format!("{summary}; searches will find them"));
         say_left_out(&found, ui);
@@ -266,7 +271,7 @@ fn pick<'a>(
         match group {
             Some(group) => picked.push(group),
             None => {
-                let message = format!("`{}` is none of the numbers", escape_hidden(part));
+                let message = format!("`{}` is not one of the numbers", escape_hidden(part));
                 return Err(CommandError::usage(message));
             }
         }
@@ -331,12 +336,13 @@ fn index_included(
         files => format!("{} documents", format_thousands(files)),
     };
     ui.print_line(&format!(
-        "✓ {files} can be searched, in {} passages",
-        format_thousands(done.counts.chunks)
+        "✓ {files} can be searched, in {} {}",
+        format_thousands(done.counts.chunks),
+        match_number(done.counts.chunks, "passage")
     ))?;
     if let Some(vectors) = done.vectors_line() {
         ui.note(&format!(
-            "{vectors}. Searches by words are complete; each search adds vectors, `memory-forge index` all of them"
+            "{vectors}. Keyword search is complete; each search computes more vectors, and `memory-forge index` computes all"
         ));
     }
     Ok(())
@@ -429,7 +435,7 @@ fn note_catch_alls(workspace: &Workspace, settings: &Settings, ui: &mut Ui) {
         .collect();
     if !folders.is_empty() {
         ui.note(&escape_hidden(&format!(
-            "{} hold whatever fits nowhere else, and nothing is found there again; \
+            "{} are catch-all folders, where files are hard to find again; \
              `memory-forge init --organise` proposes where their notes belong",
             folders.join(", ")
         )));
@@ -621,7 +627,7 @@ fn write_plan(
         return Ok(CommandExit::Success);
     }
     if plan.is_empty() && plan.conflicts.is_empty() {
-        ui.note("There is nothing to put in order");
+        ui.note("There are no files to organise");
         return Ok(CommandExit::Success);
     }
     let path = match args.plan {
@@ -658,7 +664,7 @@ fn write_plan(
         }
     }
     ui.note(&format!(
-        "Look at it, change it as you like, then run `memory-forge init --apply {path}`"
+        "Review and edit it, then run `memory-forge init --apply {path}`"
     ));
     Ok(CommandExit::Success)
 }
@@ -680,7 +686,7 @@ fn apply_plan(
     if is_new && !applied.proposal.is_empty() && !args.no_claude_md {
         setup::propose_lines(workspace, &mut applied.proposal)?;
     }
-    let next = "`memory-forge doctor --undo` takes all of it back";
+    let next = "`memory-forge doctor --undo` reverts all of it";
     confirm_and_apply(
         workspace,
         &applied.proposal,

@@ -542,6 +542,6 @@ pub(super) fn resolve_file(
 
 fn undo_note(id: &str, ui: &mut Ui) {
     ui.note(&format!(
-        "`memory-forge doctor --undo {id}` takes it back, byte for byte"
+        "`memory-forge doctor --undo {id}` restores the exact bytes"
     ));
 }

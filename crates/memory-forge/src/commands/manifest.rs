@@ -16,7 +16,7 @@ use crate::ui::{Ui, escape_hidden, style};
 
 /// Show the map of the workspace, or renew its summaries
 ///
-/// `_MANIFEST.md` tells an agent what there is, so that it opens little. It is
+/// `_MANIFEST.md` shows an agent what there is, so that it opens little. It is
 /// read with and without a marker, and whatever people wrote in it stays.
 #[derive(Debug, Args)]
 #[command(
@@ -166,7 +166,7 @@ fn show_manifest(
     }
     if manifest.age() == Some(VersionAge::Older) {
         ui.note(&format!(
-            "The format is {MANIFEST_FORMAT_VERSION} now; `memory-forge upgrade` brings it there, and `--dry-run` shows how"
+            "The format is {MANIFEST_FORMAT_VERSION} now; `memory-forge upgrade` upgrades it, and `--dry-run` shows how"
         ));
     }
     Ok(CommandExit::Success)

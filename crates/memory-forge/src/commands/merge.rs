@@ -98,7 +98,7 @@ pub(crate) fn run_merge(
 
 /// Merges and writes, or returns the reason why git has to.
 fn merge_by_entry(files: &[PathBuf; 3], name: &str) -> Result<teams::MergeOutcome, String> {
-    let kind = MergeKind::from_path(name).ok_or("it is no file of entries")?;
+    let kind = MergeKind::from_path(name).ok_or("its format has no entries that can be merged")?;
     let [base, ours, theirs] = files.each_ref().map(|path| OutsideFile {
         base: path.parent().unwrap_or(path).to_owned(),
         path: path.clone(),

@@ -115,7 +115,7 @@ pub(crate) fn run_search(
     let question = args.question();
     if question.trim().is_empty() {
         return Err(CommandError::usage("The query is empty")
-            .hint("Say what to look for: `memory-forge search retry policy`"));
+            .hint("Add the words to search for: `memory-forge search retry policy`"));
     }
     let since = args.since.as_deref().map(parse_since).transpose()?;
     let mut memory = crate::library::open_library(paths::open_workspace(settings, ui)?, settings);
@@ -159,7 +159,7 @@ pub(crate) fn run_search(
             }
             (Some(_), SearchScope::Org) => {
                 return Err(CommandError::usage(
-                    "`--as-of` asks the history of this workspace; it does not go with `--scope org`",
+                    "`--as-of` searches the history of this workspace; it cannot be combined with `--scope org`",
                 ));
             }
             (Some(rev), _) => search_past(&workspace, rev, &ask, ui)?,
@@ -184,7 +184,7 @@ pub(crate) fn run_search(
         ));
     }
     if let Some(note) = &answer.mode_note {
-        ui.note(&format!("Searched by full text alone: {note}"));
+        ui.note(&format!("Searched by keyword only: {note}"));
     }
     let nonce = settings.nonce();
     let packing = args

@@ -335,7 +335,7 @@ impl SessionInput {
             CommandError::usage(what).hint("`memory-forge session end --help` lists the keys")
         };
         let value: Value = serde_json::from_str(text)
-            .map_err(|error| wrong(format!("What happened is no JSON: {error}")))?;
+            .map_err(|error| wrong(format!("The input is not valid JSON: {error}")))?;
         let mut input = SessionInput::default();
         for (key, value) in value.as_object().into_iter().flatten() {
             let texts: Option<Vec<String>> = match value {
@@ -347,8 +347,8 @@ impl SessionInput {
                 Value::Null => Some(Vec::new()),
                 _ => None,
             };
-            let texts =
-                texts.ok_or_else(|| wrong(format!("`{key}` is no text or list of texts")))?;
+            let texts = texts
+                .ok_or_else(|| wrong(format!("`{key}` is neither a text nor a list of texts")))?;
             let one = || (!texts.is_empty()).then(|| texts.join(" "));
             match key.as_str() {
                 "title" | "summary" => input.title = one(),
@@ -359,7 +359,7 @@ impl SessionInput {
                 "blocked" => input.blocked = texts,
                 "next" => input.next = texts,
                 "decision" | "decisions" => input.decisions = texts,
-                other => return Err(wrong(format!("`{other}` is no key of a session"))),
+                other => return Err(wrong(format!("`{other}` is not a key of a session"))),
             }
         }
         Ok(input)

@@ -248,9 +248,7 @@ pub(super) fn confirm_and_apply(
             ui.print_line(&format!("{effect:<8} git config merge.memory-forge.driver"))?;
         }
         if let Some(id) = &id {
-            ui.note(&format!(
-                "`memory-forge doctor --undo {id}` takes this back"
-            ));
+            ui.note(&format!("`memory-forge doctor --undo {id}` reverts this"));
         } else if plan
             .files
             .iter()

@@ -14,7 +14,7 @@ use crate::ui::Ui;
 /// Take out what `setup` put into the files of agent clients
 ///
 /// Files without later edits become what they were before `setup`, to the
-/// byte; from others only our entries leave. `.mind/` and `knowledge/` stay.
+/// byte; from others only our entries are removed. `.mind/` and `knowledge/` stay.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

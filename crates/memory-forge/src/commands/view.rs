@@ -11,7 +11,7 @@ use crate::paths;
 use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
 use crate::ui::Ui;
-use crate::view::{self, PageDesk};
+use crate::view::{self, PageService};
 
 /// Look at the memory in a browser
 ///
@@ -53,7 +53,7 @@ pub(crate) fn run_view(
             ui,
         );
     }
-    let desk = PageDesk::for_workspace(&workspace, settings);
+    let service = PageService::for_workspace(&workspace, settings);
     let token = serve::new_token();
     let options = serve::PageOptions {
         port: args.port,
@@ -70,7 +70,7 @@ pub(crate) fn run_view(
             ui.note("No browser could be opened; follow the address above");
         }
     };
-    let answer = move |request| desk.answer_request(request);
+    let answer = move |request| service.answer_request(request);
     serve::serve_page(view::PAGE_ASSETS, answer, options, ready)
         .map_err(|error| CommandError::failure(error.to_string()))?;
     printed?;

@@ -77,7 +77,7 @@ pub(super) fn note_missed_deadline(event: Option<SessionEvent>, now: Timestamp) 
     // No time is left to wait for a lock.
     if let Some(workspace) = workspace.map(|it| it.with_lock_wait(Duration::ZERO)) {
         let event = event.map_or("A hook", SessionEvent::name);
-        let what = format!("{event}: it took too long and was given up");
+        let what = format!("{event}: timed out");
         note_failure(&MindStore::open(&workspace), &what, now);
     }
 }

@@ -78,7 +78,7 @@ pub(super) fn search_knowledge(
     }
     if let Some(why) = &answer.mode_note {
         remarks.push(AnswerRemark::Note(format!(
-            "Searched by full text alone: {why}"
+            "Searched by keyword only: {why}"
         )));
     }
     let (embedded, passages) = answer.embedded;
@@ -248,7 +248,7 @@ pub(super) fn save_knowledge(
                 importance,
                 clients: &[],
             };
-            let became = "Agents load it by themselves; it is not indexed.";
+            let became = "Agents load it automatically; it is not indexed.";
             (remember::NewKnowledge::Skill(skill), became)
         }
         _ => {

@@ -29,7 +29,7 @@ Look back over this session and decide what is worth keeping. Go down this list 
 Before saving, check that each entry is reusable, has specific triggers or names, is complete and tested, and holds no secret. One subject an entry. Importance is 5; 8 and above only for what must never be forgotten.";
 
 const CLOSE_PROMPT: &str = "\
-End this session so that the next one can go on without asking.
+End this session so that the next one can continue without questions.
 
 1. memory_save_progress: complete the tasks that are done, add those that came up.
 2. memory_save_decision for each decision that is not recorded yet.

@@ -133,7 +133,7 @@ impl<'a> EngineWorker<'a> {
             let shown = limits.total.filter(|_| has_begun).unwrap_or(limit);
             let line = running.next_line(left.map_or(limit, |left| left.min(limit)), shown)?;
             let line: wire::WorkerLine<T> = serde_json::from_slice(&line).map_err(|_| {
-                worker_failed("answered with something that is no line of its protocol")
+                worker_failed("answered with a line that its protocol does not have")
             })?;
             match line {
                 wire::WorkerLine::Hello(program) if program == wire::ProgramVersion::current() => {

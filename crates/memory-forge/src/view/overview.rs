@@ -42,7 +42,7 @@ pub(super) fn answer_overview(
         })
         .collect();
     let limits = reports[0].total_limits;
-    let own = visit.desk.audience == documents::DocumentAudience::Owner;
+    let own = visit.service.audience == documents::DocumentAudience::Owner;
     let count = |level| reports[0].findings_at(level).count();
     let root = workspace.root();
     let name = root.file_name().map_or_else(
@@ -82,7 +82,7 @@ pub(super) fn answer_overview(
 
 /// Audits all files, then what each client loads.
 pub(super) fn audit_reports(visit: &QuestionContext) -> Vec<AuditReport> {
-    let own = visit.desk.audience == documents::DocumentAudience::Owner;
+    let own = visit.service.audience == documents::DocumentAudience::Owner;
     let clients = AgentClient::with_audit().map(AuditView::Client);
     let request = audit::AuditRequest {
         views: std::iter::once(AuditView::Plain).chain(clients).collect(),

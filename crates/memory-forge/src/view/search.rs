@@ -59,7 +59,7 @@ pub(super) fn answer_search(
             &retractions.prepare_query(&visit.workspace, &request),
         );
     }
-    let mut memory = lock_mutex(&visit.desk.memory);
+    let mut memory = lock_mutex(&visit.service.memory);
     memory.workspace = visit.workspace.clone();
     let found = forge_app::search::run_search(&mut memory, &request, None, &mut |_, _, _| {});
     drop(memory);
@@ -68,7 +68,7 @@ pub(super) fn answer_search(
     let mut notes: Vec<String> = remarks.iter().map(|it| it.text().to_owned()).collect();
     notes.extend(context::extra_correction_notes(&answer));
     if let Some(note) = &answer.mode_note {
-        notes.push(format!("Searched by full text alone: {note}"));
+        notes.push(format!("Searched by keyword only: {note}"));
     }
     if answer.undated > 0 {
         let count = answer.undated;
@@ -96,7 +96,7 @@ fn search_sources(visit: &QuestionContext, ask: &RecallQuery) -> Result<PageAnsw
     let (mut results, mut notes, mut more) = (Vec::new(), Vec::new(), 0);
     for one in &found {
         match &one.answer {
-            Err(why) => notes.push(format!("`{}` was passed over: {why}", one.source.name)),
+            Err(why) => notes.push(format!("Skipped `{}`: {why}", one.source.name)),
             Ok(answered) => {
                 more += answered.answer.more;
                 notes.extend(answered.notes.iter().cloned());
@@ -107,7 +107,7 @@ fn search_sources(visit: &QuestionContext, ask: &RecallQuery) -> Result<PageAnsw
     }
     if found.is_empty() {
         notes.push(
-            "No other workspace is registered; `memory-forge sources add` does it".to_owned(),
+            "No other workspace is registered; `memory-forge sources add` registers one".to_owned(),
         );
     }
     more += results.len().saturating_sub(MAX_RESULTS);

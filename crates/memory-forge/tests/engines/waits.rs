@@ -200,7 +200,7 @@ fn the_primary_answers_for_a_silent_replica(org: Organisation) {
         let output = soon(&ws, &["search", "walrus"]);
         assert!(output.ok().contains("w:knowledge/n.md"), "{output}");
         assert_eq!(output.stderr.lines().count(), 1, "{output}");
-        assert!(output.stderr.contains("asking the primary"), "{output}");
+        assert!(output.stderr.contains("trying the primary"), "{output}");
     }
 }
 

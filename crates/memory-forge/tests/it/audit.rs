@@ -338,7 +338,7 @@ fn a_folder_that_cannot_be_written_still_gets_its_answer() {
     assert!(
         output
             .stderr
-            .contains("The next audit cannot tell what is new"),
+            .contains("The next audit cannot show what is new"),
         "{output}"
     );
 }

@@ -287,7 +287,7 @@ fn a_mode_that_is_not_available_is_a_warning() {
         let said = ws.run(arguments);
         assert!(said.ok().contains("coffee"), "{said}");
         assert!(
-            said.stderr.contains("searching by full text"),
+            said.stderr.contains("searching by keyword only"),
             "{arguments:?}: {said}"
         );
         let said = json(&ws.run(&[arguments, &["--json"]].concat()));

@@ -33,7 +33,7 @@ fn a_check_of_a_new_project_says_what_it_looked_at() {
     insta::assert_snapshot!(ws.run(&["doctor"]), @r"
     exit: 0
     --- stdout
-    ✓ settings: Every setting that is given is understood
+    ✓ settings: All settings are valid
     ✓ knowledge: Every file is readable text (2 read)
     ✓ front matter: All of it is valid (0 of 2 files have it)
     ✓ secrets: None found (2 files read)

@@ -125,8 +125,8 @@ fn catch_alls_and_taken_names_are_refused() {
         let output = ws.run(&["domain", "add", "--", name]);
         assert!(output.fails(1).contains(expect), "{name}: {output}");
     };
-    check("Misc", "whatever fits nowhere else");
-    check("stuff", "whatever fits nowhere else");
+    check("Misc", "is a catch-all name");
+    check("stuff", "is a catch-all name");
     check("memory", "has a meaning of its own");
     check("../evil", "leads upwards");
     check("🙂", "no letters or digits");
@@ -134,7 +134,7 @@ fn catch_alls_and_taken_names_are_refused() {
     let output = ws.run(&["domain", "add", "legals"]);
     output.ok();
     assert!(
-        output.stderr.contains("There is a domain `legal` already"),
+        output.stderr.contains("The domain `legal` exists already"),
         "{output}"
     );
 }

@@ -136,7 +136,7 @@ fn requests_that_cannot_be_met_are_refused() {
     --- stderr
     error: Specify at least one of a path, `--max-files`, `--max-age` or `--fact`
 
-    hint: Run `memory-forge forget --help` to see what it takes
+    hint: Run `memory-forge forget --help` to see its options
     ");
     insta::assert_snapshot!(ws.run(&["forget", "refunds.md", "--yes"]), @r"
     exit: 1

@@ -156,7 +156,7 @@ fn a_rename_takes_its_links_along_and_comes_back_with_one_undo() {
     +[[words]], [[plan#Gone]], [[Roadmpa]], [b](missing.md) and the Glossary.
     ✓ Renamed; rewrote 1 link in 1 file
     --- stderr
-    `memory-forge doctor --undo 0001` takes it back, byte for byte
+    `memory-forge doctor --undo 0001` restores the exact bytes
     ");
     assert!(!ws.exists("work/Glossary.md"));
     assert_eq!(

@@ -109,7 +109,7 @@ fn a_model_that_cannot_be_used_is_a_warning_and_the_words_still_answer() {
     };
     check("cannot read it");
     ws.write("models/own.bin", "not a model");
-    check("it is no model file of this program");
+    check("it is not a model file of this program");
     ws.write("models/own.bin", &model()[..5_000_000]);
     check("it is cut short");
     // A table of words that is full would be searched without end.
@@ -117,7 +117,7 @@ fn a_model_that_cannot_be_used_is_a_warning_and_the_words_still_answer() {
     let slots = section(&hostile, "vocab.slots");
     hostile[slots].fill(0);
     ws.write("models/own.bin", hostile);
-    check("holds values that no model has");
+    check("contains invalid values");
 }
 
 #[test]

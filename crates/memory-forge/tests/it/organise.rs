@@ -180,10 +180,7 @@ fn a_repository_of_software_or_of_a_site_keeps_its_order() {
         ws.write(file, "");
         let output = ws.run(&["init", "--organise"]);
         output.ok();
-        assert!(
-            output.stderr.contains("nothing to put in order"),
-            "{output}"
-        );
+        assert!(output.stderr.contains("no files to organise"), "{output}");
         assert!(!ws.exists("memory-forge-plan.toml"));
         let output = ws.run(&["init", "--yes"]);
         assert!(!output.stderr.contains("--organise"), "{output}");

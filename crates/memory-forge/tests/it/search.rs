@@ -639,7 +639,7 @@ fn k16_offline_and_without_vectors_it_still_answers() {
     assert!(output.ok().contains("(keyword):"), "{output}");
     assert_eq!(
         output.stderr,
-        "Searched by full text alone: no passage has a vector yet\n"
+        "Searched by keyword only: no passage has a vector yet\n"
     );
     assert_eq!(
         answer(&ws, "retry_policy", &["--mode", "vector"])["mode"],

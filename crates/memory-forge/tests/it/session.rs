@@ -117,7 +117,7 @@ fn the_briefing_has_its_labels_in_order() {
 - 2026-02-20 - Order seeds from the cooperative
 **Ideas inbox:** Empty.
 
-→ **Start session** - go on with the next priority
+→ **Start session** - continue with the next priority
 → **Update first** - bring status and decisions up to date
 "
     );
@@ -382,7 +382,7 @@ fn what_happened_may_come_as_json_or_as_markdown() {
     }
     let ws = workspace();
     let wrong = ws.feed(r#"{"titel": "x"}"#, &[], &["session", "end", "--from", "-"]);
-    assert!(wrong.fails(2).contains("`titel` is no key"), "{wrong}");
+    assert!(wrong.fails(2).contains("`titel` is not a key"), "{wrong}");
 }
 
 #[test]

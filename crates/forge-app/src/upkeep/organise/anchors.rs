@@ -74,7 +74,7 @@ const MAX_READERS: usize = 2_000;
 /// Files with more bytes than this are data.
 const MAX_READER_BYTES: usize = 256 * 1024;
 
-/// What must not move.
+/// Files and folders that must not move.
 pub(super) struct FixedPaths {
     /// Whether the whole repository is software or the source of a site.
     is_project: bool,

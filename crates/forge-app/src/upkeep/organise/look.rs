@@ -45,7 +45,7 @@ struct CandidateNote {
     reference: Option<ReferenceKind>,
 }
 
-/// How many notes lie around in no order, by their paths alone. Files that
+/// Counts notes that are in no domain, by their paths alone. Files that
 /// something reads where they are do not count.
 pub fn count_loose_notes(workspace: &Workspace) -> usize {
     let tree = workspace.tree();
@@ -490,7 +490,7 @@ fn add_new_domains(
     }
 }
 
-/// Why a note may be past its time: a statement about the whole note, or its
+/// Explains why a note may be out of date: a statement about the whole note, or its
 /// date. A note that speaks of deprecated things is not stale.
 fn find_stale_reason(document: &Document, path: &RelPath, now: Timestamp) -> Option<String> {
     let front = document.front_matter.as_ref();

@@ -577,9 +577,9 @@ fn choose_pointers<'a>(
 struct IndexDraft<'a> {
     names: &'a PointerTargets<'a>,
     newline: &'static str,
-    /// What stays where it is.
+    /// Lines that stay in the index.
     here: Vec<&'a IndexUnit>,
-    /// What comes back from the pages.
+    /// Lines that return from the pages.
     back: Vec<&'a IndexUnit>,
     /// Pointers to topics that had none.
     new: Vec<&'a str>,

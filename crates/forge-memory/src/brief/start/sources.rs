@@ -394,7 +394,7 @@ impl BriefSources {
         let text = self.checkpoint.as_deref()?;
         if !has_known_form(text) {
             return Some(format!(
-                "`.mind/checkpoints/latest.md` has a form of its own, and is given as it is:\n{}",
+                "`.mind/checkpoints/latest.md` has an unknown format and is shown unchanged:\n{}",
                 quote::sanitize_unrequested(text).trim()
             ));
         }

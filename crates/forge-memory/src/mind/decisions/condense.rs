@@ -14,7 +14,7 @@ use crate::document::{self, Document, TextEdit};
 use crate::mind::MindError;
 use crate::mind::values::{self, apply_edits, list_marker_length};
 
-/// What was condensed.
+/// Counts of condensed decisions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CondenseOutcome {
     /// Number of decisions that absorbed the one they replaced.

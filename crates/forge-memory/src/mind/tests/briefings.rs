@@ -153,7 +153,10 @@ fn a_checkpoint_of_another_form_is_given_as_it_is() {
         text.contains("- The flamingo branch is half merged"),
         "{text}"
     );
-    assert!(!text.contains("says what the files say"), "{text}");
+    assert!(
+        !text.contains("has the same contents as the files"),
+        "{text}"
+    );
 }
 
 /// "At most ten copies whatever happened before."

@@ -18,7 +18,7 @@ use crate::document::{self, Document, TurnSpeaker, document_date, escape_markdow
 use crate::index::terms::TermSplitter;
 use crate::secrets;
 
-/// What an entry depends on besides the text.
+/// Inputs of an entry apart from the text.
 #[derive(Debug, Clone, Copy)]
 pub struct EntryContext<'a> {
     /// The name of the entry.

@@ -34,7 +34,7 @@ pub(super) fn run_agent_init(
     let proposal = system::propose_system_file(workspace);
     if proposal.is_empty() {
         ui.print_line(&format!(
-            "✓ {} is there and stays as it is",
+            "✓ {} exists and stays unchanged",
             system::SYSTEM_FILE
         ))?;
         return Ok(CommandExit::Success);

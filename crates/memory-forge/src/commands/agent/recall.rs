@@ -130,7 +130,7 @@ pub(super) fn run_agent_recall(
         ))?,
     }
     if packing.pieces.is_empty() && state.is_none() {
-        ui.note("Nothing that was remembered has to do with this task");
+        ui.note("No memory is relevant to this task");
     }
     if !packing.left_out.is_empty() {
         let names: Vec<&str> = packing

@@ -172,7 +172,7 @@ fn show_remembered(
     ));
     for file in done.indexed.files.iter().filter(|file| file.more > 0) {
         ui.note(&format!(
-            "{} is full: {} topics are behind it",
+            "{} is full: {} topics are on further pages",
             escape_hidden(file.path.as_str()),
             file.more
         ));

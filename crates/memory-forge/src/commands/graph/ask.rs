@@ -229,7 +229,7 @@ fn render_answer(answer: &GraphAnswer) -> Result<RenderedAnswer, CommandError> {
                     }
                 })
                 .collect(),
-            "No task is at work",
+            "No task is in progress",
             json!({ "version": 1, "active": rows.iter().map(|row| json!({
                 "task": entry_json(&row.task), "assigned": entries_json(&row.assigned),
             })).collect::<Vec<_>>() }),
@@ -301,7 +301,7 @@ fn render_answer(answer: &GraphAnswer) -> Result<RenderedAnswer, CommandError> {
                     format!("{indent}{} ({relation}, {from})", entry_name(&row.node))
                 })
                 .collect(),
-            "It touched nothing",
+            "It touched no files",
             json!({ "version": 1, "touched": rows.iter().map(|row| json!({
                 "distance": row.distance, "node": entry_json(&row.node),
                 "relation": row.relation.name(), "from": row.from,
@@ -309,7 +309,7 @@ fn render_answer(answer: &GraphAnswer) -> Result<RenderedAnswer, CommandError> {
         ),
         GraphAnswer::Path(GraphPath::Unknown(id)) => return Err(unknown_node(&format!("`{id}`"))),
         GraphAnswer::Path(GraphPath::None) => RenderedAnswer {
-            lines: vec!["No way leads from one to the other".to_owned()],
+            lines: vec!["There is no path between them".to_owned()],
             behind: Vec::new(),
             json: json!({ "version": 1, "found": false, "hops": null }),
             exit: CommandExit::Failure,

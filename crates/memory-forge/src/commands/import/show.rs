@@ -63,7 +63,7 @@ pub(super) fn show_report(
     if dry_run {
         ui.note("Nothing was written (`--dry-run`)");
     } else if written > 0 {
-        ui.note("A search finds them from now on; `memory-forge doctor --undo` takes them back");
+        ui.note("A search finds them from now on; `memory-forge doctor --undo` reverts the import");
     }
     Ok(())
 }
@@ -104,7 +104,7 @@ fn show_remarks(report: &ImportReport, ui: &mut Ui) {
     for problem in report.problems.iter().take(MAX_SHOWN_LINES) {
         let (file, why) = (escape_hidden(&problem.file), escape_hidden(&problem.why));
         match problem.line {
-            Some(line) => ui.warn(&format!("{file}:{line} was passed over: {why}")),
+            Some(line) => ui.warn(&format!("Skipped {file}:{line}: {why}")),
             None => ui.warn(&format!("{file}: {why}")),
         }
     }
