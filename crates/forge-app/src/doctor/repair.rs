@@ -1,6 +1,6 @@
 //! The repair of files that are too large: the explanations of context files
 //! move word for word to `knowledge/legacy/`, those of skills to `references/`
-//! beside them; and the README's list. It proposes and never writes, and where
+//! next to them; and the README's list. It proposes and never writes, and where
 //! a limit cannot be reached it reports what remains.
 
 use crate::audit;

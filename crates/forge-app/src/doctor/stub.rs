@@ -1,6 +1,6 @@
 //! What must stay of a file that agents load: front matter, rules, commands,
 //! imports, and what its author marked. The rest is explanation: it goes to
-//! `knowledge/legacy/`, or for a skill to `references/` beside it, word for word
+//! `knowledge/legacy/`, or for a skill to its `references/`, word for word
 //! and under its headings. Lines are kept whole or moved, and where they were a
 //! line states what moved and where it is.
 

@@ -257,7 +257,7 @@ pub struct TenantSummary {
 pub enum FindingSeverity {
     /// Something to fix.
     Problem,
-    /// Something to know.
+    /// A remark for the user.
     Note,
 }
 

@@ -338,7 +338,7 @@ impl WorkspaceConfig {
                     .0
                     .retain(|key, _| !key.starts_with(&format!("audit.{name}_")));
                 let fault = KeyProblem::new(format!(
-                    "is above `audit.{name}_critical`; both have their defaults"
+                    "is above `audit.{name}_critical`; the defaults of both apply"
                 ));
                 problems.push(fault.at_key(CONFIG_FILE, None, &format!("audit.{name}_warn")));
             }

@@ -18,6 +18,7 @@ use crate::regular::{self, LinkPolicy};
 const MAX_FILE_BYTES: u64 = 256 << 20;
 
 const TEMP_PREFIX: &str = ".memory-forge-";
+/// Prefix of temporary files of hooks and bulk runs; see [`TempKind`].
 const MACHINE_PREFIX: &str = ".memory-forge-machine-";
 const TEMP_SUFFIX: &str = ".tmp";
 

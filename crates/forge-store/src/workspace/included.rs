@@ -201,7 +201,7 @@ pub(super) struct IgnoreRules {
 
 /// Upper bound for the bytes of a list of rules; a longer file is something
 /// else.
-const MAX_RULES: u64 = 1 << 20;
+const MAX_RULE_FILE_BYTES: u64 = 1 << 20;
 
 impl IgnoreRules {
     /// Returns the rules from above the workspace's root: of the repository
@@ -263,7 +263,7 @@ fn read_rules(
     name: Option<String>,
     outer: Option<Arc<IgnoreRules>>,
 ) -> Option<Arc<IgnoreRules>> {
-    let text = regular::read_text(file, LinkPolicy::Refuse, MAX_RULES).ok()?;
+    let text = regular::read_text(file, LinkPolicy::Refuse, MAX_RULE_FILE_BYTES).ok()?;
     let mut builder = GitignoreBuilder::new(folder);
     for line in text.lines() {
         // A rule that git would not understand either has no effect.

@@ -34,8 +34,8 @@ const ENDINGS: [(&str, DocumentFormat); 7] = [
 ];
 
 impl DocumentFormat {
-    /// Returns the format of a file with this name or path; none for what is
-    /// no document.
+    /// Returns the format of a file with this name or path; `None` for other
+    /// files.
     pub fn of(path: &str) -> Option<DocumentFormat> {
         let found = ENDINGS.iter().find(|(ending, _)| path.ends_with(ending));
         found.map(|(_, format)| *format)

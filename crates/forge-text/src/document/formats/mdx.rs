@@ -113,7 +113,7 @@ impl<'a> MdxLines<'a> {
     /// Blanks the rest of a statement: up to the empty line behind its last
     /// bracket.
     fn blank_statement(&mut self, first: &str, out: &mut String) {
-        let mut open = brackets(first);
+        let mut open = count_open_brackets(first);
         for _ in 0..MOST_LINES {
             let Some((_, line)) = self.lines.peek() else {
                 return;
@@ -122,7 +122,7 @@ impl<'a> MdxLines<'a> {
                 return;
             }
             let (body, end) = split_end(line);
-            open += brackets(body);
+            open += count_open_brackets(body);
             push_blank(out, body);
             out.push_str(end);
             self.lines.next();
@@ -169,7 +169,7 @@ fn is_prose_start(line: &str) -> bool {
     line.starts_with(['#', '<', '-', '*', '>'])
 }
 
-fn brackets(line: &str) -> i64 {
+fn count_open_brackets(line: &str) -> i64 {
     line.chars()
         .map(|c| match c {
             '{' | '(' | '[' => 1,
