@@ -3,6 +3,7 @@
 //! derived ones, nor anything outside.
 
 use forge_app::documents;
+use forge_app::quote;
 use forge_app::workspace::{RelPath, Workspace};
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -126,7 +127,7 @@ pub(super) fn read_resource(
     };
     let path = locate_file(workspace, uri).ok_or_else(missing)?;
     let text = match workspace.read_text(&path) {
-        Ok(text) => forge_app::quote::sanitize_text(&text).into_owned(),
+        Ok(text) => quote::sanitize_text(&text).into_owned(),
         Err(error) if error.is_not_found() => return Err(missing()),
         Err(error) => {
             let message = one_line(&format!("Cannot read `{path}`: {}", error.reason()));

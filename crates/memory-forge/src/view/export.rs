@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use forge_app::document::html;
 use forge_app::documents;
 use forge_app::workspace::{
-    BackupAction, OutsideChange, OutsideFile, Workspace, change_outside, is_temp_name,
+    BackupAction, OutsideChange, OutsideFile, RelPath, Workspace, change_outside, is_temp_name,
 };
 use serde_json::{Map, Value};
 use serve::{PageMethod, PageRequest};
@@ -113,7 +113,7 @@ pub(crate) fn export_pages(
     let mut of_images = 0;
     let mut named = Map::new();
     for path in images {
-        let Ok(relative) = forge_app::workspace::RelPath::new(&path) else {
+        let Ok(relative) = RelPath::new(&path) else {
             continue;
         };
         match workspace.read_up_to_limit(&relative, 8_000_000) {

@@ -772,7 +772,7 @@ const ROWS: &[Row] = &[
         check: "status workspace",
         provoke: || ws(""),
         look: &["status"],
-        part: "none here yet",
+        part: "none yet; `memory-forge init`",
         end: End::Command(&["--yes"]),
     },
     Row {

@@ -95,7 +95,7 @@ fn without_a_terminal_a_repair_needs_a_yes() {
     let ws = overgrown();
     let before = ws.tree_of_sources();
     let output = ws.run(&["doctor", "--fix"]);
-    assert!(output.fails(2).contains("Pass `--yes`"), "{output}");
+    assert!(output.fails(2).contains("pass `--yes` to "), "{output}");
     assert!(
         output.stdout.contains("--- a/CLAUDE.md\n+++ b/CLAUDE.md\n"),
         "{output}"

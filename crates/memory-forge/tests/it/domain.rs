@@ -55,7 +55,7 @@ fn a_domain_is_made_beside_its_siblings_and_twice_is_once() {
     );
     let once = ws.tree_of_sources();
     let again = ws.run(&["domain", "add", "customer research"]);
-    assert!(again.ok().contains("there already"), "{again}");
+    assert!(again.ok().contains("exists already"), "{again}");
     assert_eq!(ws.tree_of_sources(), once);
     let list = json(&ws.run(&["domain", "list", "--json"]));
     assert_eq!(list["domains"][1]["folder"], "working/customer-research");

@@ -153,6 +153,6 @@ fn requests_that_cannot_be_met_are_refused() {
     hint: Name it from the root, as `knowledge/notes.md`
     ");
     let output = ws.run(&["forget", "knowledge/style.md"]);
-    assert!(output.fails(2).contains("Pass `--yes`"), "{output}");
+    assert!(output.fails(2).contains("pass `--yes` to "), "{output}");
     assert!(!ws.exists("knowledge/_FORGOTTEN.md"));
 }

@@ -481,7 +481,7 @@ fn bad_lines_are_named_and_the_rest_is_imported() {
         (4, "it is not UTF-8"),
         (8, "it is cut off; the session may still be running"),
     ] {
-        let expect = format!("Skipped t.jsonl:{line}: {why}");
+        let expect = format!("t.jsonl:{line}: {why}");
         assert!(output.stderr.contains(&expect), "{expect}: {output}");
     }
     assert!(output.stdout.contains("(4 entries)"), "{output}");

@@ -107,7 +107,7 @@ fn mentions_are_listed_and_exact_ones_become_links() {
     );
     assert_eq!(ws.tree_of_sources(), before);
     let output = ws.run(&["links", "apply"]);
-    assert!(output.fails(2).contains("Pass `--yes`"), "{output}");
+    assert!(output.fails(2).contains("pass `--yes` to "), "{output}");
     let output = ws.run(&["links", "apply", "--yes"]);
     assert!(
         output.ok().ends_with("✓ Added 1 link in 1 file\n"),

@@ -59,7 +59,7 @@ fn a_plan_is_written_edited_applied_and_undone() {
     ws.write("memory-forge-plan.toml", kept);
     let planned = ws.tree_of_sources();
     let asked = ws.run(&["init", "--apply", "memory-forge-plan.toml"]);
-    assert!(asked.fails(2).contains("Pass `--yes`"), "{asked}");
+    assert!(asked.fails(2).contains("pass `--yes` to "), "{asked}");
     ws.run(&["init", "--apply", "memory-forge-plan.toml", "--dry-run"])
         .ok();
     assert_eq!(ws.tree_of_sources(), planned, "nothing moves unasked");
