@@ -420,7 +420,7 @@ fn a_replica_that_is_far_behind_is_not_asked(shared: Organisation) {
     let output = ws.run(&["engine", "search", "heron"]);
     assert!(output.ok().contains("w:knowledge/m.md"), "{output}");
     assert!(
-        output.stderr.contains("s behind; asking the primary"),
+        output.stderr.contains("s behind; trying the primary"),
         "{output}"
     );
     replica

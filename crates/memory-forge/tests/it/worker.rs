@@ -132,7 +132,7 @@ fn it_is_found_on_the_path_and_in_no_relative_folder_of_it() {
     assert!(on_path.fails(1).contains("found"), "{on_path}");
     let in_project = ws.feed("", &[("PATH", relative)], &["engine", "status"]);
     assert!(
-        in_project.fails(1).contains("neither beside"),
+        in_project.fails(1).contains("neither in the folder of"),
         "{in_project}"
     );
 }
