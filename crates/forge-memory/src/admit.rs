@@ -32,7 +32,7 @@ impl<T> Deref for AdmittedText<T> {
 
 #[cfg(test)]
 impl<T> AdmittedText<T> {
-    /// Wraps a text without a check, for tests of writers.
+    /// Wraps any text, for tests of what a writer makes of it.
     pub(crate) fn unjudged(text: T) -> AdmittedText<T> {
         AdmittedText(text)
     }

@@ -35,7 +35,7 @@ pub enum FileReadError {
     /// The file was to be text, and is not UTF-8.
     #[error("line {line} is not UTF-8")]
     NotUtf8 { line: usize },
-    /// The system call failed, for example because the file does not exist.
+    /// The system failed, also because there is no file.
     #[error(transparent)]
     Io(#[from] io::Error),
 }

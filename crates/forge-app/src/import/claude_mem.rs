@@ -443,7 +443,7 @@ impl ClaudeMemDatabase {
 /// immutable; that is only safe while no other program has it open, in which
 /// case the files exist already.
 fn open_read_only(file: &Path) -> rusqlite::Result<Connection> {
-    let with_suffix = |suffix: &str| {
+    let beside = |suffix: &str| {
         let mut name = file.as_os_str().to_owned();
         name.push(suffix);
         PathBuf::from(name)
@@ -462,7 +462,7 @@ fn open_read_only(file: &Path) -> rusqlite::Result<Connection> {
         connection.query_row("SELECT count(*) FROM sqlite_master", [], |_| Ok(()))?;
         Ok(connection)
     };
-    if with_suffix("-wal").exists() || with_suffix("-journal").exists() {
+    if beside("-wal").exists() || beside("-journal").exists() {
         open("mode=ro").or_else(|_| open("mode=ro&immutable=1"))
     } else {
         open("mode=ro&immutable=1")
