@@ -282,7 +282,7 @@ fn tools_page() -> String {
 fn checks_page() -> String {
     let mut text = page_head(
         "Checks",
-        "Each finding has advice: a command that ends it, or a word that a person has \
+        "Each finding has advice: a command that ends it, or a note that a person has \
          to decide. A test runs every such command and looks again.",
     );
     text.push_str(
