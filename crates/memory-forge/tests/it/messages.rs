@@ -230,7 +230,6 @@ const TRANSCRIPTS: &[Transcript] = &[
         command: "import",
         workspace: shop,
         lines: &[
-            "import native --dry-run",
             "import transcripts gone.jsonl",
             "import memory-bank gone",
             "import claude-mem gone.db",
