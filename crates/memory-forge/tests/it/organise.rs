@@ -78,7 +78,8 @@ fn a_plan_is_written_edited_applied_and_undone() {
         "{manifest}"
     );
     assert!(
-        manifest.contains("| [[misc/baguette]] | has the word \"deprecated\" in line 3 | 2026-03-01 |"),
+        manifest
+            .contains("| [[misc/baguette]] | has the word \"deprecated\" in line 3 | 2026-03-01 |"),
         "{manifest}"
     );
     assert!(ws.exists("recipes/_CLOSETS.md") && ws.exists("memory/status.md"));

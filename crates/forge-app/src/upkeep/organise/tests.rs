@@ -91,7 +91,7 @@ fn notes_find_their_domain() {
         stale,
         [
             "recipes/2023-01-05-cake.md: its date is 2023-01-05",
-            "recipes/rye-old.md: says \"outdated\" in line 3",
+            "recipes/rye-old.md: has the word \"outdated\" in line 3",
         ]
     );
     assert_eq!(plan.conflicts.len(), 1, "{:?}", plan.conflicts);
