@@ -245,7 +245,6 @@ const TRANSCRIPTS: &[Transcript] = &[
             "export json",
             "export jsonl",
             "export native",
-            "export native payouts.md --dry-run",
             "export tables",
         ],
     },
