@@ -1,6 +1,8 @@
-//! `cargo xtask words`: how the code is named and documented, beside other
-//! codebases. It counts what `design/english.md` and `docs/explanation/glossary.md`
+//! `cargo xtask words`: how the code is named and documented, compared with
+//! other codebases. It counts what STYLE.md and `docs/explanation/glossary.md`
 //! ask for, so that a change of style can be measured; it judges nothing.
+
+mod draw;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -72,18 +74,36 @@ const VERBS: &str = "accept access acquire activate adapt add adjust admit advan
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates");
     let mut rows = vec![CodeWords::read("ours", &sources)?];
+    let (mut drawn, mut seed) = (None, 1);
     let mut rest = arguments.iter();
     while let Some(&argument) = rest.next() {
+        let mut value = || {
+            let value = rest.next();
+            value.with_context(|| format!("`{argument}` needs a value"))
+        };
         let folder = match argument {
-            "--beside" => rest.next().context("`--beside` needs a folder")?,
+            "--beside" => value()?,
+            "--draw" => {
+                drawn = Some(value()?.parse()?);
+                continue;
+            }
+            "--seed" => {
+                seed = value()?.parse()?;
+                continue;
+            }
             other => bail!("unknown argument `{other}`"),
         };
         let folder = Path::new(folder);
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
         rows.push(CodeWords::read(&name, folder)?);
     }
-    print_table(&rows);
-    Ok(())
+    match drawn {
+        Some(count) => draw::print_draw(&sources, count, seed),
+        None => {
+            print_table(&rows);
+            Ok(())
+        }
+    }
 }
 
 /// What is counted in one codebase, tests left out.

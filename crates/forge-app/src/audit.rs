@@ -97,18 +97,18 @@ fn keep_baseline(
     }
 }
 
-/// What a client loads at each start, as it counts it.
+/// Text that a client loads at each start, in its own tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StartCost {
     /// The client.
     pub client: AgentClient,
-    /// How the tokens are counted: as the client does, where that is known.
+    /// Tokenizer of the counts: the client's own if it is public.
     pub tokenizer: Tokenizer,
-    /// What of the project it loads.
+    /// Tokens from files of the project.
     pub tokens: usize,
-    /// How many files those are in.
+    /// Number of these files.
     pub files: usize,
-    /// What the person's own files add, and those above the project.
+    /// Tokens from the person's own files and from folders above the project.
     pub beyond_tokens: usize,
 }
 

@@ -181,7 +181,7 @@ fn collect_overview_lines(
     });
     let found = started.ok().map(|_| receive.recv_timeout(longest));
     found.and_then(Result::ok).unwrap_or_else(|| {
-        vec!["Not looked at for lack of time; `memory-forge session start` shows it".to_owned()]
+        vec!["Skipped to save time; `memory-forge session start` shows it".to_owned()]
     })
 }
 

@@ -56,11 +56,11 @@ impl Diagnostic for ClosetsError {
             ClosetsError::Workspace(error) => error.hints(),
             ClosetsError::Refresh(error) => error.hints(),
             ClosetsError::NoSuchHub { known, .. } if known.is_empty() => {
-                vec!["there are none yet; `memory-forge init` makes a start".to_owned()]
+                vec!["There are no hubs yet; `memory-forge init` creates the first".to_owned()]
             }
             ClosetsError::NoSuchHub { known, .. } => {
                 let known: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
-                vec![format!("there are {}", known.join(", "))]
+                vec![format!("The hubs are {}", known.join(", "))]
             }
         }
     }

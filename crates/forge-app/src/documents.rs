@@ -67,14 +67,14 @@ pub enum DocumentError {
     HoldsSecret,
     /// The file was changed after the caller read it; nothing was written.
     #[error(
-        "`{path}` was changed by somebody else since you began; nothing was written, and your text is still here"
+        "`{path}` was changed by another program since you began; nothing was written, and your text is still here"
     )]
     Changed {
         /// The document.
         path: RelPath,
     },
     /// The requested file is not an image.
-    #[error("That is no image")]
+    #[error("The file is not an image")]
     NotAnImage,
     /// The requested image is derived data, which a page never receives.
     #[error("There is no such image")]
@@ -185,7 +185,7 @@ pub fn render_document(
         properties: Vec::new(),
         backlinks: Vec::new(),
         more_backlinks: 0,
-        not_editable: Some("It is kept by the program"),
+        not_editable: Some("It is written by the program"),
         problems: Vec::new(),
         secrets: cleaned.secrets,
         hidden: cleaned.hidden,

@@ -156,7 +156,7 @@ pub fn plan_claude_export(
     for path in documents {
         match build_topic_file(workspace, path)? {
             Ok((name, ..)) if pointers.iter().any(|(other, _)| *other == name) => {
-                let why = format!("another document becomes `{name}`");
+                let why = format!("another document is exported as `{name}`");
                 plan.skipped.push((path.to_string(), why));
             }
             Ok((name, text, pointer)) => {
@@ -168,7 +168,8 @@ pub fn plan_claude_export(
                 match before {
                     Some(before) if before == text => plan.unchanged += 1,
                     Some(before) if !is_export_of(&before, path) => {
-                        let why = format!("`{name}` is there already and not ours");
+                        let why =
+                            format!("`{name}` exists already and was not written by this program");
                         plan.skipped.push((path.to_string(), why));
                         continue;
                     }
@@ -245,13 +246,13 @@ fn build_topic_file(
     // back to it.
     let from = front.and_then(|front| front.text("source"));
     if from.is_some_and(|it| it.starts_with("claude-memory")) {
-        return Ok(Err("it comes from there".to_owned()));
+        return Ok(Err("it was imported from there".to_owned()));
     }
     let title = document.title().unwrap_or(path.stem()).to_owned();
     let name = match slugify_name(path.stem()) {
         // On a file system that ignores case, `memory.md` is the index itself.
         Ok(name) if name != "memory" => format!("{name}.md"),
-        _ => return Ok(Err("its name cannot be one there".to_owned())),
+        _ => return Ok(Err("its name is not valid there".to_owned())),
     };
     let described = front
         .and_then(|front| front.text("description"))

@@ -198,9 +198,9 @@ pub struct CheckFinding {
     pub subject: Option<String>,
     /// A sentence without a full stop.
     pub message: String,
-    /// What to do about it.
+    /// Advice for a person.
     pub advice: Option<String>,
-    /// What `check --fix` does about it.
+    /// Change that `check --fix` makes.
     pub repair: Option<RepairId>,
 }
 

@@ -32,7 +32,7 @@ pub struct IndexRequest {
     pub force: bool,
     /// Whether to update the list of documents.
     pub keep_list: bool,
-    /// How long vectors are computed.
+    /// Time limit for computing vectors.
     pub vectors: VectorBudget,
     /// Whether the index must be stored for the next process. A server answers
     /// from memory as well.
@@ -48,13 +48,13 @@ pub struct IndexResponse {
     pub files: Vec<(String, FileOutcome)>,
     /// Whether the list of documents was written.
     pub is_list_written: bool,
-    /// What the index holds now.
+    /// Contents of the index after the update.
     pub counts: IndexCounts,
-    /// How long the vectors that are missing will take, where that is known.
+    /// Estimated time for the missing vectors, if known.
     pub vectors_left: Option<Duration>,
-    /// Why the index is in memory alone, where it is.
+    /// Reason why the index is in memory only, if it is.
     pub not_kept: Option<String>,
-    /// What a person should know.
+    /// Remarks for a person.
     pub remarks: Vec<AnswerRemark>,
 }
 
@@ -87,7 +87,7 @@ impl OutcomeCounts {
     }
 }
 
-/// How long the rest takes at the pace of what was done.
+/// Estimates the time for the rest from the pace so far.
 fn time_left(counts: &IndexCounts, done: usize, took: Duration) -> Option<Duration> {
     let missing = counts.chunks.saturating_sub(counts.embedded);
     if missing == 0 || done == 0 {
@@ -97,7 +97,7 @@ fn time_left(counts: &IndexCounts, done: usize, took: Duration) -> Option<Durati
 }
 
 impl IndexResponse {
-    /// Says how far the vectors are, where some are missing.
+    /// Reports how many vectors are computed, if some are missing.
     pub fn vectors_line(&self) -> Option<String> {
         let IndexCounts {
             chunks, embedded, ..

@@ -12,7 +12,7 @@ pub use forge_memory::{
     retractions, routing, state_files, teams, thresholds, translations, wire,
 };
 pub use forge_store::{fault, index, regular, servers, trust, workspace};
-pub use forge_text::{diagnostic, document, quote, secrets};
+pub use forge_text::{counts, diagnostic, document, quote, secrets};
 /// Tokenizers, estimates and exact counts.
 pub mod tokens {
     pub use forge_text::tokens::*;

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
+use crate::counts::count_noun;
 use crate::embed::Embedder;
 use crate::index::{self, CatalogueEntry, Index};
 use crate::knowledge::fresh::{self, FreshIndex, IndexOpening};
@@ -18,10 +19,10 @@ use crate::model;
 use crate::recall::{self, RecallAnswer, RecallQuery};
 use crate::workspace::Workspace;
 
-/// How long a command waits for another process that writes the index.
+/// Time limit of a command that waits for another process to write the index.
 const INDEX_LOCK_WAIT: Duration = Duration::from_secs(5);
 
-/// What is said where there is nothing to search.
+/// The error for a workspace without anything to search.
 pub const NO_KNOWLEDGE_MESSAGE: &str = "There is nothing to search yet: no Markdown under `knowledge/`, and none included. `memory-forge init` makes a start.";
 
 /// Message for a workspace whose only document is the list of documents.
@@ -127,7 +128,8 @@ impl KnowledgeLibrary {
         self.embed_first(&[], budget, watch)
     }
 
-    /// As [`KnowledgeLibrary::embed_missing_vectors`], these passages before all others.
+    /// Computes missing vectors like [`KnowledgeLibrary::embed_missing_vectors`],
+    /// these passages first.
     fn embed_first(
         &mut self,
         needed: &[u32],
@@ -160,7 +162,7 @@ impl KnowledgeLibrary {
 
     fn load_model(&self) -> Result<&'static dyn Embedder, AnswerRemark> {
         let model = model::model_for_workspace(&self.workspace, self.model.as_deref());
-        model.map_err(|why| AnswerRemark::Warning(format!("{why}; searching by full text")))
+        model.map_err(|why| AnswerRemark::Warning(format!("{why}; searching by keyword only")))
     }
 
     /// Returns the index of the last query.
@@ -353,12 +355,13 @@ fn embed_missing_vectors(
 fn convert_remarks(fresh: &FreshIndex) -> Vec<AnswerRemark> {
     use fresh::IndexRemark as Found;
     let remark = |found: &Found| match found {
-        Found::Rebuilt(why) => AnswerRemark::Note(format!("The index was built anew: {why}")),
-        Found::Beside { newer, path } => AnswerRemark::Warning(format!(
+        Found::Rebuilt(why) => AnswerRemark::Note(format!("Rebuilt the index: {why}")),
+        Found::KeptNewer { newer, path } => AnswerRemark::Warning(format!(
             "The index was made by a newer version (format {newer}) and is left alone; using `{path}`"
         )),
         Found::Behind { files } => AnswerRemark::Warning(format!(
-            "Another process is updating the index; {files} changed file(s) may be answered from older text"
+            "Another process is updating the index; answers from {} may be out of date",
+            count_noun(*files, "changed file")
         )),
         Found::InMemory(why) => {
             AnswerRemark::Warning(format!("The index is kept in memory for this run: {why}"))
@@ -381,7 +384,12 @@ fn list_unusable_files(fresh: &FreshIndex) -> Vec<AnswerRemark> {
     let more = unusable().count().saturating_sub(MAX_NAMED_FILES);
     if more > 0 {
         remarks.push(AnswerRemark::Warning(format!(
-            "{more} more file(s) are not in the index; `memory-forge index` names them"
+            "{} not in the index; `memory-forge index` lists them",
+            if more == 1 {
+                "1 more file is".to_owned()
+            } else {
+                format!("{more} more files are")
+            }
         )));
     }
     remarks

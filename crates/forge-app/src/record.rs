@@ -83,7 +83,7 @@ pub struct RecordResponse {
     pub file: RelPath,
     /// What was written.
     pub entry: RecordedEntry,
-    /// What undoes it, and every file before and after.
+    /// The change for `undo`, and every file before and after.
     pub receipt: ChangeReceipt,
 }
 

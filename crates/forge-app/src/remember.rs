@@ -38,14 +38,14 @@ pub struct RememberResponse {
     pub saved: SavedDocument,
     /// Whether searches find it from now on.
     pub is_indexed: bool,
-    /// What a person should know about the index.
+    /// Remarks about the index, for a person.
     pub remarks: Vec<AnswerRemark>,
 }
 
 /// Errors of saving knowledge, or of indexing it afterwards.
 #[derive(Debug, thiserror::Error)]
 pub enum RememberError {
-    /// Nothing was written: the request was invalid, or the file exists.
+    /// The request was invalid or the file exists; nothing was written.
     #[error(transparent)]
     Save(#[from] save::SaveError),
     /// The document was written, and the index could not be updated.

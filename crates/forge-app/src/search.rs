@@ -74,7 +74,7 @@ impl SearchScope {
             SearchScope::State => "The state of the current work",
             SearchScope::Closets => "The manifest and the closets of every hub",
             SearchScope::Agents => "What agents remembered for themselves",
-            SearchScope::Archive => "What was put away",
+            SearchScope::Archive => "Archived documents",
             SearchScope::All => "Everything of this workspace, archived documents last",
             SearchScope::Sources => "Your other workspaces, as `memory-forge sources` lists them",
             SearchScope::Org => "Everything that your organisation pushed to its shared index",

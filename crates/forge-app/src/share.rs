@@ -45,7 +45,7 @@ pub struct SharePlan {
 #[derive(Debug, thiserror::Error)]
 pub enum ShareError {
     /// The caller named a file that has no private form, or is private already.
-    #[error("`{path}` is no note that can become private")]
+    #[error("`{path}` cannot become private: only a note can")]
     CannotBePrivate {
         /// The note.
         path: RelPath,

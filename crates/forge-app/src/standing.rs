@@ -1,4 +1,4 @@
-//! Where a repository stands with its memory, in a few facts, and the one step
+//! The status of a repository's memory, in a few facts, and the one step
 //! that comes next.
 
 use crate::inclusion::{DocumentCandidates, find_candidates};
@@ -6,14 +6,14 @@ use crate::status::WorkspaceStatus;
 use crate::workspace::FileRole;
 use forge_clients::setup::SetupSurroundings;
 
-/// What is worth doing next.
+/// Step that helps most next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NextStep {
-    /// Nothing can be searched, or hardly anything of what there is.
+    /// None or few of the documents can be searched.
     IncludeDocuments,
     /// There is no document at all.
     WriteFirstDocument,
-    /// No agent knows of the memory.
+    /// No agent client is connected.
     ConnectAgents,
     /// Agents load more than they should at every start.
     ShortenInstructions,

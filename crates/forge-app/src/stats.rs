@@ -7,6 +7,7 @@ use forge_text::quote::hidden::escape_for_terminal as printable;
 use serde_json::json;
 
 use crate::corrections::Corrections;
+use crate::counts::count_noun;
 use crate::index::{FileUsage, Index, IndexCounts};
 use crate::knowledge::{forget, refresh};
 use crate::tokens::format_thousands;
@@ -109,15 +110,15 @@ impl IndexStats {
         ));
         if self.changed > 0 {
             line(&format!(
-                "Changed since: {} file(s); the next search reads them",
-                self.changed
+                "Changed since: {}; the next search reads them",
+                count_noun(self.changed, "file")
             ));
         }
         let found = self.files_by_use();
         line(&format!(
-            "\nUse: {} of {} files were never found by a search",
+            "\nUse: {} of {} never appeared in a result",
             self.count_never_found(),
-            self.usage.len()
+            count_noun(self.usage.len(), "file")
         ));
         for usage in found.iter().take(MAX_LISTED_FILES) {
             let last = usage
@@ -149,7 +150,7 @@ impl IndexStats {
         let corrected = self.corrections.all();
         if !corrected.is_empty() {
             line(&format!(
-                "\nCorrected facts: {} (`memory-forge restore --fact` lifts one)",
+                "\nCorrected facts: {} (`memory-forge restore --fact` withdraws one)",
                 corrected.len()
             ));
             for one in corrected.iter().take(MAX_LISTED_FILES) {

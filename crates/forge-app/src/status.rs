@@ -31,9 +31,10 @@ pub struct WorkspaceStatus {
     pub two_layouts: Option<String>,
     /// Age of the state in seconds, if it counts as stale.
     pub stale_seconds: Option<i64>,
-    /// What memory costs a session.
+    /// Tokens that memory costs a session.
     pub cost: SessionCost,
-    /// The index, none where there is none yet, or why it cannot be read.
+    /// The index, `None` before the first one, or the reason why it cannot be
+    /// read.
     pub index: Result<Option<LocalIndexStatus>, index::IndexError>,
     /// Files of `.memory-forge/` that git tracks, and so others can replace.
     pub tracked_files: usize,

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use crate::diagnostic::Diagnostic;
 use crate::workspace::{self, JournalEntry, RelPath, Workspace};
 
-/// What an undo restored.
+/// Files that an undo restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UndoReceipt {
     /// The change that was reverted, and what it had been.

@@ -30,7 +30,7 @@ fn require_manifest(workspace: &Workspace) -> Result<Manifest, WorkspaceError> {
     match Manifest::load(workspace)? {
         Some(manifest) if manifest.mode() != ManifestMode::Absent => Ok(manifest),
         Some(_) => Err(WorkspaceError::Refused(
-            "`_MANIFEST.md` has neither a marker nor tiers, so it is no manifest; \
+            "`_MANIFEST.md` has neither a marker nor tiers, so it is not a manifest; \
              move it away and run `memory-forge init --workspace`"
                 .to_owned(),
         )),

@@ -164,7 +164,7 @@ impl<'a> AuditContext<'a> {
             AuditView::Client(AgentClient::OpenCode) => opencode::collect_loads(&self.reader),
             AuditView::Client(AgentClient::Gemini) => gemini::collect_loads(&self.reader),
             AuditView::Client(AgentClient::Copilot) => copilot::collect_loads(&self.reader),
-            // Not audited, see `Client::audited`; no door offers it.
+            // Its loading rules are unknown, so no command offers it.
             AuditView::Client(AgentClient::Cursor) => Default::default(),
         }
     }
@@ -284,7 +284,7 @@ impl<'a> AuditContext<'a> {
                 format!("Reduce {file} to a stub (< {warn} tokens)")
             } else if file.ends_with("/SKILL.md") {
                 format!(
-                    "Keep each skill under {warn} tokens, with the rest in `references/` beside it"
+                    "Keep each skill under {warn} tokens, with the rest in `references/` in the same folder"
                 )
             } else {
                 format!("Keep each rule, command and agent under {warn} tokens")

@@ -10,7 +10,7 @@
 pub use forge_memory::client;
 use forge_memory::{agents, graph, knowledge, mind, routing, teams};
 use forge_store::{index, workspace};
-use forge_text::{diagnostic, document, quote, secrets};
+use forge_text::{counts, diagnostic, document, quote, secrets};
 
 /// Tokenizers, estimates and exact counts.
 mod tokens {

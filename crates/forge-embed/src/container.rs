@@ -15,7 +15,7 @@ const NAME_BYTES: usize = 24;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
     /// The file does not begin as a model file does.
-    #[error("it is no model file of this program")]
+    #[error("it is not a model file of this program")]
     Foreign,
     /// A section ends behind the end of the file, as after an interrupted
     /// download.
@@ -25,10 +25,10 @@ pub enum ModelError {
     #[error("it has no section `{0}`")]
     Missing(String),
     /// The sizes of two sections contradict each other.
-    #[error("its section `{0}` has another size than the others ask for")]
+    #[error("its section `{0}` does not have the size that the others require")]
     Size(String),
     /// A section holds values that no trained model has.
-    #[error("its section `{0}` holds values that no model has")]
+    #[error("its section `{0}` contains invalid values")]
     Values(String),
 }
 

@@ -29,7 +29,7 @@ static BUILTIN_MODEL: &AlignedBytes<[u8]> =
 
 /// Positions that every tower knows.
 const MAX_POSITIONS: usize = MAX_TOKENS;
-/// The most layers; no model that is worth its time has more.
+/// Upper bound for layers; no model that is worth its time has more.
 const MAX_LAYERS: usize = 48;
 /// No factor of a sound model is near this, and products of smaller ones stay
 /// finite through all layers.

@@ -220,7 +220,7 @@ fn a_file_that_is_no_sound_model_is_an_error_that_says_what_is_wrong() {
         let at = section(bytes, name).start;
         bytes[at..at + new.len()].copy_from_slice(new);
     };
-    check(Vec::clear, "it is no model file of this program");
+    check(Vec::clear, "it is not a model file of this program");
     for length in [15, 999, 100_000, 1_000_000, 15_000_000] {
         check(|it| it.truncate(length), "it is cut short");
     }
@@ -235,23 +235,23 @@ fn a_file_that_is_no_sound_model_is_an_error_that_says_what_is_wrong() {
             let slots = section(it, "vocab.slots");
             it[slots].fill(0);
         },
-        "its section `vocab.slots` holds values that no model has",
+        "its section `vocab.slots` contains invalid values",
     );
     check(
         |it| put(it, "vocab.starts", &[1]),
-        "its section `vocab.starts` holds values that no model has",
+        "its section `vocab.starts` contains invalid values",
     );
     check(
         |it| put(it, "classes", &[255; 4]),
-        "its section `classes` holds values that no model has",
+        "its section `classes` contains invalid values",
     );
     check(
         |it| put(it, "q.2.up.scales", &[0xff, 0x7f]),
-        "its section `q.2` holds values that no model has",
+        "its section `q.2` contains invalid values",
     );
     check(
         |it| put(it, "d.norm.gain", &f32::NAN.to_le_bytes()),
-        "its section `d` holds values that no model has",
+        "its section `d` contains invalid values",
     );
 }
 

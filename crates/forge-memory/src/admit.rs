@@ -90,7 +90,7 @@ pub enum TextRefusal {
     Corrected(Vec<Correction>),
     /// The caller's text contains a secret. Lists the rule of each secret, with
     /// the line in a text of several lines, and never the value.
-    #[error("The text looks as if it held a secret ({})", found.join("; "))]
+    #[error("The text seems to contain a secret ({})", found.join("; "))]
     Secret {
         /// The rule of each secret, with its line where the text has several.
         found: Vec<String>,
@@ -110,7 +110,7 @@ impl Diagnostic for TextRefusal {
         match self {
             TextRefusal::Workspace(error) => error.hints(),
             TextRefusal::Secret { .. } => {
-                vec!["Take it out, and name the place where it is kept instead".to_owned()]
+                vec!["Remove it, and state where it is kept instead".to_owned()]
             }
             TextRefusal::Corrected(hits) => {
                 let lift = hits
@@ -118,7 +118,7 @@ impl Diagnostic for TextRefusal {
                     .map(Correction::restore_command)
                     .unwrap_or_default();
                 vec![format!(
-                    "Say what holds; if the correction itself is wrong, lift it with `{lift}`"
+                    "State the correct fact; if the correction is wrong, withdraw it with `{lift}`"
                 )]
             }
         }

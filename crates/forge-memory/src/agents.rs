@@ -67,7 +67,7 @@ pub enum AgentError {
         what: &'static str,
     },
     /// A topic that is similar to the caller's exists.
-    #[error("`{path}` says this already: {title}")]
+    #[error("`{path}` contains this already: {title}")]
     Known {
         /// The topic that exists.
         path: RelPath,
@@ -87,7 +87,7 @@ pub enum AgentError {
         path: RelPath,
     },
     /// The caller's rating is out of range.
-    #[error("A rating is a number from 1 to 5, and not `{given}`")]
+    #[error("A rating is a number from 1 to 5, not `{given}`")]
     Rating {
         /// What was given.
         given: String,
@@ -143,7 +143,7 @@ impl Diagnostic for AgentError {
                         "Add to it: `memory-forge agent remember --update {}`",
                         path.file_name()
                     ),
-                    "If it is another matter, give it another name, or pass `--new`".to_owned(),
+                    "For a different topic, choose another name or pass `--new`".to_owned(),
                 ];
             }
             AgentError::NoTopic { .. } => "`memory-forge agent index` lists what there is".to_owned(),
@@ -291,7 +291,7 @@ pub fn check_folder_name<'a>(what: &'static str, text: &'a str) -> Result<&'a st
         return refuse("it has a slash");
     }
     if name.contains('.') {
-        return refuse("it has an extension or is a way up");
+        return refuse("it has an extension or leads to a parent folder");
     }
     if name.chars().any(char::is_control) || name != text {
         return refuse("it has spaces around it or characters that cannot be seen");

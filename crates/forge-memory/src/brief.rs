@@ -41,7 +41,7 @@ pub const MAX_BRIEF_BYTES: usize = 10_000;
 /// The caps of a briefing.
 pub const SESSION_BUDGET: BriefBudget = BriefBudget::of_text(MAX_BRIEF_TOKENS, MAX_BRIEF_BYTES);
 
-/// Why a session starts.
+/// Reason why a session starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionStartReason {
     /// A new session.

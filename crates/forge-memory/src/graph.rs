@@ -323,8 +323,8 @@ pub fn build_graph(vault: &NoteVault) -> WorkspaceGraph {
             let kind = EdgeKind::from_name(key).unwrap_or(EdgeKind::Links);
             let about_work = builder.nodes[from as usize].is_about_work();
             for (name, bracketed) in names_under_key(note, key) {
-                let said = !kind.is_work_edge() || bracketed || about_work;
-                if let Some(to) = builder.add_named(vault, index, &name, kind, said) {
+                let is_explicit = !kind.is_work_edge() || bracketed || about_work;
+                if let Some(to) = builder.add_named(vault, index, &name, kind, is_explicit) {
                     builder.add_edge(from, to, kind);
                 }
             }
@@ -454,12 +454,12 @@ impl GraphBuilder {
         from: u32,
         name: &str,
         kind: EdgeKind,
-        said: bool,
+        is_explicit: bool,
     ) -> Option<u32> {
         let path = vault.file(from).path.as_str();
         match vault.names.resolve(name, path).opened_file() {
             Some(file) => Some(self.add_file(vault, file)),
-            None => said.then(|| self.add_unknown(name, kind)),
+            None => is_explicit.then(|| self.add_unknown(name, kind)),
         }
     }
 

@@ -11,7 +11,7 @@
 
 use forge_embed as embed;
 use forge_store::{index, workspace};
-use forge_text::{diagnostic, document, quote, secrets, tokens};
+use forge_text::{counts, diagnostic, document, quote, secrets, tokens};
 /// The facts among retractions, under the name that most callers use.
 pub use retractions as corrections;
 

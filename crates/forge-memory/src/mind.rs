@@ -71,7 +71,7 @@ pub struct MindStore<'a> {
     workspace: &'a Workspace,
     files: StateLayout,
     /// Redacts the text of files that are read.
-    told: fn(&str) -> Cow<'_, str>,
+    sanitize: fn(&str) -> Cow<'_, str>,
 }
 
 impl<'a> MindStore<'a> {
@@ -81,7 +81,7 @@ impl<'a> MindStore<'a> {
         MindStore {
             workspace,
             files: StateLayout::resolve(workspace),
-            told: |text| Cow::Borrowed(text),
+            sanitize: |text| Cow::Borrowed(text),
         }
     }
 
@@ -89,7 +89,7 @@ impl<'a> MindStore<'a> {
     /// characters as escapes.
     pub fn redact_for_display(&self) -> MindStore<'a> {
         MindStore {
-            told: quote::sanitize_text,
+            sanitize: quote::sanitize_text,
             ..self.clone()
         }
     }
@@ -99,7 +99,7 @@ impl<'a> MindStore<'a> {
     /// the agent orders.
     pub fn redact_for_briefing(&self) -> MindStore<'a> {
         MindStore {
-            told: quote::sanitize_unrequested,
+            sanitize: quote::sanitize_unrequested,
             ..self.clone()
         }
     }
@@ -197,8 +197,8 @@ impl<'a> MindStore<'a> {
         let text = self
             .workspace
             .read_text_if_present(self.files.path(which))?;
-        Ok(text.map(|text| match (self.told)(&text) {
-            Cow::Owned(told) => told,
+        Ok(text.map(|text| match (self.sanitize)(&text) {
+            Cow::Owned(sanitize) => sanitize,
             Cow::Borrowed(_) => text,
         }))
     }

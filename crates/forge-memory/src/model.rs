@@ -38,12 +38,12 @@ pub fn model_for_workspace(workspace: &Workspace, by_user: Option<&Path>) -> Mod
     match (by_user, &workspace.config().search.model) {
         // The user may name any file; a repository only a file of its own.
         (Some(path), _) => {
-            let told =
+            let read_error =
                 |why: String| format!("`{MODEL_VARIABLE}` names `{}`: {why}", path.display());
             if !path.is_absolute() {
-                return Err(told("it must be an absolute path".to_owned()));
+                return Err(read_error("it must be an absolute path".to_owned()));
             }
-            load_cached(path, || read_model_file(path)).map_err(told)
+            load_cached(path, || read_model_file(path)).map_err(read_error)
         }
         (None, Some(file)) => {
             let path = workspace.absolute_path(file);

@@ -30,7 +30,7 @@ pub use land::{FOLDER as PULLED, LandedDocuments, land_documents};
 /// publishes all documents again.
 const PUBLISH_FORMAT_VERSION: u32 = 1;
 
-/// What is published in addition to the shared knowledge.
+/// Documents to publish in addition to the shared knowledge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PublishScope {
     /// Files named `*.local.md`.

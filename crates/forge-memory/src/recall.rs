@@ -148,7 +148,7 @@ impl RecallAnswer {
         self.mode != RecallMode::Text && all.saturating_sub(embedded) > FEW_PASSAGES
     }
 
-    /// Of whoever has nothing to be asked.
+    /// An empty answer, for a workspace without an index.
     pub fn empty() -> RecallAnswer {
         RecallAnswer {
             hits: Vec::new(),
@@ -181,7 +181,7 @@ pub struct RecallHit {
     /// What the confidence was made from.
     #[serde(default)]
     pub signals: HitSignals,
-    /// Whether it holds all that was asked for, word for word or term by term.
+    /// Whether it contains the whole query, as a phrase or term by term.
     #[serde(default)]
     pub is_literal: bool,
     /// Why it has its rank.
@@ -212,9 +212,10 @@ impl RecallHit {
     }
 }
 
-/// How many hits decide whether an answer is noise, whatever the limit.
+/// Number of hits that decide whether an answer is noise, independent of the
+/// limit.
 const MIN_JUDGED_HITS: usize = 5;
-/// How many passages each side brings to the fusion.
+/// Number of passages that each ranking contributes to the fusion.
 const CANDIDATES_PER_RANKING: usize = 200;
 /// Maximum number of candidates per ranking if each file counts once.
 const UNIQUE_CANDIDATES_PER_RANKING: usize = 1000;
@@ -243,7 +244,7 @@ pub fn rank_passages(
 /// that there is no need to choose.
 pub const FEW_PASSAGES: usize = 16;
 
-/// How many passages the words of a question bring to be embedded first.
+/// Number of text matches that are embedded first.
 const NEEDED_FIRST: usize = 200;
 
 /// Numbers the passages that the words of a question find, the best first. Their
@@ -267,7 +268,7 @@ pub fn found_by_words(
     Ok(ranked.take(NEEDED_FIRST).collect())
 }
 
-/// Ranks passages of any source. The source shows one state meanwhile.
+/// Ranks passages of any source. The source must not change during the ranking.
 pub fn rank_from_source(
     source: &dyn PassageSource,
     embedder: Option<&dyn Embedder>,
@@ -373,7 +374,7 @@ fn rank_with_pool(
     if ask.unique {
         fuse::pool_by_file(&mut ranked, mode, &text_hits, |chunk| source.file_of(chunk));
     }
-    let more_than_asked = ranked.len();
+    let ranked_count = ranked.len();
     if !ask.unique {
         ranked.truncate(if question.phrases.is_empty() {
             CANDIDATES_PER_RANKING * 2
@@ -429,8 +430,8 @@ fn rank_with_pool(
         for hit in &mut hits {
             // Headings are shown with the text, and may repeat a fact alone.
             let headings = hit.passage.headings.join("\n\n");
-            let said = format!("{headings}\n\n{}", hit.passage.text);
-            let found = ask.corrections.check_text(&said);
+            let with_headings = format!("{headings}\n\n{}", hit.passage.text);
+            let found = ask.corrections.check_text(&with_headings);
             hit.corrections = found.into_iter().cloned().collect();
         }
         sort_hits(&mut hits);
@@ -441,7 +442,7 @@ fn rank_with_pool(
     }
     let corrections = corrections_beyond_limit(&hits, ask.limit);
     let found = if question.phrases.is_empty() {
-        let found = more_than_asked.saturating_sub(other_languages);
+        let found = ranked_count.saturating_sub(other_languages);
         found.max(hits.len())
     } else {
         hits.len()
@@ -538,7 +539,7 @@ fn missing(
         if held.is_none_or(|it| it.1 > 0) || missing.contains(&token.text) {
             continue;
         }
-        // No term leads to a part of a word: only the text itself can tell.
+        // The index has no terms for parts of words, so the text itself is searched.
         if source.holds(ask, &token.text)? == Some(false) {
             missing.push(token.text.clone());
         }
@@ -616,8 +617,8 @@ fn corrections_beyond_limit(hits: &[RecallHit], limit: usize) -> Vec<Correction>
 fn extra_corrections(all: Vec<Correction>, hits: &[RecallHit]) -> Vec<Correction> {
     let mut out: Vec<Correction> = Vec::new();
     for one in all {
-        let told = hits.iter().any(|h| h.corrections.contains(&one));
-        if !told && !out.contains(&one) {
+        let is_shown = hits.iter().any(|h| h.corrections.contains(&one));
+        if !is_shown && !out.contains(&one) {
             out.push(one);
         }
     }

@@ -371,8 +371,8 @@ fn parse_fact(text: &str, line: usize) -> Option<Correction> {
     if is_long(fact) || instead.as_deref().is_some_and(is_long) {
         return None;
     }
-    let is_said = !normal::normalize_phrase(fact).trim().is_empty();
-    is_said.then(|| Correction {
+    let has_words = !normal::normalize_phrase(fact).trim().is_empty();
+    has_words.then(|| Correction {
         fact: fact.trim().to_owned(),
         instead: instead.filter(|it| !it.trim().is_empty()),
         reason: (!reason.is_empty()).then(|| reason.to_owned()),

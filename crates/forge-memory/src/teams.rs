@@ -101,8 +101,8 @@ pub enum MergeRefusal {
 impl fmt::Display for MergeRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            MergeRefusal::Markers => "there are conflict markers in it already",
-            MergeRefusal::Unsafe => "its entries cannot be told apart safely",
+            MergeRefusal::Markers => "it already contains conflict markers",
+            MergeRefusal::Unsafe => "its entries cannot be distinguished safely",
         })
     }
 }
@@ -150,8 +150,8 @@ pub fn merge_texts(
         merged.text.insert(0, BYTE_ORDER_MARK);
         return Ok(merged);
     }
-    let odd = |it: &&str| it.starts_with(BYTE_ORDER_MARK) || has_lone_returns(it);
-    if [base, ours, theirs].iter().any(odd) {
+    let is_unmergeable = |it: &&str| it.starts_with(BYTE_ORDER_MARK) || has_lone_returns(it);
+    if [base, ours, theirs].iter().any(is_unmergeable) {
         return Err(MergeRefusal::Unsafe);
     }
     let texts = [base, ours, theirs].map(document::parse_document);

@@ -24,11 +24,11 @@ pub const MANIFEST_FILE: &str = "_MANIFEST.md";
 
 /// The version of the format that is written.
 pub const MANIFEST_FORMAT_VERSION: &str = "2.1.3";
-/// The version of the summaries that are written.
+/// Version of the summary format that this program writes.
 pub const SUMMARY_FORMAT_VERSION: u32 = 2;
 
-/// The most folders in which a domain is searched that is not where the Hub Map
-/// names it.
+/// Upper bound for the folders that are searched for a domain that is missing
+/// from its place in the Hub Map.
 const MAX_PARENT_FOLDERS: usize = 32;
 
 /// The marker of a manifest that a tool maintains. It is that of the tools
@@ -36,7 +36,7 @@ const MAX_PARENT_FOLDERS: usize = 32;
 const MANAGED_MARKER: &str = "memex-managed";
 const SUMMARY_FORMAT_MARKER: &str = "summary-format-version";
 
-/// The most rows of the Hub Map that name a folder. Every file is compared with
+/// Upper bound for rows of the Hub Map that name a folder. Every file is compared with
 /// every domain, so a manifest must not have any number of them; `lint` reports
 /// the rows that are left out.
 pub const MAX_HUBS: usize = 400;

@@ -12,7 +12,7 @@ use crate::workspace::{
 
 const FILE_HEADER: &str = "\
 # Servers that memory-forge may connect to when the settings of a project name
-# them, one a line. Take a line out to be asked again.
+# them, one a line. Delete a line to get the question again.
 ";
 
 /// The servers that one person agreed to.
@@ -53,7 +53,7 @@ impl ApprovedServers {
         if address.chars().any(|c| c.is_control() || c.is_whitespace()) || address.starts_with('#')
         {
             return Err(WorkspaceError::Refused(format!(
-                "`{address:?}` is no address"
+                "`{address:?}` is not an address"
             )));
         }
         let _lock = lock_outside(&self.file, "The list of servers")?;

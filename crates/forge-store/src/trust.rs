@@ -47,7 +47,7 @@ struct TrustKey([u8; KEY_BYTES]);
 /// readable by others.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "no folder of yours can keep the key that marks files as made here, so files of `.memory-forge/` are not used"
+    "the key that marks files as made here cannot be stored in any of your folders, so files of `.memory-forge/` are not used"
 )]
 pub struct NoKey;
 

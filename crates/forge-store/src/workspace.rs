@@ -320,7 +320,7 @@ pub enum WorkspaceError {
         path: PathBuf,
     },
     /// The caller wants to write a file that the program rebuilds.
-    #[error("`{}` belongs to Memory Forge and is rebuilt at will", path.display())]
+    #[error("`{}` belongs to Memory Forge and is rebuilt when needed", path.display())]
     Reserved {
         /// The file that may not be written.
         path: PathBuf,
@@ -461,7 +461,7 @@ impl WorkspaceError {
             WorkspaceError::NotAFile { .. } => "move it away",
             WorkspaceError::ReadOnly { .. } => "make it writable and try again",
             WorkspaceError::Full { .. } => "nothing was changed, free some space and try again",
-            WorkspaceError::Journal { .. } => "move that folder away to go on without it",
+            WorkspaceError::Journal { .. } => "move that folder away to continue without it",
             WorkspaceError::Io { .. }
             | WorkspaceError::NoSuchChange { .. }
             | WorkspaceError::NothingToUndo

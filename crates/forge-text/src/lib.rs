@@ -8,6 +8,7 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
 mod work;
+pub mod counts;
 pub mod diagnostic;
 pub mod document;
 pub mod tokens;

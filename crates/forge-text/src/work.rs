@@ -1,6 +1,6 @@
-//! Counts what scanners look at while tests run, so that a test can hold that
-//! the work grows with the text and not faster. Time would depend on the
-//! machine and on what else it does.
+//! Counts the bytes that scanners read in tests, so that a test can check that
+//! the work grows in proportion to the text. A time limit would depend on the
+//! machine and its load.
 
 #[cfg(test)]
 use std::cell::Cell;
@@ -10,7 +10,7 @@ thread_local! {
     static LOOKED_AT: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Records that so many bytes or places were looked at. Costs nothing in the
+/// Adds to the number of bytes or places that were read. Costs nothing in the
 /// program.
 #[inline(always)]
 pub(crate) fn record_work(count: usize) {

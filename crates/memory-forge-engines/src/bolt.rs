@@ -77,7 +77,9 @@ pub enum BoltError {
     #[error("The graph on the server has format {found}, and this program knows {known}")]
     Newer { found: i64, known: i64 },
     /// Another push of the same workspace began during this one.
-    #[error("Another push of this workspace began meanwhile; what it wrote may be mixed with this")]
+    #[error(
+        "Another push of this workspace ran at the same time; the graph may contain parts of both"
+    )]
     Overtaken,
     /// The caller's query writes, and writing was not requested.
     #[error("The query writes (`{0}`)")]
@@ -110,7 +112,7 @@ impl Diagnostic for BoltError {
     fn hints(&self) -> Vec<String> {
         let hint = match self {
             BoltError::Name(_) => {
-                "`tenant` and `workspace` stand below `[graph]` in `memory-forge.toml`"
+                "`tenant` and `workspace` belong below `[graph]` in `memory-forge.toml`"
             }
             BoltError::Address(_) => {
                 "Set `MEMORY_FORGE_GRAPH_URL`, `_USER` and `_PASSWORD`; `_AUTHORITY` names a PEM file"
@@ -119,8 +121,8 @@ impl Diagnostic for BoltError {
                 "Check that the server runs, and `MEMORY_FORGE_GRAPH_URL`, `_USER` and `_PASSWORD`"
             }
             BoltError::Newer { .. } => "A newer memory-forge wrote it: update this one",
-            BoltError::Overtaken => "Run `memory-forge graph push` once more",
-            BoltError::Writes(_) => "`--write` lets it, after asking",
+            BoltError::Overtaken => "Run `memory-forge graph push` again",
+            BoltError::Writes(_) => "`--write` allows it, after a question",
             BoltError::Login { .. } => {
                 "Set `MEMORY_FORGE_GRAPH_USER` and `MEMORY_FORGE_GRAPH_PASSWORD`; a first password has to be changed on the server"
             }
@@ -182,12 +184,12 @@ impl GraphAddress {
             return refuse("it has no `bolt://` or `bolt+s://` in front");
         };
         if rest.split('/').next().unwrap_or("").contains('@') {
-            return refuse("user and password do not belong into it");
+            return refuse("user and password do not belong in it");
         }
         match scheme {
             "bolt" | "bolt+s" | "neo4j" | "neo4j+s" => Ok(()),
             "bolt+ssc" | "neo4j+ssc" => refuse(
-                "a certificate that nobody checks protects nothing; use `+s` and name your \
+                "an unchecked certificate protects nothing; use `+s` and name your \
                  authority's certificate",
             ),
             _ => refuse("only `bolt`, `bolt+s`, `neo4j` and `neo4j+s` are known"),

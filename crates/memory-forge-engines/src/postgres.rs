@@ -97,17 +97,17 @@ impl PostgresError {
         error: tokio_postgres::Error,
         unused: Option<&str>,
     ) -> PostgresError {
-        let mut told = error_message(&error);
+        let mut reason = error_message(&error);
         let cause = if is_short_of_connections(&error) {
             ErrorCause::NoConnection
         } else {
             ErrorCause::Other
         };
-        let has_none = told.contains("password missing");
+        let has_none = reason.contains("password missing");
         if has_none {
-            told = "it asks for a password, and there is none".to_owned();
+            reason = "it asks for a password, and there is none".to_owned();
         }
-        let what = format!("Cannot connect to `{shown}`: {told}");
+        let what = format!("Cannot connect to `{shown}`: {reason}");
         let hint = if has_none || error.code() == Some(&SqlState::INVALID_PASSWORD) {
             let ways =
                 "Give the password as `PGPASSWORD`, in `MEMORY_FORGE_ENGINE_URL` or in `~/.pgpass`";
@@ -116,12 +116,12 @@ impl PostgresError {
                 None => ways.to_owned(),
             }
         } else if error.code() == Some(&SqlState::INVALID_AUTHORIZATION_SPECIFICATION) {
-            "Whoever runs the server decides in its pg_hba.conf who may connect, from where, and whether without TLS".to_owned()
+            "The server's administrator decides in pg_hba.conf who may connect, from where, and whether without TLS".to_owned()
         } else if cause == ErrorCause::NoConnection {
             "Raise `max_connections`, or put a pool between (docs/engines.md)".to_owned()
-        } else if told.contains("does not allow writes") {
+        } else if reason.contains("does not allow writes") {
             "This server is a replica: name the primary, or all hosts of the cluster, in `engine.url`".to_owned()
-        } else if told.contains("certificate") {
+        } else if reason.contains("certificate") {
             "`sslrootcert` or `PGSSLROOTCERT` names the PEM file of the authority that signed the server's certificate; the name in the address must be the certificate's".to_owned()
         } else {
             "Is the server running, and may this machine reach it?".to_owned()
@@ -165,12 +165,10 @@ impl From<tokio_postgres::Error> for PostgresError {
     fn from(error: tokio_postgres::Error) -> PostgresError {
         let code = error.code();
         let hint = if error.is_closed() {
-            Some(
-                "The connection was lost; what was not finished is as if it had not begun. Run it again",
-            )
+            Some("The connection was lost; unfinished changes were rolled back. Run it again")
         } else if code == Some(&SqlState::INSUFFICIENT_PRIVILEGE) {
             Some(
-                "Ask whoever administers the shared index for `memory-forge engine member add` with your login and team",
+                "Ask the administrator of the shared index for `memory-forge engine member add` with your login and team",
             )
         } else if code == Some(&SqlState::UNDEFINED_TABLE)
             || code == Some(&SqlState::INVALID_SCHEMA_NAME)
@@ -210,7 +208,7 @@ fn is_short_of_connections(error: &tokio_postgres::Error) -> bool {
 /// Returns the server's message, or why there is none.
 fn error_message(error: &tokio_postgres::Error) -> String {
     match error.as_db_error() {
-        Some(said) => said.message().to_owned(),
+        Some(db_error) => db_error.message().to_owned(),
         None => match std::error::Error::source(error) {
             Some(why) => format!("{error}: {why}"),
             None => error.to_string(),
@@ -398,7 +396,7 @@ impl PostgresEngine {
             let sql = "select current_setting('server_version'), session_user::text, pg_is_in_recovery()";
             let about = client.query_typed(sql, &[]).await?;
             let row = about.first().ok_or_else(|| {
-                PostgresError::failure("The server answers nothing", "Run it again")
+                PostgresError::failure("The server does not answer", "Run it again")
             })?;
             let rows = client
                 .query_typed(

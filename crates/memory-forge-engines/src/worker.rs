@@ -183,7 +183,7 @@ fn answer_request(
     surroundings: &WorkerSurroundings,
     output: &LineOutput,
 ) -> Result<(), WorkerStop> {
-    let unknown = |error| WorkerStop::failed(format!("The request is not known here: {error}"));
+    let unknown = |error| WorkerStop::failed(format!("Unknown request: {error}"));
     // The version comes first: a request of another version may not parse, and
     // the error would be misleading.
     let head: RequestHead = serde_json::from_slice(line).map_err(unknown)?;

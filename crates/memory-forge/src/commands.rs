@@ -64,7 +64,7 @@ pub(crate) fn run_command(
     with_ui(settings, |ui| dispatch_command(command, settings, ui))
 }
 
-/// Runs what stands for no command at all.
+/// Runs what the program does without a command.
 pub(crate) fn stand(settings: &Settings) -> Result<CommandExit, CommandError> {
     with_ui(settings, |ui| standing::run(settings, ui))
 }

@@ -27,13 +27,17 @@ pub(crate) fn used_files<'a>(
 pub(crate) fn describe_mode(answer: &RecallAnswer) -> String {
     let (embedded, all) = answer.embedded;
     match answer.mode {
-        recall::RecallMode::Text => "full text".to_owned(),
+        recall::RecallMode::Text => "keyword".to_owned(),
         mode if embedded < all => format!(
-            "{} ({embedded} of {all} passages have a vector so far)",
-            mode.name()
+            "{}; {embedded} of {all} passages have a vector so far",
+            if mode == recall::RecallMode::Vector {
+                "semantic"
+            } else {
+                "keyword + semantic"
+            }
         ),
-        recall::RecallMode::Vector => "vectors".to_owned(),
-        recall::RecallMode::Hybrid => "full text and vectors".to_owned(),
+        recall::RecallMode::Vector => "semantic".to_owned(),
+        recall::RecallMode::Hybrid => "keyword + semantic".to_owned(),
     }
 }
 
@@ -74,19 +78,19 @@ pub(crate) fn explain_rank(hit: &RecallHit) -> String {
         parts.push(format!("vectors #{rank}, cosine {:.3}", e.cosine));
     }
     if e.exact {
-        parts.push("holds the question word for word".to_owned());
+        parts.push("contains the query word for word".to_owned());
     }
     if e.literal {
-        parts.push("holds the string".to_owned());
+        parts.push("contains the exact string".to_owned());
     }
     if e.dated {
-        parts.push("dated in the time asked for".to_owned());
+        parts.push("dated in the time of the query".to_owned());
     }
     if hit.passage.standing != DocumentStanding::Current || hit.replaced_by.is_some() {
         parts.push("lowered: no longer current".to_owned());
     }
     if !hit.corrections.is_empty() {
-        parts.push("behind the others: it repeats a corrected fact".to_owned());
+        parts.push("ranked last: it repeats a corrected fact".to_owned());
     }
     let signals = recall::HitSignals::NAMES
         .into_iter()
@@ -141,7 +145,7 @@ pub(crate) fn nearest(answer: &RecallAnswer) -> Vec<(String, String)> {
     answer.nearest.iter().map(one).collect()
 }
 
-/// What both kinds of JSON say of an answer beside its hits.
+/// Fields that both JSON formats have for an answer, apart from its hits.
 pub(crate) fn put_verdict(value: &mut serde_json::Value, answer: &RecallAnswer) {
     if !answer.missing.is_empty() {
         value["noExactMatch"] = answer.missing.clone().into();

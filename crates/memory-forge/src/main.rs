@@ -26,7 +26,7 @@ use std::process::ExitCode;
 
 use settings::{ProcessEnvironment, Settings};
 
-/// The program's name alone: where a project stands, or how to begin.
+/// The program's name alone: a project's status, or how to begin.
 fn begin() -> ExitCode {
     let process = ProcessEnvironment::observe();
     match Settings::resolve(&cli::GlobalArgs::default(), &process) {

@@ -107,14 +107,14 @@ impl McpServer {
         &self,
         work: impl FnOnce(&mut ToolCall) -> Result<T, CommandError> + Send + 'static,
     ) -> Result<T, CommandError> {
-        let (tell, told) = oneshot::channel();
+        let (sender, receiver) = oneshot::channel();
         let work: MemoryJob = Box::new(move |desk| {
             // The receiver is gone if the connection has ended.
-            let _ = tell.send(desk.run_job(work));
+            let _ = sender.send(desk.run_job(work));
         });
-        let gone = || CommandError::failure("The server is ending");
+        let gone = || CommandError::failure("The server is shutting down");
         self.work.send(work).map_err(|_| gone())?;
-        told.await.unwrap_or_else(|_| Err(gone()))
+        receiver.await.unwrap_or_else(|_| Err(gone()))
     }
 
     async fn answer_call(

@@ -32,7 +32,7 @@ fn commands_page() -> String {
     let mut text = page_head(
         "Commands",
         "Every command with its arguments, options and examples. `memory-forge help <command>` \
-         says the same in a terminal, and `memory-forge man` prints manual pages.",
+         prints the same in a terminal, and `memory-forge man` prints manual pages.",
     );
     for (group, members) in crate::cli::COMMAND_GROUPS {
         let names = members
@@ -216,7 +216,7 @@ pub(crate) const ENVIRONMENT_VARIABLES: [(&str, &str); 12] = [
     ("NO_COLOR", "no colours, whatever its value"),
     (
         "CLICOLOR_FORCE",
-        "colours also where no terminal is, unless it is `0`",
+        "colours even without a terminal, unless it is `0`",
     ),
     (
         "COLUMNS",
@@ -232,7 +232,7 @@ fn tools_page() -> String {
         "MCP tools",
         "What `memory-forge mcp` offers to agent clients. Those of a usual session are listed; the \
          others can be called by name, and `--tools all` lists them too. \
-         [The guide](../mcp.md) says how answers are made.",
+         [The guide](../mcp.md) explains how answers are made.",
     );
     let usual = crate::mcp::tools::select_tools(&[]).expect("no name is wrong");
     for spec in &crate::mcp::tools::ALL_TOOLS {
@@ -286,7 +286,7 @@ fn tools_page() -> String {
 fn checks_page() -> String {
     let mut text = page_head(
         "Checks",
-        "Each finding comes with what to do: a command that ends it, or a word that a person has \
+        "Each finding has advice: a command that ends it, or a note that a person has \
          to decide. A test runs every such command and looks again.",
     );
     text.push_str(
@@ -340,7 +340,7 @@ fn add_check_table(view: CheckView, text: &mut String) {
 fn exit_codes_page() -> String {
     let mut text = page_head(
         "Exit codes",
-        "Results go to standard output, everything said to a person to standard error. Scripts \
+        "Results go to standard output, messages for people to standard error. Scripts \
          can rely on the code:",
     );
     text.push_str("| code | meaning |\n|---|---|\n");
@@ -349,7 +349,7 @@ fn exit_codes_page() -> String {
     }
     text.push_str(
         "\n`memory-forge hook` always ends with 0, because a client would drop the user's prompt \
-         otherwise. A reader that closes the pipe early, as `head` does, is no error.\n",
+         otherwise. A reader that closes the pipe early, as `head` does, is not an error.\n",
     );
     text
 }

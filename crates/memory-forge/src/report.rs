@@ -168,12 +168,12 @@ impl CommandError {
 
     /// Returns the message and the hints, each on its own line.
     pub(crate) fn message_with_hints(&self) -> String {
-        let mut told = self.message.clone();
+        let mut text_with_hint = self.message.clone();
         for hint in &self.hints {
-            told.push('\n');
-            told.push_str(hint);
+            text_with_hint.push('\n');
+            text_with_hint.push_str(hint);
         }
-        told
+        text_with_hint
     }
 
     pub(crate) fn is_closed_output(&self) -> bool {
@@ -274,7 +274,10 @@ impl CommandError {
             ContextKind::SuggestedValue,
         ] {
             if let Some(better) = part(kind) {
-                report = report.hint(format!("Did you mean `{better}`?"));
+                report = report.hint(format!(
+                    "Did you mean `{}`?",
+                    better.replace(", ", "` or `")
+                ));
             }
         }
         if let Some(valid) = part(ContextKind::ValidValue) {
@@ -283,13 +286,13 @@ impl CommandError {
         if error.kind() == ErrorKind::ValueValidation
             && let Some(source) = std::error::Error::source(error)
         {
-            report = report.hint(capitalize_first(&source.to_string()));
+            report = report.hint(explain_value_error(&source.to_string()));
         }
         if error.kind() == ErrorKind::UnknownArgument && argument.starts_with('-') {
             report = report.hint(format!("To pass `{argument}` as text, put `--` before it"));
         }
         let command = cli::resolve_command_name(words);
-        report.hint(format!("Run `{command} --help` to see what it takes"))
+        report.hint(format!("Run `{command} --help` to see its options"))
     }
 }
 
@@ -409,6 +412,19 @@ fn first_paragraph(error: &clap::Error) -> String {
     let text = error.to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text);
     capitalize_first(text.split("\n\n").next().unwrap_or(text).trim())
+}
+
+/// Turns the reason of a value parser into advice. Those of numbers come from
+/// the standard library and from clap, and speak of digits and Rust's ranges.
+fn explain_value_error(reason: &str) -> String {
+    if reason == "invalid digit found in string" {
+        return "Give a whole number".to_owned();
+    }
+    let range = reason.split_once(" is not in ").map(|(_, range)| range);
+    match range.and_then(|range| range.split_once("..=")) {
+        Some((least, most)) => format!("Give a number from {least} to {most}"),
+        None => capitalize_first(reason),
+    }
 }
 
 fn capitalize_first(text: &str) -> String {

@@ -37,7 +37,7 @@ impl StatusView<'_> {
             width,
         };
         if let Some(place) = &self.unprepared {
-            screen.add_line("Workspace", "none here yet; `memory-forge init` prepares");
+            screen.add_line("Workspace", "none yet; `memory-forge init` creates it");
             screen.add_line("", place);
             screen.add_blank_line();
         }
@@ -88,7 +88,7 @@ impl StatusView<'_> {
         let cost = &self.cost;
         let start = cost.briefing + cost.stub;
         if start + cost.nudge == 0 {
-            screen.add_line("Memory", "nothing is told to agents yet");
+            screen.add_line("Memory", "no agent receives anything yet");
             self.show_always_on(screen);
             return;
         }
@@ -162,7 +162,10 @@ impl StatusView<'_> {
 
     fn show_installed(&self, screen: &mut StatusScreen) {
         if self.installed.is_empty() {
-            screen.add_line("Installed", "nowhere; `memory-forge setup` connects agents");
+            screen.add_line(
+                "Installed",
+                "no clients connected; `memory-forge setup` connects them",
+            );
         } else {
             let (bold, plain) = (style::HEADING, style::HEADING.render_reset());
             let header = format!(

@@ -145,8 +145,13 @@ impl Ui {
     /// Asks before something is changed. `yes` is the command's `--yes`.
     /// Without a terminal it fails, since no answer is no consent.
     pub(crate) fn confirm(&mut self, question: &str, yes: bool) -> Result<bool, CommandError> {
-        let otherwise = "Pass `--yes` to agree beforehand, or `--dry-run` to see what would happen";
-        self.confirm_or(question, yes, otherwise)
+        if !yes && !self.can_ask {
+            let action = action_of(question);
+            return Err(CommandError::usage(format!(
+                "Not a terminal: pass `--yes` to {action}"
+            )));
+        }
+        self.confirm_or(question, yes, "")
     }
 
     /// Asks as above, for commands with other options; `otherwise` names the
@@ -161,7 +166,7 @@ impl Ui {
             return Ok(true);
         }
         if !self.can_ask {
-            let refused = CommandError::usage(format!("Cannot ask without a terminal: {question}"));
+            let refused = CommandError::usage(format!("Not a terminal: {question}"));
             return Err(refused.hint(otherwise));
         }
         // Results so far are what the question is about.
@@ -355,6 +360,18 @@ impl Drop for BusyLine {
     }
 }
 
+/// Turns a question into the words after "to": `change 3 files` for
+/// `Change 3 files?`.
+fn action_of(question: &str) -> String {
+    let question = question.split_once("? ").map_or(question, |(it, _)| it);
+    let question = question.strip_suffix('?').unwrap_or(question);
+    let mut letters = question.chars();
+    match letters.next() {
+        Some(first) => first.to_lowercase().chain(letters).collect(),
+        None => String::new(),
+    }
+}
+
 /// Renders a unified diff with styles; empty if nothing differs. The text comes
 /// from files, so control characters are written out.
 pub(crate) fn unified_diff(path: &str, old: &str, new: &str) -> String {
@@ -413,7 +430,7 @@ pub(crate) fn escape_hidden(text: &str) -> Cow<'_, str> {
 
 /// Sanitizes text as the last step before a stream, which nothing bypasses.
 ///
-/// Of escape sequences only those of our own styles pass, and everything else
+/// Keeps escape sequences of our own styles; everything else
 /// that drives a terminal or hides from its reader is written out. A text that
 /// should have passed through [`escape_hidden`] and did not can change colours at
 /// most.

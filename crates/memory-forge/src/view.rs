@@ -278,7 +278,7 @@ impl QuestionInput {
 }
 
 /// Server of all questions; shared by those that arrive at one time.
-pub(crate) struct PageDesk {
+pub(crate) struct PageService {
     settings: Settings,
     root: PathBuf,
     memory: Mutex<KnowledgeLibrary>,
@@ -288,15 +288,15 @@ pub(crate) struct PageDesk {
 
 /// One question, with what it works on.
 struct QuestionContext<'a> {
-    desk: &'a PageDesk,
+    service: &'a PageService,
     settings: Settings,
     workspace: Workspace,
     now: Timestamp,
 }
 
-impl PageDesk {
-    pub(crate) fn for_workspace(workspace: &Workspace, settings: &Settings) -> PageDesk {
-        PageDesk {
+impl PageService {
+    pub(crate) fn for_workspace(workspace: &Workspace, settings: &Settings) -> PageService {
+        PageService {
             settings: settings.clone(),
             root: workspace.root().to_owned(),
             memory: Mutex::new(crate::library::open_library(workspace.clone(), settings)),
@@ -305,15 +305,15 @@ impl PageDesk {
         }
     }
 
-    pub(crate) fn answer_request(&self, asked: PageRequest) -> PageReply {
+    pub(crate) fn answer_request(&self, request: PageRequest) -> PageReply {
         let found = PAGE_QUESTIONS
             .iter()
-            .find(|it| it.name == asked.name && it.method == asked.method);
-        let told = match found {
+            .find(|it| it.name == request.name && it.method == request.method);
+        let reply = match found {
             None => Err(PageRefusal::new(404, "There is no such question")),
-            Some(question) => self.answer_question(question, &asked),
+            Some(question) => self.answer_question(question, &request),
         };
-        match told {
+        match reply {
             Ok(PageAnswer::Bytes(kind, bytes)) => PageReply {
                 status: 200,
                 kind,
@@ -334,14 +334,14 @@ impl PageDesk {
     fn answer_question(
         &self,
         question: &PageQuestion,
-        asked: &PageRequest,
+        request: &PageRequest,
     ) -> Result<PageAnswer, PageRefusal> {
-        let body = match asked.method {
+        let body = match request.method {
             PageMethod::Get => Value::Null,
-            PageMethod::Post => serde_json::from_slice(&asked.body)
+            PageMethod::Post => serde_json::from_slice(&request.body)
                 .map_err(|error| PageRefusal::new(400, format!("This is not JSON: {error}")))?,
         };
-        let given = QuestionInput::from_query(&asked.query, body);
+        let given = QuestionInput::from_query(&request.query, body);
         let answer = AssertUnwindSafe(|| (question.answer)(&self.open_context()?, &given));
         panic::catch_unwind(answer).unwrap_or_else(|_| {
             // After a panic the memory may be in any state, so it is opened
@@ -362,7 +362,7 @@ impl PageDesk {
         let mut settings = self.settings.clone();
         settings.now = settings.current_time();
         Ok(QuestionContext {
-            desk: self,
+            service: self,
             workspace: Workspace::open(&self.root)?,
             now: settings.now,
             settings,
@@ -374,15 +374,15 @@ impl QuestionContext<'_> {
     /// Returns every document and all links, read again if a file changed; an
     /// exported copy is of one moment.
     fn known_documents(&self) -> Arc<KnownDocuments> {
-        let mut kept = lock_mutex(&self.desk.known);
-        if let (DocumentAudience::Others, Some((_, known))) = (self.desk.audience, &*kept) {
+        let mut kept = lock_mutex(&self.service.known);
+        if let (DocumentAudience::Others, Some((_, known))) = (self.service.audience, &*kept) {
             return known.clone();
         }
         let stamp = KnownDocuments::compute_stamp(&self.workspace);
         match &*kept {
             Some((at, known)) if *at == stamp => known.clone(),
             _ => {
-                let known = KnownDocuments::read(&self.workspace, self.desk.audience);
+                let known = KnownDocuments::read(&self.workspace, self.service.audience);
                 let known = Arc::new(known);
                 *kept = Some((stamp, known.clone()));
                 known

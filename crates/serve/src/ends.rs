@@ -19,7 +19,7 @@ const ANSWER_GRACE: Duration = Duration::from_secs(2);
 /// it, which a dying parent leaves behind in nearly all cases.
 pub(crate) fn watch_for_end(with_parent: bool) -> io::Result<oneshot::Receiver<()>> {
     let parent = with_parent.then(Parent::of_this_process);
-    let (tell, told) = oneshot::channel();
+    let (sender, receiver) = oneshot::channel();
     let (ready, is_ready) = std::sync::mpsc::channel();
     std::thread::Builder::new()
         .name("ends".to_owned())
@@ -35,7 +35,7 @@ pub(crate) fn watch_for_end(with_parent: bool) -> io::Result<oneshot::Receiver<(
                 // The receiver is gone if the server has ended without a
                 // signal.
                 Ok(()) => {
-                    if tell.send(()).is_ok() {
+                    if sender.send(()).is_ok() {
                         std::thread::sleep(ANSWER_GRACE);
                         std::process::exit(0);
                     }
@@ -49,7 +49,7 @@ pub(crate) fn watch_for_end(with_parent: bool) -> io::Result<oneshot::Receiver<(
     is_ready
         .recv()
         .unwrap_or_else(|_| Err(io::Error::other("the watching thread ended")))?;
-    Ok(told)
+    Ok(receiver)
 }
 
 type Ready = std::sync::mpsc::Sender<io::Result<()>>;

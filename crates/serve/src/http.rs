@@ -191,9 +191,9 @@ async fn answer_connection<F, A>(
 {
     // Small answers would otherwise wait for an acknowledgement.
     let _ = stream.set_nodelay(true);
-    let asked = peer.clone();
+    let requester = peer.clone();
     let service = service_fn(move |request| {
-        let work = RequestGuard::begin(&asked);
+        let work = RequestGuard::begin(&requester);
         let answer = answer(request);
         async move { Ok::<_, Infallible>(work.until_sent(answer.await)) }
     });

@@ -213,7 +213,7 @@ impl<F: Fn(PageRequest) -> PageReply + Send + Sync + 'static> PageEndpoint<F> {
         else {
             return plain_answer(StatusCode::PAYLOAD_TOO_LARGE, "The message is too long");
         };
-        let asked = PageRequest {
+        let page_request = PageRequest {
             method,
             name,
             query,
@@ -221,7 +221,7 @@ impl<F: Fn(PageRequest) -> PageReply + Send + Sync + 'static> PageEndpoint<F> {
         };
         let _place = self.places.acquire().await;
         let work = self.answer.clone();
-        match tokio::task::spawn_blocking(move || work(asked)).await {
+        match tokio::task::spawn_blocking(move || work(page_request)).await {
             Ok(reply) => to_answer(reply),
             Err(_) => plain_answer(
                 StatusCode::INTERNAL_SERVER_ERROR,

@@ -61,8 +61,8 @@ pub(crate) async fn serve_pipes<H: ServerHandler>(
     let owed = Arc::new(OwedAnswers::default());
     let writer = write_frames(output, owed.clone()).map_err(ServeError::Start)?;
     let versions = handler.supported_protocol_versions().into_owned();
-    let (tell, over) = oneshot::channel();
-    let wire = StdioTransport::new(frames, writer, owed, versions, tell);
+    let (end_sender, over) = oneshot::channel();
+    let wire = StdioTransport::new(frames, writer, owed, versions, end_sender);
     let served = async {
         match handler.serve(wire).await {
             Ok(running) => match running.waiting().await {
@@ -111,8 +111,8 @@ fn read_frames(
                     0 => framer.finish(&mut frames),
                     _ => framer.feed_bytes(&piece[..length], &mut frames),
                 }
-                let told = frames.is_empty() || sender.blocking_send(frames).is_ok();
-                if length == 0 || !told {
+                let delivered = frames.is_empty() || sender.blocking_send(frames).is_ok();
+                if length == 0 || !delivered {
                     return;
                 }
             }

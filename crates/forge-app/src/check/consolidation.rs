@@ -318,7 +318,7 @@ impl ConsolidationReport {
             .map(DuplicateCandidate::render_line)
             .collect();
         render_section(&mut out, "DEDUP", &duplicates, "No duplicate candidates.");
-        let said = |text: &str| truncate_at_word(text, 80);
+        let excerpt = |text: &str| truncate_at_word(text, 80);
         let contradictions: Vec<String> = self
             .contradictions
             .iter()
@@ -327,9 +327,9 @@ impl ConsolidationReport {
                 format!(
                     "line {} \"{}\" is superseded by line {} \"{}\"{}",
                     older.line,
-                    said(&older.title),
+                    excerpt(&older.title),
                     newer.line,
-                    said(newer.decision.as_deref().unwrap_or(&newer.title)),
+                    excerpt(newer.decision.as_deref().unwrap_or(&newer.title)),
                     if fixed { " (marked)" } else { "" },
                 )
             })
@@ -368,7 +368,7 @@ impl ConsolidationReport {
             gathered,
         } = self.condensed;
         let verb = if fixed { "were" } else { "can be" };
-        let mut said = vec![if self.condensed.is_noop() {
+        let mut sentences = vec![if self.condensed.is_noop() {
             format!("{path} has {lines} lines; nothing can be gathered.")
         } else {
             format!(
@@ -376,21 +376,21 @@ impl ConsolidationReport {
             )
         }];
         if self.archived > 0 {
-            said.push(format!(
-                "{} older decisions {verb} moved to the archive beside it, word for word.",
+            sentences.push(format!(
+                "{} older decisions {verb} moved word for word to the archive in the same folder.",
                 self.archived
             ));
         }
         if self.is_urgent() && !fixed && *after < NEARLY_FULL_DECISION_LINES {
-            said.push(format!(
+            sentences.push(format!(
                 "WARNING: {lines} lines of at most {MAX_DECISION_LINES}; run `{SHORTEN_COMMAND}`."
             ));
         } else if self.is_urgent() && *after >= NEARLY_FULL_DECISION_LINES {
-            said.push(format!(
+            sentences.push(format!(
                 "WARNING: {after} lines of at most {MAX_DECISION_LINES}; {SHORTEN_BY_HAND_ADVICE}."
             ));
         }
-        said
+        sentences
     }
 }
 

@@ -54,7 +54,7 @@ pub(super) fn check_links_place(survey: &WorkspaceSurvey<'_>) -> CheckOutcome {
     check_link_trouble(survey, CheckId::LINKS_PLACE, CheckSeverity::Warning, |it| {
         (it.trouble == LinkTrouble::NoSuchPlace).then(|| {
             let message = "leads to a file without such a heading or block";
-            (message.to_owned(), "correct what is behind `#`".to_owned())
+            (message.to_owned(), "correct the part after `#`".to_owned())
         })
     })
 }
@@ -241,8 +241,8 @@ pub(super) fn check_clients_program(survey: &WorkspaceSurvey<'_>) -> CheckOutcom
             "not on the `PATH`"
         };
         let message = format!(
-            "{title} is to call `{program}`, which is {place}: its hooks keep silent and nothing \
-             is remembered"
+            "{title} is set up to call `{program}`, which is {place}: its hooks do nothing, and nothing \
+             is recorded"
         );
         CheckFinding::new(CheckId::CLIENTS_PROGRAM, CheckSeverity::Error, message)
             .with_place(&it.file, None)

@@ -40,7 +40,7 @@ pub static CHECK_REGISTRY: [CheckDefinition; 50] = [
     define_titled_check(
         CheckId::DECISIONS_SUPERSEDED,
         "DECISION CONSISTENCY",
-        "A later decision takes an earlier one back, and the earlier one does not say so",
+        "A later decision replaces an earlier one, and the earlier one is not marked",
         |it, _| CheckOutcome::from_findings(workspace::check_decisions_superseded(it)),
     ),
     define_titled_check(
@@ -107,7 +107,7 @@ pub static CHECK_REGISTRY: [CheckDefinition; 50] = [
     ),
     define_check(
         CheckId::CLOSETS_UNSTAMPED,
-        "An entry does not say which text it describes",
+        "An entry does not record which text it describes",
         memory::check_closets,
     ),
     define_check(

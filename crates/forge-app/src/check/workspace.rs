@@ -87,15 +87,15 @@ pub(super) fn check_decisions_superseded(survey: &WorkspaceSurvey<'_>) -> Vec<Ch
         .iter()
         .map(|it| {
             let (older, newer) = (&it.older, &it.newer);
-            let said = |text: &str| truncate_at_word(text, 80);
+            let shortened = |text: &str| truncate_at_word(text, 80);
             warning_with_advice(
                 CheckId::DECISIONS_SUPERSEDED,
                 format!(
                     "{path}:{} \"{}\" is superseded by line {} \"{}\" ({})",
                     older.line,
-                    said(&older.title),
+                    shortened(&older.title),
                     newer.line,
-                    said(newer.decision.as_deref().unwrap_or(&newer.title)),
+                    shortened(newer.decision.as_deref().unwrap_or(&newer.title)),
                     it.word
                 ),
                 "mark it (`memory-forge lint --fix`)",
@@ -462,8 +462,8 @@ pub(super) fn is_dead_entry(survey: &WorkspaceSurvey<'_>, entry: &ManifestEntry)
         && !is_hub_folder(survey, &entry.target)
 }
 
-/// Returns `true` if the target is the folder of a hub, or closets that are
-/// still to be built there, which is for the check of coverage.
+/// Returns `true` if the target is the folder of a hub, or closets that a hub
+/// does not have yet: the check of coverage reports those.
 fn is_hub_folder(survey: &WorkspaceSurvey<'_>, target: &str) -> bool {
     let target = fold_name(target.trim_end_matches('/'));
     if let Some(folder) = target.strip_suffix("/_closets") {

@@ -84,7 +84,7 @@ fn report_settings(workspace: &Workspace, out: &mut OutcomeCollector) {
         out.add_warning(problem.to_string(), next)
             .set_place(&problem.file, problem.line);
     }
-    out.pass_if_clean(|| "Every setting that is given is understood".to_owned());
+    out.pass_if_clean(|| "All settings are valid".to_owned());
 }
 
 /// Results of reading documents, for checks that need several of them.
@@ -137,7 +137,7 @@ fn check_documents(
         mut found,
     } = all;
     let knowledge = read + believed;
-    for path in list_files_beside_documents(workspace, files, loaded) {
+    for path in list_files_near_documents(workspace, files, loaded) {
         let Ok(text) = workspace.read_text(&path) else {
             continue;
         };
@@ -248,7 +248,7 @@ fn check_document(
 
 /// Lists the state files and the files that agents load: they are not
 /// documents, and may contain a secret all the same.
-fn list_files_beside_documents(
+fn list_files_near_documents(
     workspace: &Workspace,
     files: &[ScannedFile],
     loaded: &AutoloadScan,
@@ -326,7 +326,9 @@ fn open_index(
                 "Run `memory-forge index`; it builds one from the files",
             );
         }
-        Ok(None) if files.is_empty() => out.add_passed("Not there, and there is nothing to index"),
+        Ok(None) if files.is_empty() => {
+            out.add_passed("Not needed: there are no documents to index")
+        }
         Ok(None) => {
             out.add_warning(
                 "There is no index yet",
@@ -376,7 +378,7 @@ fn check_index(
     for path in &plan.contradicted {
         findings
             .add_problem(
-                "The index has another text, though size and time are as they were",
+                "The indexed text differs, although size and time are the same",
                 rebuild,
             )
             .set_place(path.as_str(), None);
@@ -558,11 +560,14 @@ fn check_readme_list(
             }),
         },
         Err(e) if e.is_not_found() && documents.is_empty() => {
-            out.add_passed("Not there, and there is nothing to list");
+            out.add_passed("Not needed: `knowledge/` has no documents");
         }
         Err(e) if e.is_not_found() => {
-            out.add_warning("People have no index of what is in `knowledge/`", next)
-                .set_place(readme::README_PATH, None);
+            out.add_warning(
+                "`knowledge/README.md`, the list of documents for people, is missing",
+                next,
+            )
+            .set_place(readme::README_PATH, None);
         }
         Err(_) => out.add_skipped("Could not be read; see above"),
     }
@@ -593,7 +598,7 @@ fn check_forgotten_list(workspace: &Workspace, out: &mut OutcomeCollector) {
     out.pass_if_clean(|| match listed.len() {
         0 => "Nothing is forgotten".to_owned(),
         n => format!(
-            "{n} {} left out of searches; `memory-forge restore` lifts it",
+            "{n} {} left out of searches; `memory-forge restore` brings it back",
             files_word(n)
         ),
     });
@@ -788,7 +793,7 @@ fn check_hook_failures(workspace: &Workspace, out: &mut OutcomeCollector) {
                     "Hooks failed, {} in all, the latest: {latest}",
                     failures.count
                 ),
-                &format!("Delete `{HOOK_FAILURES_FILE}` when it is settled"),
+                &format!("Delete `{HOOK_FAILURES_FILE}` when the cause is fixed"),
             )
             .set_place(HOOK_FAILURES_FILE, None);
     }
@@ -804,8 +809,8 @@ fn check_git_tracking(workspace: &Workspace, out: &mut OutcomeCollector) {
             return match git::repository_refusal(root) {
                 Some(why) => {
                     out.add_warning(
-                        format!("git was not asked: {why}"),
-                        "Look at `.git`; where it is not yours, remove it",
+                        format!("git was not run: {why}"),
+                        "Inspect `.git`, and remove it if it is not yours",
                     );
                 }
                 None => out.add_passed("There is no git repository here"),
@@ -837,7 +842,7 @@ fn check_git_tracking(workspace: &Workspace, out: &mut OutcomeCollector) {
     }
     for path in private::list_tracked_private_files(workspace).unwrap_or_default() {
         let next = format!("Run `git rm --cached {path}`, or `memory-forge share {path}`");
-        out.add_problem("git tracks it though its name says private", &next)
+        out.add_problem("git tracks it although its name marks it as private", &next)
             .set_place(&path, None);
     }
     if teams::has_merge_driver(workspace) && git::merge_driver(root) == MergeDriver::Missing {

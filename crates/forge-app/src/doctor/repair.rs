@@ -1,7 +1,7 @@
 //! The repair of files that are too large: the explanations of context files
 //! move word for word to `knowledge/legacy/`, those of skills to `references/`
-//! beside them; and the README's list. It proposes and never writes, and where
-//! a limit cannot be reached it says what remains.
+//! next to them; and the README's list. It proposes and never writes, and where
+//! a limit cannot be reached it reports what remains.
 
 use crate::audit;
 use crate::document::day_of_timestamp;
@@ -32,7 +32,7 @@ pub struct RepairPlan {
     pub reviews: Vec<FileReview>,
 }
 
-/// What a person chose, file by file.
+/// Choices of a person, by file.
 pub type RepairChoices = BTreeMap<RelPath, SectionChoices>;
 
 /// A file that is shortened, for a person to look at before it is.
@@ -150,7 +150,7 @@ pub fn plan_chosen(
     for path in named {
         let mut known = list_context_files(&loaded).chain(list_skill_files(&loaded));
         if !known.any(|file| file.path == *path) {
-            let why = "It is no `CLAUDE.md`, `AGENTS.md` or `SKILL.md` that agents load";
+            let why = "It is not a `CLAUDE.md`, `AGENTS.md` or `SKILL.md` that agents load";
             repair.left_alone.push(UnrepairedFile {
                 path: path.clone(),
                 why: why.to_owned(),
@@ -199,7 +199,7 @@ pub fn filter_shortenable<'a>(workspace: &Workspace, paths: &[&'a RelPath]) -> V
     paths.iter().filter(would).copied().collect()
 }
 
-/// What a repair does about the files that are too large.
+/// Offer of a repair for files above their limit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RepairOffer {
     /// The files that it shortens.
@@ -271,7 +271,7 @@ fn shorten_skill_file(
         sections,
     } = split_skill(&text, REFERENCE_PATH, limit, choices)
         .map_err(|why| explain_verdict(why, limit))?;
-    let folder = path.parent().ok_or("It lies in no folder of its own")?;
+    let folder = path.parent().ok_or("It has no folder of its own")?;
     let reference = folder.join(REFERENCE_PATH).map_err(|e| e.to_string())?;
     let existing = workspace
         .read_text_if_present(&reference)
@@ -298,7 +298,7 @@ fn shorten_skill_file(
     Ok(())
 }
 
-/// Says why nothing moves.
+/// Explains why nothing moves.
 fn explain_verdict(refusal: StubRefusal, limit: usize) -> String {
     match refusal {
         StubRefusal::TooMuchMustStay { tokens } => format!(

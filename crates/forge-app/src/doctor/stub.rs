@@ -1,8 +1,8 @@
 //! What must stay of a file that agents load: front matter, rules, commands,
 //! imports, and what its author marked. The rest is explanation: it goes to
-//! `knowledge/legacy/`, or for a skill to `references/` beside it, word for word
+//! `knowledge/legacy/`, or for a skill to its `references/`, word for word
 //! and under its headings. Lines are kept whole or moved, and where they were a
-//! line says what moved and where it is.
+//! line states what moved and where it is.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -29,10 +29,10 @@ const STUB_END_MARK: &str = "memory-forge:stub:end";
 const KEEP_BEGIN_MARK: &str = "memory-forge:keep";
 const KEEP_END_MARK: &str = "/memory-forge:keep";
 
-/// How the line begins that is where something was that moved.
+/// Start of the line that replaces moved text.
 const MOVED: &str = "> Moved to `";
 
-/// What becomes of a section of a file.
+/// Choice for a section of a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum SectionChoice {
     /// All of it stays.
@@ -44,7 +44,7 @@ pub enum SectionChoice {
     Move,
 }
 
-/// What a person chose for the sections of a file, by their number in it; the
+/// Choices of a person for the sections of a file, by their number in it; the
 /// default for those that are not named.
 pub type SectionChoices = BTreeMap<usize, SectionChoice>;
 
@@ -79,15 +79,16 @@ pub struct FileParts {
     pub sections: Vec<SectionPlan>,
 }
 
-/// Why nothing moves.
+/// Reason why nothing moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StubRefusal {
-    /// What must stay is itself too much, and moving the rest saves little.
+    /// The lines that must stay exceed the limit alone, and moving the rest
+    /// saves little.
     TooMuchMustStay {
         /// Tokens of what must stay.
         tokens: usize,
     },
-    /// Nothing can move.
+    /// The file has no line that can move.
     NothingToMove,
 }
 
@@ -161,7 +162,7 @@ fn shorten_to_limit(
         return Err(StubRefusal::NothingToMove);
     };
     let before = count_tokens(Tokenizer::O200k, &document.text);
-    // A person who chose is not told that it saves little.
+    // After a choice by a person, no note that it saves little.
     if choices.is_empty() && before.saturating_sub(parts.tokens) < MIN_SAVED {
         let tokens = parts.tokens;
         return Err(StubRefusal::TooMuchMustStay { tokens });
@@ -184,7 +185,7 @@ struct KeptLines {
     lines: Vec<bool>,
     /// The block of each line; none for blank ones.
     blocks: Vec<Option<usize>>,
-    /// Lines that say what moved, by the line before which each is put.
+    /// Notes about moved text, by the line that each is inserted before.
     pointers: BTreeMap<usize, String>,
 }
 
@@ -237,7 +238,7 @@ impl KeptLines {
         stays
     }
 
-    /// What moves, with what it needs to be understood.
+    /// Returns the moved text, with the headings above it.
     fn moved(&self, document: &Document) -> String {
         let mut moves = KeptLines {
             lines: self.lines.iter().map(|stays| !stays).collect(),
@@ -272,7 +273,7 @@ impl KeptLines {
                 .trim();
             let in_front = document.body.start > span.start && !text.is_empty();
             if in_front || is_code && closing.is_none() {
-                // A comment in code is shown, not meant; at its end it is.
+                // A marker inside code is an example, except as a trailing comment.
                 self.lines[index] |= trailing_comment(text) == Some("keep");
                 continue;
             }
@@ -317,7 +318,7 @@ impl KeptLines {
         }
     }
 
-    /// Keeps the first paragraph below the title, which says what all of it is
+    /// Keeps the first paragraph below the title, which describes the whole
     /// about.
     fn keep_introduction(&mut self, document: &Document) {
         let is_text = |block: &&DocumentBlock| block.kind == BlockKind::Paragraph;
@@ -521,7 +522,7 @@ impl KeptLines {
         plans
     }
 
-    /// Puts a line where something moves that says what, and where to.
+    /// Leaves a line in place of moved text that states what moved, and where to.
     fn point(&mut self, document: &Document, target: &str) {
         let mut all: Vec<(usize, Vec<String>)> = Vec::new();
         for place in self.places(document) {
@@ -554,7 +555,7 @@ impl KeptLines {
         }
     }
 
-    /// Says what is in these lines: the titles of sections that move as a whole,
+    /// Describes these lines: the titles of sections that move as a whole,
     /// else what kind of text.
     fn labels(&self, document: &Document, lines: &[usize]) -> Vec<String> {
         let mut labels: Vec<String> = Vec::new();
@@ -686,7 +687,7 @@ impl KeptLines {
     }
 }
 
-/// Where the last line ends that is not blank, with the spaces behind it: two
+/// Returns the end of the last line with text, including trailing spaces: two
 /// of them break a line.
 fn end_of_text(text: &str) -> usize {
     let end = text.trim_end().len();

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::corrections::Corrections;
+use crate::counts::count_noun;
 use crate::embed::Embedder;
 use crate::index::Index;
 use crate::knowledge::{forget, fresh, maps, refresh};
@@ -81,7 +82,7 @@ fn search_source(
     let indexed = match search_source_index(&workspace, embedder, ask, &mut notes) {
         Ok(answer) => answer,
         Err(error) => {
-            notes.push(format!("its index could not be asked: {error}"));
+            notes.push(format!("its index cannot be searched: {error}"));
             None
         }
     };
@@ -122,7 +123,8 @@ fn search_source_index(
     let behind = behind.to_read.len() + behind.gone.len();
     if behind > 0 {
         notes.push(format!(
-            "{behind} file(s) changed there since its index was made; `memory-forge index` there brings it up to date"
+            "{} changed there since its index was made; `memory-forge index` there updates it",
+            count_noun(behind, "file")
         ));
     }
     let ask = RecallQuery {

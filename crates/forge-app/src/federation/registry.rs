@@ -64,7 +64,7 @@ pub enum RegistryError {
         why: &'static str,
     },
     /// The caller gave a folder whose path the file cannot hold.
-    #[error("`{}` is no folder that can be registered: {why}", path.display())]
+    #[error("`{}` cannot be registered: {why}", path.display())]
     Folder {
         /// The folder that was given.
         path: PathBuf,
@@ -307,7 +307,7 @@ impl SourceRegistry {
                     start += line.len();
                 }
                 let path = path?;
-                let told = searchable.as_ref().map(|at| document.span_text(at));
+                let searchable_text = searchable.as_ref().map(|at| document.span_text(at));
                 Some(RegistryEntry {
                     source: SourceWorkspace {
                         name: section.title.trim().to_owned(),
@@ -315,7 +315,7 @@ impl SourceRegistry {
                         registered: registered.map(|at| document.span_text(&at).to_owned()),
                         // Any value other than `true` keeps a workspace
                         // private.
-                        searchable: told.is_none_or(|v| v.eq_ignore_ascii_case("true")),
+                        searchable: searchable_text.is_none_or(|v| v.eq_ignore_ascii_case("true")),
                         id: id.map(|at| document.span_text(&at).to_owned()),
                     },
                     span: section.heading.start..section.own.end,

@@ -198,7 +198,7 @@ impl ClaudeMemDatabase {
             .into_iter()
             .any(has)
         {
-            return Err(unreadable("it is no database of claude-mem".to_owned()));
+            return Err(unreadable("it is not a database of claude-mem".to_owned()));
         }
         Ok(database)
     }

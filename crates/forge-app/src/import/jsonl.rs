@@ -113,9 +113,9 @@ fn parse_object(line: &[u8], end: LineEnd) -> Result<Option<Value>, String> {
     }
     match serde_json::from_str(text) {
         Ok(value @ Value::Object(_)) => Ok(Some(value)),
-        Ok(_) => Err("it is no JSON object".to_owned()),
+        Ok(_) => Err("it is not a JSON object".to_owned()),
         Err(_) if end.of_file => Err("it is cut off; the session may still be running".to_owned()),
-        Err(error) => Err(format!("it is no JSON (column {})", error.column())),
+        Err(error) => Err(format!("it is not valid JSON (column {})", error.column())),
     }
 }
 
@@ -185,8 +185,8 @@ mod tests {
         assert_eq!(
             bad,
             [
-                (3, "it is no JSON (column 2)"),
-                (4, "it is no JSON object"),
+                (3, "it is not valid JSON (column 2)"),
+                (4, "it is not a JSON object"),
                 (5, "it is not UTF-8"),
                 (6, "it is longer than 16 MiB"),
                 (8, "it is cut off; the session may still be running"),

@@ -97,13 +97,13 @@ impl<'a> ImportWriter<'a> {
     /// Adds the corrections that a text repeats to its front matter, where
     /// every reader sees them. The text itself stays as it was.
     fn mark_corrections(&self, text: &mut String) {
-        let told = self.corrections.describe_found(text);
-        if told.is_empty() {
+        let corrected_facts = self.corrections.describe_found(text);
+        if corrected_facts.is_empty() {
             return;
         }
-        let told: Vec<&str> = told.iter().map(String::as_str).collect();
+        let corrected_facts: Vec<&str> = corrected_facts.iter().map(String::as_str).collect();
         let document = document::parse_document(text.as_str());
-        let edit = document.set_front_matter_list("corrected", &told);
+        let edit = document.set_front_matter_list("corrected", &corrected_facts);
         if let Ok(marked) = document::apply_edits(&document.text, vec![edit]) {
             *text = marked;
         }

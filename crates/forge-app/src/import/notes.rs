@@ -187,10 +187,11 @@ fn prepare_note(text: &str, name: &str, kind: &NoteImportSpec, stem: &str) -> St
         names.push(old.to_owned());
     }
     let head = add_aliases(head, names);
-    let gap = match head.is_empty() || document.front_matter.is_some() {
-        true => "",
-        false if body.starts_with(['\n', '\r']) => "",
-        false => "\n",
+    let needs_gap = !head.is_empty() && document.front_matter.is_none();
+    let gap = if needs_gap && !body.starts_with(['\n', '\r']) {
+        "\n"
+    } else {
+        ""
     };
     format!("{head}{gap}{body}")
 }

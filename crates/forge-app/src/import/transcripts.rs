@@ -18,6 +18,7 @@ use super::{
     read_modified_time, shorten_id,
 };
 use crate::admit::{ImportTally, admit_import};
+use crate::counts::count_noun;
 use crate::document::{self, day_of_timestamp};
 use crate::workspace::{RelPath, Workspace};
 
@@ -114,12 +115,12 @@ fn import_transcript(
             return skip(&mut landing.report, why);
         }
         Err(None) => {
-            let why = "it is no transcript of Claude Code or Codex".to_owned();
+            let why = "it is not a transcript of Claude Code or Codex".to_owned();
             return skip(&mut landing.report, why);
         }
     };
     if session.page.is_empty() {
-        landing.report.add_skipped(shown, "nothing was said in it");
+        landing.report.add_skipped(shown, "it contains no messages");
         return Ok(false);
     }
     let last = session.ended.or_else(|| read_modified_time(&found.path));
@@ -507,11 +508,7 @@ fn detect_format(record: &Value) -> Option<TranscriptFormat> {
 
 /// Formats a count: `1 prompt`, `2 prompts`; also for `summary`.
 pub(super) fn pluralize_count(count: usize, name: &str) -> String {
-    match (count, name.strip_suffix('y')) {
-        (1, _) => format!("1 {name}"),
-        (count, Some(stem)) => format!("{count} {stem}ies"),
-        (count, None) => format!("{count} {name}s"),
-    }
+    count_noun(count, name)
 }
 
 /// Builds a block of front matter.

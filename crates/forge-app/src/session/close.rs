@@ -62,7 +62,7 @@ pub enum SessionEnding<'a> {
     },
 }
 
-/// What the end of a session recorded.
+/// Records that the end of a session wrote.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionReport {
     /// What the state files got.

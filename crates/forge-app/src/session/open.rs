@@ -46,7 +46,7 @@ pub struct SessionOpenRequest<'a> {
 pub struct SessionNews {
     /// What happened, one line each.
     pub lines: Vec<String>,
-    /// What failed. It does not withhold the rest.
+    /// Failures, which do not stop the rest.
     pub problems: Vec<MindError>,
 }
 
@@ -89,7 +89,7 @@ fn begin_session(
         return Ok(None);
     }
     let line = match &open {
-        Some(open) => open.close(mind, "not told", opening.git_wait, opening.now)?,
+        Some(open) => open.close(mind, "unknown", opening.git_wait, opening.now)?,
         None => None,
     };
     OpenSession {

@@ -73,7 +73,7 @@ pub fn plan_domain(
 ) -> Result<DomainPlan, WorkspaceError> {
     super::reject_secrets(name)?;
     let manifest = super::require_manifest(workspace)?;
-    let told = match name.trim_end_matches('/').rsplit_once('/') {
+    let given_parent = match name.trim_end_matches('/').rsplit_once('/') {
         Some((parent, _)) => Some(RelPath::new(parent)?),
         None => None,
     };
@@ -83,7 +83,7 @@ pub fn plan_domain(
         .next()
         .unwrap_or(name);
     // An existing folder keeps its name, whatever it is.
-    let exact = RelPath::new(&match &told {
+    let exact = RelPath::new(&match &given_parent {
         Some(parent) => format!("{parent}/{name}"),
         None => name.to_owned(),
     });
@@ -98,7 +98,7 @@ pub fn plan_domain(
     };
     if is_catch_all(&slug) {
         return Err(WorkspaceError::Refused(format!(
-            "`{slug}` would hold whatever fits nowhere else, and nothing is found there again; \
+            "`{slug}` is a catch-all name, and files in such a folder are hard to find again; \
              name the subject, or leave the file unsorted"
         )));
     }
@@ -115,7 +115,7 @@ pub fn plan_domain(
     let folder = match (there, exact) {
         (Some(folder), _) => RelPath::new(folder)?,
         (None, Some(folder)) => folder,
-        (None, None) => match (told, find_folder_with_notes(workspace, &slug)) {
+        (None, None) => match (given_parent, find_folder_with_notes(workspace, &slug)) {
             (Some(parent), _) => parent.join(&slug)?,
             (None, Some(folder)) => folder,
             (None, None) => find_common_parent(&domains)

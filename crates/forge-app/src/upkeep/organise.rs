@@ -174,7 +174,7 @@ impl OrganisePlan {
              # Delete the lines that you do not want, correct the others, then run\n\
              #   memory-forge init --apply {}\n\
              # Paths are as they are now. All of it is one change, and\n\
-             # `memory-forge doctor --undo` takes it back.\n\n\
+             # `memory-forge doctor --undo` reverts it.\n\n\
              version = {}\nabout = {}\n",
             escape_markdown_line(name),
             self.version,
@@ -209,7 +209,7 @@ impl OrganisePlan {
             format!("{{ from = {from}, to = {to}, why = {why} }}")
         });
         list(
-            "Files that move; links to them are written anew.",
+            "Files that move; links to them are rewritten.",
             "moves",
             rows.collect(),
         );
@@ -251,7 +251,7 @@ impl OrganisePlan {
         });
         let rows = self.catch_alls.iter().map(|it| quote_toml(it));
         list(
-            "Catch-all folders, in which nothing is found again. The moves above dissolve them.",
+            "Catch-all folders, where files are hard to find again. The moves above dissolve them.",
             "catch_alls",
             rows.collect(),
         );
@@ -260,7 +260,7 @@ impl OrganisePlan {
             format!("{{ file = {file}, kind = {kind} }}")
         });
         list(
-            "Notes to look things up in, by what they hold; nothing is done about these.",
+            "Reference notes, by their contents; they stay.",
             "references",
             rows.collect(),
         );
@@ -382,7 +382,7 @@ fn build_proposal(
         texts.set_text(&after(&from), changed);
         applied.remarks.extend(missed.into_iter().map(|step| {
             format!(
-                "`{from}` line {} does not say `{}` any more, so no link was set",
+                "`{from}` line {} no longer contains `{}`, so no link was set",
                 step.line,
                 escape_markdown_line(&step.text)
             )

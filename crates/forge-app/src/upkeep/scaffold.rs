@@ -61,7 +61,7 @@ pub(super) fn plan_scaffold_after_moves(
     match manifest {
         Some(manifest) if manifest.mode() == ManifestMode::Absent => {
             return Err(WorkspaceError::Refused(format!(
-                "`{path}` is there and is no manifest; move it away first"
+                "`{path}` exists and is not a manifest; move it away first"
             )));
         }
         Some(manifest) => {

@@ -4,7 +4,7 @@
 //!   of every folder above: the body without front matter and block comments.
 //!   More than 4 MiB are not read at all.
 //! - `@path` in these, four hops deep, each file once.
-//! - `.claude/rules/**/*.md`, unless `paths` says for which files they are.
+//! - `.claude/rules/**/*.md`, unless `paths` limits them to certain files.
 //! - `AGENTS.md` of the same folders, only where none of those files exist.
 //! - A line for each skill and command, and one for each agent.
 //! - The head of the project's automatic memory: 200 lines, 25,000 characters.

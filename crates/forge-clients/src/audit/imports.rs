@@ -97,8 +97,8 @@ impl<'a> InstructionImporter<'a> {
                         "`@{}` is not loaded, because the `{mark}` behind it counts as part of it",
                         link.target
                     );
-                    let advice = "Put a space behind the path, or backticks around it if it is \
-                                  no import";
+                    let advice = "Put a space after the path, or backticks around it if it is \
+                                  not an import";
                     self.out
                         .findings
                         .push(say(AuditLevel::Warning, what, advice));
@@ -111,7 +111,7 @@ impl<'a> InstructionImporter<'a> {
                 if trail.last() != Some(&place) {
                     self.out.findings.push(say(
                         AuditLevel::Notice,
-                        format!("import of `{}` goes round in a circle", link.target),
+                        format!("import of `{}` is circular", link.target),
                         "It is loaded once; remove one of the two imports",
                     ));
                 }
@@ -126,7 +126,7 @@ impl<'a> InstructionImporter<'a> {
                     self.out.findings.push(say(
                         AuditLevel::Warning,
                         format!("imports `{}`, which is not there", link.target),
-                        "Correct the path, or put it in backticks if it is no import",
+                        "Correct the path, or put it in backticks if it is not an import",
                     ));
                 }
                 continue;

@@ -83,7 +83,7 @@ fn check_index_coverage(
     files: usize,
     findings: &mut Vec<AuditFinding>,
 ) {
-    let advice = "Run `memory-forge index`; a search does it by itself";
+    let advice = "Run `memory-forge index`; a search also updates it";
     let mut say = |level, file: &str, what: &str, advice: &str| {
         let message = format!("{file}: {what}");
         findings.push(
@@ -130,7 +130,7 @@ fn check_index_coverage(
                 all.push(unusable(path, &e.to_string()));
                 continue;
             }
-            // A file's time may prove nothing although its text is the same.
+            // The file was touched, but its text is what was indexed.
             (Ok(text), Some(hash)) if content_hash(&text) == hash => continue,
             (Ok(_), Some(hash)) if !hash.is_empty() => "changed since it was indexed",
             (Ok(_), _) => "not indexed",
@@ -168,8 +168,9 @@ fn scan_files(
                     path.as_str(),
                     message,
                 );
-                findings
-                    .push(finding.with_advice("Name it in backticks to have it read when needed"));
+                findings.push(finding.with_advice(
+                    "Write the path in backticks instead of `@path` so that it is read on demand",
+                ));
             }
             _ => {
                 lines.add_file(LineIndex::hash_document(&load.source.document));

@@ -45,7 +45,7 @@ pub(super) fn collect_loads(reader: &SourceReader) -> ClientLoads {
     let mut out = importer.finish();
     for source in references {
         let origin = reader.origin_of(&source.place);
-        let why = "read when its skill says so";
+        let why = "read when its skill needs it";
         out.loads.push(FileLoad::on_demand(&source, origin, why));
     }
     for source in &unread {
@@ -98,9 +98,11 @@ fn is_reference(source: &AuditSource) -> bool {
 }
 
 fn load_reason(source: &AuditSource) -> &'static str {
-    match follows_imports(source) || source.shown.ends_with("copilot-instructions.md") {
-        true => "instructions",
-        false if source.shown.ends_with("/SKILL.md") => "skill",
-        false => "in a folder that agents load",
+    if follows_imports(source) || source.shown.ends_with("copilot-instructions.md") {
+        "instructions"
+    } else if source.shown.ends_with("/SKILL.md") {
+        "skill"
+    } else {
+        "in a folder that agents load"
     }
 }

@@ -296,16 +296,22 @@ impl PluginFolder {
                 unknown.push(server.clone());
                 continue;
             };
-            let told = self.server_lines(client, server, &offer);
+            let offered_lines = self.server_lines(client, server, &offer);
             // Claude Code loads schemas one by one on demand; all of them is
             // the upper bound.
             let schemas =
                 (client == AgentClient::Claude).then(|| self.tool_listing(client, server, &offer));
             let schemas = schemas.as_deref();
             let tools = format!("{} ({})", server.name, offer.tools.len());
-            add(PluginComponent::Tools, &tools, &told.tools, schemas, false);
-            if !told.instructions.is_empty() {
-                let text = &told.instructions;
+            add(
+                PluginComponent::Tools,
+                &tools,
+                &offered_lines.tools,
+                schemas,
+                false,
+            );
+            if !offered_lines.instructions.is_empty() {
+                let text = &offered_lines.instructions;
                 add(
                     PluginComponent::Instructions,
                     &server.name,
@@ -582,8 +588,9 @@ mod tests {
     }
 
     fn names(bill: &PluginBill) -> Vec<String> {
-        let told = bill.costs.iter().filter(|cost| cost.always > 0);
-        told.map(|cost| format!("{} {}", cost.component.id(), cost.name))
+        let offered_lines = bill.costs.iter().filter(|cost| cost.always > 0);
+        offered_lines
+            .map(|cost| format!("{} {}", cost.component.id(), cost.name))
             .collect()
     }
 

@@ -208,7 +208,7 @@ pub(super) fn check_skill(source: &AuditSource, findings: &mut Vec<AuditFinding>
         None | Some("") => say(
             1,
             "has no description, so that no client knows when to use it".to_owned(),
-            "Add a `description` that says what it does and when to use it",
+            "Add a `description` of what it does and when to use it",
         ),
         Some(text) if text.chars().count() > 1024 => say(
             line("description"),

@@ -277,10 +277,12 @@ pub(super) fn check_agent_orders(
     findings: &mut Vec<AuditFinding>,
 ) {
     for order in quote::find_orders(text) {
-        let level = match order.grave {
-            true => AuditLevel::Warning,
-            false if instructs => continue,
-            false => AuditLevel::Notice,
+        let level = if order.grave {
+            AuditLevel::Warning
+        } else if instructs {
+            continue;
+        } else {
+            AuditLevel::Notice
         };
         let message = format!(
             "{shown}:{}: text that {} ({})",

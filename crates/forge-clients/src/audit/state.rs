@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use super::source::{SourcePlace, SourceReader};
 use super::{AuditFinding, AuditFindingKind, AuditLevel};
+use crate::counts::count_noun;
 use crate::document::content_hash;
 use crate::workspace::{FileRole, role_by_path};
 
@@ -73,13 +74,8 @@ pub(super) fn compare_with_last(
         if new.files.is_empty() {
             return None;
         }
-        let count = match new.files.len() {
-            1 => "1 file is".to_owned(),
-            n => format!("{n} files are"),
-        };
-        let message = format!(
-            "This is the first audit here: {count} recorded, and the next one names what is new or modified"
-        );
+        let count = count_noun(new.files.len(), "file");
+        let message = format!("First audit: recorded {count} as the baseline");
         findings.push(AuditFinding::new(
             AuditLevel::Notice,
             AuditFindingKind::FirstAudit,

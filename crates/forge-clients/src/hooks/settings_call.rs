@@ -55,7 +55,7 @@ fn hook_files(
 ) -> Vec<PathBuf> {
     let here = payload.text_field(&["cwd"]).map(Path::new).or(folders.cwd);
     let places = folders.places;
-    let beside = |folder: Option<&Path>, name: &str| {
+    let config_folder = |folder: Option<&Path>, name: &str| {
         let folder = folder.map(Path::to_owned);
         folder.or_else(|| places.home.map(|home| home.join(name)))
     };
@@ -75,12 +75,12 @@ fn hook_files(
                 &project,
                 &[".claude/settings.json", ".claude/settings.local.json"],
             );
-            let own = beside(places.claude_config_dir, ".claude");
+            let own = config_folder(places.claude_config_dir, ".claude");
             of(own.as_slice(), &["settings.json"]);
         }
         Some(AgentClient::Codex) => {
             of(&above, &[".codex/hooks.json"]);
-            let own = beside(places.codex_home, ".codex");
+            let own = config_folder(places.codex_home, ".codex");
             of(own.as_slice(), &["hooks.json"]);
         }
         Some(AgentClient::Copilot) => {
@@ -92,12 +92,12 @@ fn hook_files(
                     ".claude/settings.local.json",
                 ],
             );
-            let own = beside(places.copilot_home, ".copilot");
+            let own = config_folder(places.copilot_home, ".copilot");
             of(own.as_slice(), &["hooks/memory-forge.json"]);
         }
         Some(AgentClient::Gemini) => {
             of(&above, &[".gemini/settings.json"]);
-            let own = beside(None, ".gemini");
+            let own = config_folder(None, ".gemini");
             of(own.as_slice(), &["settings.json"]);
         }
         Some(AgentClient::Cursor) => of(&above, &[".cursor/hooks.json"]),

@@ -245,19 +245,22 @@ pub fn find_other_memories(around: &SetupSurroundings<'_>) -> Vec<OtherMemory> {
             });
         }
     };
-    const RUNS_BESIDE_NOTE: &str =
-        "works beside us; both brief the model at the start, so you pay twice";
+    const RUNS_IN_PARALLEL_NOTE: &str = "both brief the model at the start, so you pay twice";
     const FILES_ONLY_NOTE: &str = "only files; they stay as they are";
     const PREDECESSOR_NOTE: &str = "its hooks and ours would both brief; `memory-forge setup --migrate` \
                                replaces its entries and keeps `.mind/`";
     let marks: [(&str, &str, &str); 9] = [
-        (".claude-mem", "claude-mem", RUNS_BESIDE_NOTE),
-        (".claude-memory", "claude-mem", RUNS_BESIDE_NOTE),
-        (".claude/ledger", "Continuous-Claude", RUNS_BESIDE_NOTE),
-        (".ledger", "Continuous-Claude", RUNS_BESIDE_NOTE),
-        (".toon", "super-claude-kit", RUNS_BESIDE_NOTE),
-        ("TOON.md", "super-claude-kit", RUNS_BESIDE_NOTE),
-        (".claude/cognitive", "claude-cognitive", RUNS_BESIDE_NOTE),
+        (".claude-mem", "claude-mem", RUNS_IN_PARALLEL_NOTE),
+        (".claude-memory", "claude-mem", RUNS_IN_PARALLEL_NOTE),
+        (".claude/ledger", "Continuous-Claude", RUNS_IN_PARALLEL_NOTE),
+        (".ledger", "Continuous-Claude", RUNS_IN_PARALLEL_NOTE),
+        (".toon", "super-claude-kit", RUNS_IN_PARALLEL_NOTE),
+        ("TOON.md", "super-claude-kit", RUNS_IN_PARALLEL_NOTE),
+        (
+            ".claude/cognitive",
+            "claude-cognitive",
+            RUNS_IN_PARALLEL_NOTE,
+        ),
         ("memory-bank", "memory-bank", FILES_ONLY_NOTE),
         (
             ".memoryforge-version",
@@ -298,7 +301,7 @@ pub fn find_other_memories(around: &SetupSurroundings<'_>) -> Vec<OtherMemory> {
                     let evidence = format!("{}: {word}", around.display_path(&place));
                     let text = match system {
                         "MemoryForge scripts" => PREDECESSOR_NOTE,
-                        _ => RUNS_BESIDE_NOTE,
+                        _ => RUNS_IN_PARALLEL_NOTE,
                     };
                     note(system, evidence, text);
                 }

@@ -28,11 +28,11 @@ pub struct DriverSetting {
 /// State of the driver in the files and in this clone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DriverWiring {
-    /// Nothing names the driver.
+    /// Neither the files nor the clone name the driver.
     None,
-    /// The files and the clone both do.
+    /// The files and the settings of the clone name the driver.
     Whole,
-    /// The files name it and this clone has no setting for it.
+    /// The files name the driver, and the clone has no setting for it.
     NotInThisClone,
 }
 

@@ -7,13 +7,13 @@ use serde_json::{Map, Value, json};
 use super::AgentClient;
 use super::json::JsonItem;
 
-/// How many hooks to install.
+/// Set of hooks to install.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HookSet {
     /// Start, prompt, compaction, stop and end of a session
     #[default]
     Default,
-    /// Those, and what helpers and tasks report
+    /// The default set, and the events of subagents and tasks
     All,
     /// None
     None,
@@ -36,7 +36,7 @@ impl HookSet {
     pub fn description(self) -> &'static str {
         match self {
             HookSet::Default => "Start, prompt, compaction, stop and end of a session",
-            HookSet::All => "Those, and what helpers and tasks report",
+            HookSet::All => "The default set, and the events of subagents and tasks",
             HookSet::None => "None",
         }
     }

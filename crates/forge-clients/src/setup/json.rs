@@ -206,7 +206,7 @@ impl<'a> ParsedJson<'a> {
         let mut found = object.properties.iter().filter(|p| p.name.as_str() == key);
         let first = found.next();
         if let Some(second) = found.next() {
-            return Err(self.problem_at(&second.value, format!("`{key}` is there twice")));
+            return Err(self.problem_at(&second.value, format!("`{key}` appears twice")));
         }
         Ok(first.map(|property| &property.value))
     }

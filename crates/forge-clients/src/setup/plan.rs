@@ -294,7 +294,7 @@ fn install_hooks(
     if !elsewhere.hooks.is_empty() && !ask.force {
         plan.warnings.push(format!(
             "{} already has these hooks in the {} scope (`{}`); a second set would fire twice \
-             and was left out. `--force` installs it all the same",
+             and was left out. `--force` installs it anyway",
             client.title(),
             ask.scope.other_scope().name(),
             elsewhere.hooks_file,
@@ -309,7 +309,7 @@ fn install_hooks(
     if let [(place, events), ..] = &theirs[..] {
         plan.warnings.push(format!(
             "MemoryForge's scripts run in {} (`{}`: {}); a second set of hooks would brief twice \
-             and was left out. `--migrate` replaces theirs, `--force` installs beside them",
+             and was left out. `--migrate` replaces theirs, `--force` installs in addition to them",
             client.title(),
             draft.around.display_path(place),
             events.join(", "),
@@ -364,7 +364,7 @@ fn install_plugin(
         .is_some_and(|text| !plugin::is_our_plugin(&text));
     if edited && !ask.force {
         plan.warnings.push(format!(
-            "`{}` was edited and is left alone; `--force` writes it anew",
+            "`{}` was edited and is left alone; `--force` overwrites it",
             draft.around.display_path(place)
         ));
         return Ok(());
@@ -390,7 +390,7 @@ fn install_skills(
             .is_some_and(|text| !skills::is_our_skill_file(&text));
         if theirs && !ask.force {
             plan.warnings.push(format!(
-                "`{}` was edited and is left alone; `--force` writes it anew",
+                "`{}` was edited and is left alone; `--force` overwrites it",
                 draft.around.display_path(&place)
             ));
             continue;

@@ -8,7 +8,7 @@ use super::{AgentClient, SetupScope};
 /// Policy on who may start a skill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SkillPolicy {
-    /// The model without being asked, and people.
+    /// The model of its own accord, and people.
     Autonomous,
     /// People alone: the model is not shown it.
     Explicit,

@@ -16,7 +16,7 @@ const END_MARKER: &str = "<!-- memory-forge:end -->";
 const USUAL_TEXT: &str = "\
 ## Memory
 - Where the work stands: `memory-forge mind show`. Read it before you plan.
-- Before you ask or assume: `memory-forge search \"<question>\"`; what is known lies in `knowledge/`.
+- Before you ask or assume: `memory-forge search \"<question>\"`; what is known is in `knowledge/`.
 - When it happens, note it: `memory-forge mind set`, `mind decide`, `mind task`.
 - Lasting facts go to `knowledge/<topic>.md` with `memory-forge save`, not into this file.";
 

@@ -33,12 +33,12 @@ fn secrets_and_corrected_facts_are_refused() {
         let refused = admit_text(&workspace, format!("a\n{secret}")).expect_err("a secret");
         assert_eq!(
             refused.to_string(),
-            "The text looks as if it held a secret (aws-access-key, line 2)"
+            "The text seems to contain a secret (aws-access-key, line 2)"
         );
         let refused = refuse_secrets([secret.as_str()]).expect_err("a secret");
         assert_eq!(
             refused.to_string(),
-            "The text looks as if it held a secret (aws-access-key)"
+            "The text seems to contain a secret (aws-access-key)"
         );
     }
 }

@@ -195,8 +195,11 @@ pub fn list_squads(workspace: &Workspace) -> Vec<String> {
 
 /// Returns the squad if it exists, else [`GENERAL_SQUAD`]; the flag is `true` for a
 /// fallback.
-pub fn resolve_squad(workspace: &Workspace, asked: &str) -> Result<(String, bool), AgentError> {
-    let squad = check_folder_name("a squad", asked)?;
+pub fn resolve_squad(
+    workspace: &Workspace,
+    squad_name: &str,
+) -> Result<(String, bool), AgentError> {
+    let squad = check_folder_name("a squad", squad_name)?;
     let known = squad == GENERAL_SQUAD || list_squads(workspace).iter().any(|it| it == squad);
     Ok(if known {
         (squad.to_owned(), false)

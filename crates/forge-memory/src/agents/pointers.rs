@@ -160,8 +160,8 @@ pub(super) fn plan_pointers(
         // The shared index must not name a private topic, in whatever case its
         // ending is written.
         let exists = |target: &str| shelf.can_point_to(workspace, home, target);
-        let settled = settle::allocate_pointers(shelf, &before, &candidates, &exists, drop_lost);
-        for (page, line, target) in settled.lost {
+        let allocated = settle::allocate_pointers(shelf, &before, &candidates, &exists, drop_lost);
+        for (page, line, target) in allocated.lost {
             let name = match page {
                 0 => shelf.index.to_owned(),
                 page => names.get(page - 1).cloned().unwrap_or_default(),
@@ -169,17 +169,17 @@ pub(super) fn plan_pointers(
             let file = home.folder().join(&name)?;
             plan.indexed.lost.push(LostPointer { file, line, target });
         }
-        for target in settled.added {
+        for target in allocated.added {
             plan.indexed.added.push(home.folder().join(&target)?);
         }
-        let after = settled.texts;
+        let after = allocated.texts;
         let text = after.index.clone().unwrap_or_default();
         let was = before.index.clone().unwrap_or_default();
         plan.indexed.files.push(IndexFile {
             path: index_path.clone(),
             lines: units::count_lines(&text),
             bytes: text.len(),
-            more: settled.more,
+            more: allocated.more,
             was_too_long: units::count_lines(&was) > MAX_INDEX_LINES || was.len() > MAX_INDEX_BYTES,
         });
         if after.index != before.index {

@@ -33,7 +33,7 @@ pub struct NewTopic<'a> {
     /// person do.
     pub private: Option<bool>,
     /// Whether to keep it in addition to similar topics.
-    pub beside: bool,
+    pub allow_similar: bool,
 }
 
 /// Changes to a topic; everything else in it stays.
@@ -114,7 +114,7 @@ pub fn remember_topic(
             it.path.as_str().to_lowercase() == path.as_str().to_lowercase()
         });
         let like = same_file.or_else(|| {
-            if new.beside {
+            if new.allow_similar {
                 None
             } else {
                 topics.iter().find(|topic| is_same_topic(topic, &wanted))

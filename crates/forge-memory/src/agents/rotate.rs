@@ -1,4 +1,4 @@
-//! Rotation of files that grow: the oldest entries move to an archive beside
+//! Rotation of files that grow: the oldest entries move to an archive next to
 //! the file, word for word, and a line links to it. Entries without a date
 //! stay, since their age is unknown.
 
@@ -109,7 +109,7 @@ pub fn rotate_files(
     Ok(rotation)
 }
 
-/// Returns the path of the archive beside a file.
+/// Returns the path of a file's archive, which is in the same folder.
 fn archive_path(path: &RelPath) -> Result<RelPath, workspace::WorkspaceError> {
     let name = format!("{}-archive.md", path.stem());
     let folder = path.parent();

@@ -12,7 +12,7 @@ pub const SYSTEM_FILE: &str = ".agents/SYSTEM.md";
 pub const SYSTEM_TEXT: &str = "\
 # How agents remember here
 
-Every agent has a folder `.agents/memory/<squad>/<agent>/`. `MEMORY.md` in it is an index and is always loaded: one line for each memory. The memories are files beside it and are read on demand.
+Every agent has a folder `.agents/memory/<squad>/<agent>/`. `MEMORY.md` in it is an index and is always loaded: one line for each memory. The memories are files in the same folder and are read on demand.
 
 ## Read
 
@@ -22,7 +22,7 @@ Every agent has a folder `.agents/memory/<squad>/<agent>/`. `MEMORY.md` in it is
 
 ## Save in two steps
 
-1. Write the memory to a file of its own, `<topic>.md`, beside `MEMORY.md`. Its front matter has `name`, `description` and `type` (`user`, `feedback`, `project` or `reference`). Where a file about the topic exists, edit that one.
+1. Write the memory to a file of its own, `<topic>.md`, next to `MEMORY.md`. Its front matter has `name`, `description` and `type` (`user`, `feedback`, `project` or `reference`). Where a file about the topic exists, edit that one.
 2. Then add one line to `MEMORY.md`: `- [Title](topic.md) — one-line description`.
 
 `memory-forge agent remember \"Title\" --agent <squad>/<agent> --type project --content \"…\"` does both steps as one change.
@@ -30,7 +30,7 @@ Every agent has a folder `.agents/memory/<squad>/<agent>/`. `MEMORY.md` in it is
 ## Limits
 
 - `MEMORY.md` has at most 200 lines and 25,000 bytes: pointers alone, without front matter, content or dates. `memory-forge agent rotate` keeps it so.
-- Never save secrets, what code or git already says, recipes for debugging, or what holds for this task only.
+- Never save secrets, what code or git already contains, recipes for debugging, or what holds for this task only.
 ";
 
 /// Proposes the file if it is missing; the proposal is empty if it exists.

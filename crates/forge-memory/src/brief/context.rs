@@ -507,12 +507,12 @@ fn days_since_update(
     now: Timestamp,
 ) -> Option<i64> {
     let today = day_of_timestamp(now);
-    let said = document.front_matter.as_ref().and_then(|front| {
+    let stated_day = document.front_matter.as_ref().and_then(|front| {
         let texts = ["updated", "last_updated", "date"].map(|key| front.text(key));
         let text = texts.into_iter().flatten().next()?;
         text.get(..10)?.parse::<jiff::civil::Date>().ok()
     });
-    if let Some(day) = said {
+    if let Some(day) = stated_day {
         let days = today.since((jiff::Unit::Day, day)).ok()?.get_days();
         return Some(i64::from(days).max(0));
     }

@@ -267,9 +267,9 @@ fn choose_relevant_decisions(all: &[Decision], about: &str) -> Vec<String> {
             let id = it.id.as_ref().filter(|id| id.starts_with("DEC-"));
             let date = it.date.map(|date| date.to_string());
             let name = id.cloned().or(date).unwrap_or_default();
-            let said = it.decision.as_deref().unwrap_or(&it.title);
+            let statement = it.decision.as_deref().unwrap_or(&it.title);
             truncate_at_word(
-                format!("{name} - {said}").trim_start_matches(" - "),
+                format!("{name} - {statement}").trim_start_matches(" - "),
                 MAX_LINE_CHARS,
             )
         })
@@ -370,7 +370,7 @@ impl SessionOverview {
             lines.extend(remarks);
         }
         lines.push(String::new());
-        lines.push("→ **Start session** - go on with the next priority".to_owned());
+        lines.push("→ **Start session** - continue with the next priority".to_owned());
         lines.push("→ **Update first** - bring status and decisions up to date".to_owned());
         lines.join("\n") + "\n"
     }

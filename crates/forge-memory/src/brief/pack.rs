@@ -131,7 +131,7 @@ pub(super) struct BriefPiece<'t, S> {
     /// Its place in that part.
     pub(super) order: usize,
     pub(super) text: &'t str,
-    /// The most that it may take.
+    /// Upper bound for what it may take.
     pub(super) cap: BriefBudget,
     /// Room that stays free for the pieces after it.
     pub(super) floor: BriefBudget,
@@ -222,8 +222,9 @@ impl<'a, S: Copy + PartialEq> BriefPacker<'a, S> {
 
     /// Returns the corrections that must follow a text.
     fn correction_notes(&self, text: &str) -> String {
-        let told = self.corrections.describe_found(text).into_iter();
-        told.map(|note| format!("\n[{}]", clean_for_fence(&note, self.nonce)))
+        let found_notes = self.corrections.describe_found(text).into_iter();
+        found_notes
+            .map(|note| format!("\n[{}]", clean_for_fence(&note, self.nonce)))
             .collect()
     }
 

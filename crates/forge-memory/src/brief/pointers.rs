@@ -131,14 +131,14 @@ fn take_within_caps(
         return (!whole.is_empty()).then(|| whole + "\n");
     }
     let note = |left: &[(&str, usize)]| {
-        let told: Vec<String> = left
+        let counts: Vec<String> = left
             .iter()
             .map(|(path, count)| {
                 let lines = if *count == 1 { "line" } else { "lines" };
                 format!("{count} more {lines} in {path}")
             })
             .collect();
-        format!("… {}\n", told.join(", "))
+        format!("… {}\n", counts.join(", "))
     };
     let all: Vec<(&str, usize)> = parts
         .iter()
@@ -223,8 +223,8 @@ mod tests {
             "//- {AT}/state.md\n---\na: b\n---\n\nBusy\u{1b}[2J with it.\n"
         ));
         let workspace = opened(&ws);
-        let told = read_pointer_index(&workspace, &builder(), 1000);
-        assert_eq!(told.as_deref(), Some("Busy‹U+001B›[2J with it.\n"));
+        let counts = read_pointer_index(&workspace, &builder(), 1000);
+        assert_eq!(counts.as_deref(), Some("Busy‹U+001B›[2J with it.\n"));
         let other = MemoryHome::for_agent("eng", "nobody").expect("good names");
         assert_eq!(read_pointer_index(&workspace, &other, 1000), None);
         assert_eq!(

@@ -254,12 +254,12 @@ pub fn answer_question<S: GraphSource>(
 /// Returns open items that wait for open ones, and tasks with the status alone.
 fn list_blocked<S: GraphSource>(source: &mut S) -> Result<Vec<BlockedItem>, S::Error> {
     let mut found: BTreeMap<String, BlockedItem> = BTreeMap::new();
-    let says_so = NodeSelection {
+    let marked_blocked = NodeSelection {
         standing: Some(WorkStanding::Blocked),
         kind: Some(NodeKind::Task),
         ..ANY_NODE
     };
-    for item in source.select_nodes(&says_so)? {
+    for item in source.select_nodes(&marked_blocked)? {
         let by = Vec::new();
         found.insert(item.id.clone(), BlockedItem { item, by });
     }
@@ -385,11 +385,11 @@ fn find_critical_path<S: GraphSource>(source: &mut S) -> Result<CriticalPath, S:
         .collect();
     let chain = critical::find_longest_chain(&weights, &pairs);
     let entries: Vec<&NodeSummary> = items.values().collect();
-    let told = |places: &[usize]| places.iter().map(|it| entries[*it].clone()).collect();
+    let clone_entries = |places: &[usize]| places.iter().map(|it| entries[*it].clone()).collect();
     Ok(CriticalPath {
-        steps: told(&chain.steps),
+        steps: clone_entries(&chain.steps),
         weight: chain.weight,
-        rings: chain.rings.iter().map(|ring| told(ring)).collect(),
+        rings: chain.rings.iter().map(|ring| clone_entries(ring)).collect(),
     })
 }
 

@@ -228,7 +228,7 @@ impl WorkItem {
         let fields = &self.fields;
         // A ticked box outweighs a status that was left behind.
         let status = match fields.get("status") {
-            Some(said) if self.status != "done" => said,
+            Some(written_status) if self.status != "done" => written_status,
             _ => self.status,
         };
         let mut work = NodeWork::from_fields(|keys| {

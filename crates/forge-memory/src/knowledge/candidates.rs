@@ -316,7 +316,7 @@ fn no_documents(path: &str) -> Option<&str> {
     None
 }
 
-/// The outermost folder of documents in which a file lies.
+/// The outermost folder of documents that contains a file.
 fn folder_of_documents(path: &str) -> Option<&str> {
     let mut end = 0;
     for part in path.split('/') {

@@ -78,8 +78,8 @@ impl TextTraits {
 }
 
 /// Describes a text, and returns the document that was parsed from it. Secrets
-/// are redacted before anything else: one that is longer than a passage is
-/// recognized in the whole text alone, and titles and names are kept as well.
+/// are redacted first: one that is longer than a passage can only be recognized
+/// in the whole text, and titles and names may contain secrets too.
 pub fn describe_document(
     path: &RelPath,
     role: FileRole,

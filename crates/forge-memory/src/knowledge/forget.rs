@@ -191,8 +191,8 @@ pub fn choose_documents(
         };
         for old in least_first.iter().filter(is_old) {
             let reason = match &old.last {
-                Some(_) => format!("not found by a search for {days} days"),
-                None => "never found by a search".to_owned(),
+                Some(_) => format!("in no result for {days} days"),
+                None => "never appeared in a result".to_owned(),
             };
             chosen.push(choice_with_reason(old, reason));
         }

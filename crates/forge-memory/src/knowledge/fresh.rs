@@ -32,7 +32,7 @@ pub enum IndexRemark {
     /// The index was damaged and was rebuilt.
     Rebuilt(String),
     /// The index of a newer version was left alone.
-    Beside {
+    KeptNewer {
         /// The format of the newer version.
         newer: i32,
         /// The file that is used instead.
@@ -183,7 +183,7 @@ pub fn reopen_fresh(
                 .filter(|remark| {
                     matches!(
                         remark,
-                        IndexRemark::InMemory(_) | IndexRemark::Beside { .. }
+                        IndexRemark::InMemory(_) | IndexRemark::KeptNewer { .. }
                     )
                 })
                 .collect();
@@ -220,7 +220,7 @@ fn update_kept_index(
     let is_new = matches!(opened.note, Some(OpenNote::Created | OpenNote::Rebuilt(_)));
     match opened.note {
         Some(OpenNote::Rebuilt(why)) => remarks.push(IndexRemark::Rebuilt(why)),
-        Some(OpenNote::Beside { newer, path }) => remarks.push(IndexRemark::Beside {
+        Some(OpenNote::KeptNewer { newer, path }) => remarks.push(IndexRemark::KeptNewer {
             newer,
             path: path.display().to_string(),
         }),

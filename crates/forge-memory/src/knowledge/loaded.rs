@@ -1,5 +1,5 @@
 //! What agents load by themselves is never indexed. Where an answer is there
-//! and nowhere else, a search says so; the files are few and small, so that
+//! and nowhere else, a search reports it; the files are few and small, so that
 //! they are read for the question.
 
 use super::describe::describe_text;
@@ -22,10 +22,10 @@ const FILES: [&str; 6] = [
 /// Folders of rules that are loaded as well.
 const FOLDERS: [&str; 1] = [".claude/rules"];
 
-/// No file is read that is larger.
+/// Upper bound for the bytes of a file that is read.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Where an answer stands that a search does not show.
+/// Place of an answer that a search does not show.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadedPlace {
     /// The file that agents load.
@@ -34,7 +34,7 @@ pub struct LoadedPlace {
     pub line: usize,
 }
 
-/// Finds the place in files that agents load which says more of the question
+/// Finds the place in files that agents load which answers more of the question
 /// than any of these hits does.
 pub fn better_place(
     workspace: &Workspace,
@@ -66,7 +66,7 @@ pub fn better_place(
     if changes.is_empty() {
         return Ok(None);
     }
-    // What is shown already is ranked beside them, so that both are judged by
+    // The hits shown are ranked with them, so that both are judged by
     // the same measure.
     for (at, hit) in hits.iter().take(MOST_SHOWN).enumerate() {
         let path =
@@ -113,6 +113,6 @@ const MOST_SHOWN: usize = 3;
 /// Where they stand in the index of one question.
 const SHOWN: &str = "shown";
 
-/// One word of a long question says little.
+/// One word of a long question is weak evidence.
 const LEAST_WORDS: usize = 2;
 const LEAST_RELEVANCE: f32 = 0.9;

@@ -498,8 +498,8 @@ fn write_manifest_json(
 const EMBED_STEP_PASSAGES: usize = 8;
 
 /// Embeds passages that have no vector yet, those that are `needed` before all
-/// others, in committed batches, until none is left or `keep_going` says stop.
-/// It is told how many were done and are waiting.
+/// others, in committed batches, until none is left or `keep_going` returns `false`.
+/// It receives the numbers of done and waiting passages.
 pub fn embed_passages(
     index: &mut Index,
     embedder: &dyn Embedder,

@@ -32,8 +32,8 @@ pub struct NoteMention {
     pub name: String,
     /// The path of the note.
     pub note: RelPath,
-    /// Whether the words are the file's name in any case, and long enough to be
-    /// meant.
+    /// Whether the words are the file's name in any case, and long enough to
+    /// mean the note.
     pub exact: bool,
     in_table: bool,
     span: Range<usize>,
@@ -238,7 +238,7 @@ impl NameMatcher {
         }
         let table = TableLines::from_document(document);
         let closed = find_closed_ranges(document, &table);
-        let mut told = find_linked_lines(vault, from);
+        let mut linked_lines = find_linked_lines(vault, from);
         // Of two that overlap, the first one wins, then the longer one.
         found.sort_by_key(|(span, _)| (span.start, usize::MAX - span.end));
         let mut end = 0;
@@ -246,7 +246,7 @@ impl NameMatcher {
         for (span, note) in found {
             let free = span.start >= end && !overlaps_any(&closed, &span);
             let line = document.line_number_at(span.start);
-            if !free || !told.insert((line, note)) {
+            if !free || !linked_lines.insert((line, note)) {
                 continue;
             }
             end = span.end;
@@ -450,15 +450,16 @@ fn find_html_tags(document: &Document) -> Vec<Range<usize>> {
         }
         let end = bytes.len().min(open + MAX_TAG_BYTES);
         let comment = bytes[open..].starts_with(b"<!--");
-        let close = match comment {
-            // If no comment is closed from here on, none is further down.
-            true if comments_end => {
-                let close = memchr::memmem::find(&bytes[open..], b"-->");
-                comments_end = close.is_some();
-                close.map(|it| it + 3)
-            }
-            true => None,
-            false => memchr::memchr(b'>', &bytes[open..end]).map(|it| it + 1),
+        let close = if !comment {
+            memchr::memchr(b'>', &bytes[open..end]).map(|it| it + 1)
+        } else if comments_end {
+            let close = memchr::memmem::find(&bytes[open..], b"-->");
+            // Without an end from here on, later comments have none either;
+            // looking again for each would take quadratic time.
+            comments_end = close.is_some();
+            close.map(|it| it + 3)
+        } else {
+            None
         };
         if let Some(close) = close {
             done = open + close;

@@ -166,8 +166,8 @@ impl LinkNames {
         // The exact and the neighbouring file are found without comparing
         // thousands.
         if candidates.len() > MAX_COMPARED_FILES {
-            let beside = join_path(folder, target).and_then(|path| self.find_at(&path));
-            if let Some(file) = self.find_at(target).or(beside) {
+            let in_folder = join_path(folder, target).and_then(|path| self.find_at(&path));
+            if let Some(file) = self.find_at(target).or(in_folder) {
                 return LinkResolution::File(file);
             }
         }
@@ -177,7 +177,7 @@ impl LinkNames {
             .copied()
             .filter(|file| matches_path(path(*file), target, false))
             .collect();
-        // `[[LICENSE]]` is the note, if there is one beside the plain file.
+        // `[[LICENSE]]` is the note, if the folder has one as well as the plain file.
         if fit.len() > 1 && fit.iter().any(|file| is_note_for(path(*file), target)) {
             fit.retain(|file| is_note_for(path(*file), target));
         }
@@ -200,8 +200,8 @@ impl LinkNames {
         match fit[..] {
             [] => LinkResolution::Missing,
             [first, second, ..] => {
-                let beside = path(first).rsplit_once('/').map_or("", |(it, _)| it) == folder;
-                if beside || below(first) && !below(second) {
+                let in_folder = path(first).rsplit_once('/').map_or("", |(it, _)| it) == folder;
+                if in_folder || below(first) && !below(second) {
                     LinkResolution::File(first)
                 } else {
                     fit.truncate(MAX_LISTED_FILES);

@@ -102,18 +102,18 @@ impl MindStore<'_> {
     /// Builds the checkpoint without writing it.
     fn draft_checkpoint(&self, trigger: &str, now: Timestamp) -> Result<Checkpoint, MindError> {
         // An unreadable file must not prevent the others from being saved.
-        let told = |error: MindError| Some(format!("({error})"));
+        let describe_error = |error: MindError| Some(format!("({error})"));
         // A copy never contains secrets, even if the file does.
         let safe = |text: String| admit::redact_text(&text).to_string();
         let trigger = &admit::redact_text(trigger);
         let state = self
             .read_text(MindFile::State)
-            .unwrap_or_else(told)
+            .unwrap_or_else(describe_error)
             .map(safe);
         let work = match self.parse_document(MindFile::Progress) {
             Ok(Some(document)) => work_sections(&document).map(safe),
             Ok(None) => None,
-            Err(error) => told(error),
+            Err(error) => describe_error(error),
         };
         let text = format!(
             "# Pre-Compaction Checkpoint\n\n## Timestamp: {}\n\n## Trigger: {}\n\n{STATE_HEADING}\n\n{}\n\n{WORK_HEADING}\n\n{}\n\n{RECOVERY_HEADING}\n\n\

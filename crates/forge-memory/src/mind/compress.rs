@@ -17,7 +17,7 @@ use crate::document::{self, Document, TextEdit, day_of_timestamp, escape_markdow
 use crate::tokens::estimate_tokens;
 use crate::workspace::RelPath;
 
-/// What a compression moved, or would move in a dry run.
+/// Entries that a compression moved, or would move in a dry run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CompressionReport {
     /// Whether nothing was written.

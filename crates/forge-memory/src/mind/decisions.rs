@@ -221,15 +221,16 @@ impl NewDecision {
         if entry.superseded && entry.date != Some(today) {
             return Ok(false);
         }
-        let said = entry.decision.as_deref().unwrap_or(&entry.title);
+        let statement = entry.decision.as_deref().unwrap_or(&entry.title);
         Ok(match entry.form {
             DecisionForm::Block => {
-                entry.title == plain_value(&new.title) && said == plain_value(&new.decision)
+                entry.title == plain_value(&new.title) && statement == plain_value(&new.decision)
             }
-            DecisionForm::Line => said == plain_value(&new.to_line()),
+            DecisionForm::Line => statement == plain_value(&new.to_line()),
             DecisionForm::Item => {
-                said.starts_with(&plain_value(&format!("**{}** (", new.title)))
-                    && said.ends_with(&plain_value(&format!("): {}", new.statement_with_reason())))
+                statement.starts_with(&plain_value(&format!("**{}** (", new.title)))
+                    && statement
+                        .ends_with(&plain_value(&format!("): {}", new.statement_with_reason())))
             }
         })
     }

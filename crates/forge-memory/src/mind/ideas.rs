@@ -37,7 +37,7 @@ pub struct NewIdea {
     pub route: Option<String>,
 }
 
-/// Where an idea was written, and whether it was new.
+/// Place of a written idea, and whether it was new.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdeaOutcome {
     /// The file of the inbox.

@@ -227,7 +227,7 @@ pub(super) fn resolve_ideas_path(workspace: &Workspace) -> RelPath {
 }
 
 fn constant_path(path: &str) -> RelPath {
-    RelPath::new(path).expect("a relative path without anything odd in it")
+    RelPath::new(path).expect("the path is relative and valid")
 }
 
 #[cfg(test)]

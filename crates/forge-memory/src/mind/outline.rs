@@ -32,7 +32,7 @@ fn redact_outline(kept: Cow<'_, str>) -> String {
         Cow::Borrowed(whole) => quote::sanitize_unrequested(whole).into_owned(),
         Cow::Owned(part) => match quote::sanitize_unrequested_part(&part) {
             Cow::Borrowed(_) => part,
-            Cow::Owned(told) => told,
+            Cow::Owned(sanitized) => sanitized,
         },
     }
 }

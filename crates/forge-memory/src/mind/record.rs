@@ -29,7 +29,7 @@ pub struct SessionRecord {
     pub annotate: bool,
 }
 
-/// What was recorded.
+/// Records that were written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RecordOutcome {
     /// How the state file changed.
@@ -47,7 +47,7 @@ pub struct RecordOutcome {
     pub session: Option<SessionLogOutcome>,
 }
 
-/// How the state file changed.
+/// Change of the state file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum StateWriteOutcome {
     /// The file did not exist before.

@@ -56,7 +56,7 @@ pub struct StateChange {
     pub priorities: Option<Vec<String>>,
 }
 
-/// What setting the state did.
+/// Outcome of setting the state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StateSetOutcome {
     /// Whether the file was created.
@@ -557,8 +557,8 @@ fn find_date_line(document: &Document, section: usize) -> Option<Range<usize>> {
         let start = at;
         at += line.len();
         let text = line.trim_end();
-        let stands_for_one = values::is_filler(text) && !text.is_empty();
-        let is_date = values::is_date_alone(text) || stands_for_one || text.contains("YYYY");
+        let is_placeholder = values::is_filler(text) && !text.is_empty();
+        let is_date = values::is_date_alone(text) || is_placeholder || text.contains("YYYY");
         if is_date && !document.is_in_code(start) {
             return Some(start..start + text.len());
         }

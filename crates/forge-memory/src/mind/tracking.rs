@@ -97,16 +97,16 @@ impl MindStore<'_> {
         &self,
         kind: &str,
         id: &str,
-        said: &str,
+        report: &str,
         now: Timestamp,
     ) -> Result<(), MindError> {
-        let said = redact_event(said, MAX_AGENT_MESSAGE_CHARS);
-        let said = if said.is_empty() {
+        let report = redact_event(report, MAX_AGENT_MESSAGE_CHARS);
+        let report = if report.is_empty() {
             String::new()
         } else {
-            format!(" — {}", *said)
+            format!(" — {}", *report)
         };
-        self.log_agent_event("STOPPED", kind, id, &said, now)
+        self.log_agent_event("STOPPED", kind, id, &report, now)
     }
 
     /// Renders the line that requests an update of the task list after an agent
@@ -202,11 +202,11 @@ impl MindStore<'_> {
         what: &str,
         kind: &str,
         id: &str,
-        said: &str,
+        report: &str,
         now: Timestamp,
     ) -> Result<(), MindError> {
         let line = format!(
-            "[{}] {what}: {} ({}){said}",
+            "[{}] {what}: {} ({}){report}",
             values::format_seconds(now),
             truncate_or_unknown(kind),
             truncate_or_unknown(id)
@@ -346,9 +346,9 @@ fn truncate_or_unknown(text: &str) -> String {
 /// Formats a name on a line of its own, as JSON if it could be mistaken for
 /// something else.
 fn quote_name(name: &str) -> String {
-    let odd =
+    let needs_quotes =
         name.starts_with(['#', '"']) || name.trim() != name || name.chars().any(char::is_control);
-    if odd {
+    if needs_quotes {
         serde_json::to_string(name).unwrap_or_else(|_| to_one_line(name))
     } else {
         name.to_owned()

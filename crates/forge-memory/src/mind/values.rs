@@ -323,10 +323,12 @@ pub(super) fn insert_below_title(document: &Document, line: &str) -> TextEdit {
     let nl = document.newline();
     let title = document.sections.iter().find(|section| section.level == 1);
     let at = title.map_or(document.body.start, |section| section.own.start);
-    let before = match document.text[..at].ends_with(['\n', '\r']) {
-        true => nl.to_owned(),
-        false if title.is_some() => nl.repeat(2),
-        false => String::new(),
+    let before = if document.text[..at].ends_with(['\n', '\r']) {
+        nl.to_owned()
+    } else if title.is_some() {
+        nl.repeat(2)
+    } else {
+        String::new()
     };
     let after = if document.text[at..].starts_with(['\n', '\r']) || at == document.text.len() {
         nl.to_owned()

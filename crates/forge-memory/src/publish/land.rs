@@ -19,7 +19,7 @@ const PULLED_LIST_FILE: &str = "_PULLED.md";
 const GITIGNORE_TEXT: &str =
     "# What `memory-forge engine pull` brings; `--tracked` takes this file away.\n*\n";
 
-/// What happened to the documents.
+/// Outcome of a pull, by document.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LandedDocuments {
     /// The documents that were written.

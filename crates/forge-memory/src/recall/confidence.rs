@@ -1,7 +1,7 @@
 //! How likely a hit answers the question: a number from 0 to 1 that means the
 //! same for every question, and the label that people and agents see.
 //!
-//! The score of a hit is relative to the best hit of its question, so it says
+//! The score of a hit is relative to the best hit of its question, so it shows
 //! nothing about whether there is an answer at all. The confidence is a
 //! logistic model over a few signals, each of which can only raise it.
 //! `cargo xtask bench answers` fits the weights and reports on the trees that
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::{ParsedQuestion, RankEvidence, RecallAnswer, RecallHit, RecallMode, fuse};
 use crate::index::idf;
 
-/// How far a hit is to be trusted.
+/// Label for how likely a hit answers the query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub enum ConfidenceLabel {
     /// Shares words or meaning with the question and probably does not answer it.
@@ -57,7 +57,7 @@ const BY_MEANING_ALONE: f32 = 0.7;
 /// document.
 const CAPPED: f32 = STRONG - 0.01;
 
-/// How many of the nearest passages the best one has to stand out from.
+/// Number of nearest passages that the best one is compared with.
 const CROWD: usize = 20;
 /// The span of text in which words count as being together: about two
 /// sentences.
@@ -68,7 +68,7 @@ const INFORMATION: f32 = 6.0;
 /// with `retry` and `policy` is not one with `retry_policy`.
 const PARTS: f32 = 0.4;
 
-/// What speaks for a hit, each from 0 to 1.
+/// Evidence for a hit, each value from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct HitSignals {
     /// Share of the question's terms in the passage, its headings and title,
@@ -78,17 +78,17 @@ pub struct HitSignals {
     pub together: f32,
     /// The same for headings and title alone.
     pub headings: f32,
-    /// How much the terms that are there say: a single common word is always
-    /// covered and says nothing.
+    /// Information of the terms that were found: a single common word is always
+    /// covered and carries none.
     pub information: f32,
-    /// BM25 beside what an ideal passage would score.
+    /// BM25 as a share of what an ideal passage would score.
     pub strength: f32,
     /// Cosine on the scale from unrelated to the same.
     pub nearness: f32,
-    /// How far the cosine stands out from those of the next passages.
+    /// Distance of the cosine from those of the next passages.
     pub standout: f32,
     /// How far the score is above that of the best other document, from 0 for
-    /// a hit far below it over 0.5 for one beside it.
+    /// a hit far below it, through 0.5 for an equal one, to 1.
     pub margin: f32,
     /// Whether words and meaning agree on its place.
     pub agreement: f32,
@@ -165,7 +165,7 @@ const WORDS_ALONE: LogisticModel = LogisticModel {
     weights: [1.33, 1.78, 2.54, 1.5, 1.29, 0.0, 0.0, 1.22, 0.0],
 };
 
-/// What the words of a question are worth, worked out once for all hits.
+/// Weights of the words of a query, computed once for all hits.
 pub(super) struct QuestionScale<'a> {
     question: &'a ParsedQuestion,
     /// Weight of each term, in the order of `question.terms`, by its rarity.
@@ -174,7 +174,7 @@ pub(super) struct QuestionScale<'a> {
     known: Vec<f32>,
     ideal: f32,
     mode: RecallMode,
-    /// How far a cosine is to be believed for this question, from 0 to 1.
+    /// Reliability of a cosine for this query, from 0 to 1.
     trust: f32,
     unrelated: f32,
     /// Cosine of the passage that is the end of the crowd.
@@ -183,7 +183,7 @@ pub(super) struct QuestionScale<'a> {
     is_embedded: bool,
 }
 
-/// What is known of an answer beside its hits.
+/// Facts about an answer, apart from its hits.
 pub(super) struct AnswerContext<'a> {
     pub(super) passages: usize,
     pub(super) holding: &'a [(String, usize)],
@@ -230,7 +230,7 @@ impl<'a> QuestionScale<'a> {
         let crowd = found.vector.get(CROWD - 1).or(found.vector.last());
         QuestionScale {
             question,
-            // Asked for vectors alone, nobody counted which terms there are.
+            // A search by vectors alone does not count terms.
             known: if found.holding.is_empty() {
                 worth.clone()
             } else {
@@ -361,17 +361,17 @@ pub(super) fn cap(answer: &mut RecallAnswer) {
     }
 }
 
-/// Raises a hit that holds word for word what was asked for as an exact string.
+/// Raises a hit that contains the exact string of the query.
 pub(super) fn raise(confidence: f32, is_best: bool) -> f32 {
     confidence.max(if is_best { STRONG } else { PARTIAL })
 }
 
-/// How many documents are named where nothing is relevant.
+/// Number of documents that are listed if nothing is relevant.
 const NEAREST: usize = 2;
 
 /// Withholds the hits of an answer that is noise and keeps the nearest ones of
 /// different documents, for their titles. An answer with one hit that holds
-/// all that was asked for is never withheld.
+/// the whole query is never withheld.
 pub fn withhold_noise(answer: &mut RecallAnswer) {
     if !answer.is_noise {
         return;

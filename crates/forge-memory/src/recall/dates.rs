@@ -12,13 +12,13 @@ const DATE_MATCH_BOOST: f32 = 0.15;
 
 /// Boosts hits that are dated in the time that the query names.
 pub(super) fn boost_dated_hits(hits: &mut [RecallHit], question: &str, today: Option<Date>) {
-    let asked = when::find_date_ranges(question, today);
-    if asked.is_empty() {
+    let wanted_ranges = when::find_date_ranges(question, today);
+    if wanted_ranges.is_empty() {
         return;
     }
     for hit in hits {
         let own = hit.passage.date.as_deref().and_then(when::parse_date_range);
-        if own.is_some_and(|(from, to)| asked.iter().any(|when| when.overlaps(from, to))) {
+        if own.is_some_and(|(from, to)| wanted_ranges.iter().any(|when| when.overlaps(from, to))) {
             hit.score += DATE_MATCH_BOOST;
             hit.evidence.dated = true;
         }

@@ -1,7 +1,7 @@
 //! Fuses full text and vectors into one ranking.
 //!
 //! The vector score is added to the text score, scaled by how near the nearest
-//! passage is and by how far a passage stands out from its neighbours: if
+//! passage is and by how far a passage exceeds its neighbours: if
 //! nothing is near, vectors add almost nothing.
 
 use std::collections::HashMap;
@@ -88,7 +88,7 @@ pub(super) fn fuse_rankings(
     }
     let best_text = text.first().map_or(0.0, |t| t.1);
     // With too few passages for a crowd, the unrelated level takes its place:
-    // of two passages that are both near, neither stands out.
+    // of two passages that are both near, neither is better.
     let (near, far) = match (vector.first(), vector.get(CROWD_SIZE - 1)) {
         (Some(first), Some(last)) => (first.1, last.1),
         (Some(first), None) => (first.1, vector[vector.len() - 1].1.min(unrelated)),

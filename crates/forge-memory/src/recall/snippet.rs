@@ -33,7 +33,7 @@ pub(super) fn matches_of(
     marks: &[(Range<usize>, usize)],
 ) -> Vec<Range<usize>> {
     // "a", "is", "of" match everywhere and show nothing, unless they are all
-    // that was asked for.
+    // of the query.
     let telling = |at: usize| {
         let term = question.terms[at].as_str();
         term.len() > 2 || !term.is_ascii()
@@ -111,7 +111,7 @@ pub fn best_window(text: &str, matches: &[Range<usize>], width: usize) -> Range<
 
 /// The whole sentences, list items or lines of code, of at most `width` bytes
 /// together, that match best. Front matter and the headings above the passage,
-/// which are shown beside it, are not repeated.
+/// which are shown next to it, are not repeated.
 pub fn excerpt(
     text: &str,
     matches: &[Range<usize>],
@@ -180,7 +180,7 @@ fn without_open_fence(text: &str, range: Range<usize>) -> Range<usize> {
 
 const STEM_CHARS: usize = 5;
 
-/// Where the text behind those leading headings begins that are in `headings`.
+/// Returns the end of the leading headings that are in `headings`.
 fn headings_end(text: &str, body: usize, headings: &[String]) -> usize {
     let mut at = body;
     loop {
@@ -259,7 +259,7 @@ fn sentence_ends(line: &str, mut each: impl FnMut(usize)) {
     }
 }
 
-/// Where the text behind a leading front matter begins.
+/// Returns the end of a leading front matter.
 fn front_matter_end(text: &str) -> usize {
     let Some(rest) = text.strip_prefix("---\n") else {
         return 0;

@@ -55,12 +55,12 @@ pub trait PassageSource {
     }
 
     /// Whether any passage that `ask` allows holds a string; none where the
-    /// source cannot tell.
+    /// source does not know.
     fn holds(&self, _ask: &RecallQuery, _string: &str) -> Result<Option<bool>, IndexError> {
         Ok(None)
     }
 
-    /// What the nearest passage gets by vectors, where the best text match
+    /// Returns the vector score of the nearest passage, if the best text match
     /// counts as 1. None lets its nearness decide.
     fn nearest_weight(&self) -> Option<f32> {
         None
@@ -91,7 +91,8 @@ pub struct CandidateSet {
     pub text: TextHits,
     /// Passages with their cosines, nearest first.
     pub vector: Vec<(u32, f32)>,
-    /// Passages that contain a string which no term leads to.
+    /// Passages that contain an exact string of the query, found by reading the
+    /// text because the index has no term for it.
     pub literal: Vec<u32>,
     /// Number of documents that `since` excluded because they have no date.
     pub undated: usize,

@@ -9,6 +9,7 @@ use super::{
     Correction, Corrections, FACTS_SECTION, ListedFact, RETRACTION_LIST, RetractionList,
     change_list, remove_lines,
 };
+use crate::counts::count_noun;
 use crate::diagnostic::Diagnostic;
 use crate::document::{self, TextEdit, escape_markdown_line};
 use crate::quote;
@@ -17,7 +18,7 @@ use crate::workspace::{self, ChangeReceipt, Workspace};
 /// The heading of a list that begins with a fact.
 const FACTS_OPENING: &str = "# Forgotten\n";
 /// The introduction of the corrected facts.
-const ABOUT: &str = "These statements are wrong. Texts that say them are not saved, and what a search finds of them carries the correction. `memory-forge restore --fact` lifts one, and so does deleting its line.\n\n";
+const ABOUT: &str = "These statements are wrong. Texts that repeat them are not saved, and what a search finds of them carries the correction. `memory-forge restore --fact` withdraws one, and so does deleting its line.\n\n";
 /// A fact to correct.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct NewCorrection<'a> {
@@ -59,7 +60,7 @@ pub enum CorrectionError {
     #[error("There is no fact to correct")]
     Empty,
     /// The caller's text contains a secret.
-    #[error("The text looks as if it held a secret ({rule}); nothing was written")]
+    #[error("The text seems to contain a secret ({rule}); nothing was written")]
     Secret {
         /// The rule that recognized it.
         rule: &'static str,
@@ -77,7 +78,7 @@ pub enum CorrectionError {
         what: &'static str,
     },
     /// The caller's replacement equals the fact.
-    #[error("The replacement says what the fact says")]
+    #[error("The replacement is the same as the fact")]
     Same,
     /// The caller's replacement repeats a fact that is corrected already.
     #[error("The replacement repeats what was corrected. {}", .correction.describe())]
@@ -125,7 +126,7 @@ impl Diagnostic for CorrectionError {
             }
             CorrectionError::Replaced { correction } => {
                 format!(
-                    "`{}` lifts that correction first",
+                    "`{}` withdraws that correction first",
                     correction.restore_command()
                 )
             }
@@ -157,8 +158,8 @@ pub fn correct_fact(
     now: Timestamp,
 ) -> Result<CorrectionOutcome, CorrectionError> {
     let new = CheckedCorrection::read(new)?;
-    let said = [Some(&new.fact), new.instead.as_ref(), new.reason.as_ref()];
-    for text in said.into_iter().flatten() {
+    let stated = [Some(&new.fact), new.instead.as_ref(), new.reason.as_ref()];
+    for text in stated.into_iter().flatten() {
         if let Some(rule) = quote::sanitize_with_report(text).secrets.first() {
             return Err(CorrectionError::Secret { rule });
         }
@@ -166,8 +167,8 @@ pub fn correct_fact(
     let known = Corrections::read(workspace)?;
     let own = normalize_phrase(&new.fact);
     if let Some(instead) = &new.instead {
-        let mut said = known.check_text(instead).into_iter();
-        if let Some(other) = said.find(|it| normalize_phrase(&it.fact) != own) {
+        let mut stated = known.check_text(instead).into_iter();
+        if let Some(other) = stated.find(|it| normalize_phrase(&it.fact) != own) {
             let correction = Box::new(other.clone());
             return Err(CorrectionError::Replaced { correction });
         }
@@ -185,13 +186,13 @@ pub fn correct_fact(
                 .filter(|it| normalize_phrase(&it.correction.fact) == own)
                 .collect();
             let before = same.first().map(|it| it.correction.clone());
-            let says = |it: &Correction| {
+            let is_same = |it: &Correction| {
                 (&it.instead, &it.reason) == (&new.instead, &new.reason)
                     // A repeated fact without details keeps the details of the
                     // list.
                     || (new.instead.is_none() && new.reason.is_none())
             };
-            if before.as_ref().is_some_and(says) {
+            if before.as_ref().is_some_and(is_same) {
                 return Ok((before, None));
             }
             let day = now.strftime("%Y-%m-%d").to_string();
@@ -272,7 +273,7 @@ pub fn remove_corrections(
         .filter(|it| is_wanted(it))
         .cloned()
         .collect();
-    let what = format!("Lift {} correction(s)", corrections.len());
+    let what = format!("Withdraw {}", count_noun(corrections.len(), "correction"));
     let receipt = remove_lines(workspace, &what, now, |list| {
         let facts = list.facts.iter().filter(|it| is_wanted(&it.correction));
         facts.map(|it| it.span.clone()).collect()

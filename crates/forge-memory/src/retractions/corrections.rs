@@ -83,7 +83,7 @@ struct FactFinder {
 struct FactSighting {
     /// Whether its replacement contains the fact.
     is_repeated: bool,
-    is_said: bool,
+    is_stated: bool,
     /// Occurrences of the fact that an enclosing replacement may still cover.
     /// Bounded by how many fit into one replacement.
     waiting: VecDeque<Range<usize>>,
@@ -97,7 +97,7 @@ impl FactSighting {
             return;
         }
         if !self.is_repeated || self.waiting.len() == MAX_WAITING_FACTS {
-            self.is_said = true;
+            self.is_stated = true;
             self.waiting = VecDeque::new();
             return;
         }
@@ -109,7 +109,7 @@ impl FactSighting {
     fn note_replacement(&mut self, place: Range<usize>) {
         let is_outside = |it: &Range<usize>| it.start < place.start;
         if self.waiting.front().is_some_and(is_outside) {
-            self.is_said = true;
+            self.is_stated = true;
         }
         self.waiting.clear();
         self.right = place;
@@ -181,17 +181,17 @@ impl Corrections {
             return Vec::new();
         };
         let text = normalize_text(text);
-        let mut told: Vec<FactSighting> =
+        let mut sightings: Vec<FactSighting> =
             self.all.iter().map(|_| FactSighting::default()).collect();
         for (index, replaces) in &finder.patterns {
-            told[*index].is_repeated |= replaces;
+            sightings[*index].is_repeated |= replaces;
         }
-        let mut open = told.len();
+        let mut open = sightings.len();
         // Matches are ordered by their ends, longer ones first.
         for found in finder.automaton.find_overlapping_iter(&text) {
             let (index, replaces) = finder.patterns[found.pattern().as_usize()];
-            let seen = &mut told[index];
-            if seen.is_said {
+            let seen = &mut sightings[index];
+            if seen.is_stated {
                 continue;
             }
             if replaces {
@@ -199,13 +199,14 @@ impl Corrections {
             } else {
                 seen.note_fact(found.range())
             }
-            open -= usize::from(seen.is_said);
+            open -= usize::from(seen.is_stated);
             if open == 0 {
                 break;
             }
         }
-        let said = self.all.iter().zip(&told);
-        said.filter(|(_, seen)| seen.is_said || !seen.waiting.is_empty())
+        let paired = self.all.iter().zip(&sightings);
+        paired
+            .filter(|(_, seen)| seen.is_stated || !seen.waiting.is_empty())
             .map(|(correction, _)| correction)
             .collect()
     }

@@ -45,8 +45,8 @@ impl NormalWords {
     /// a block, or if they continue the count. Elsewhere they end a wrapped
     /// sentence.
     fn begins_item(&self, number: u64) -> bool {
-        let said = self.text.trim_end_matches(' ');
-        let fresh = said.is_empty() || said.ends_with(END_OF_BLOCK);
+        let written = self.text.trim_end_matches(' ');
+        let fresh = written.is_empty() || written.ends_with(END_OF_BLOCK);
         fresh
             || self
                 .number
@@ -54,8 +54,8 @@ impl NormalWords {
     }
 
     fn end_block(&mut self) {
-        let said = self.text.trim_end_matches(' ');
-        if !said.is_empty() && !said.ends_with(END_OF_BLOCK) {
+        let written = self.text.trim_end_matches(' ');
+        if !written.is_empty() && !written.ends_with(END_OF_BLOCK) {
             self.text.push(END_OF_BLOCK);
             self.text.push(' ');
         }
@@ -307,8 +307,8 @@ fn word_core(word: &str) -> Option<&str> {
     if !word.contains(counts) {
         // `->` and `!=` carry meaning, a dash between spaces does not.
         let word = word.trim_matches(['\'', '(', ')', '[', ']', '{', '}', ',', ';', '.']);
-        let says = word == "!=" || word.contains(|c: char| !EDGE_PUNCTUATION.contains(c));
-        return (!word.is_empty() && says).then_some(word);
+        let has_meaning = word == "!=" || word.contains(|c: char| !EDGE_PUNCTUATION.contains(c));
+        return (!word.is_empty() && has_meaning).then_some(word);
     }
     let mut core = word;
     loop {

@@ -253,7 +253,7 @@ fn what_would_refuse_everything_is_refused_itself() {
     };
     assert!(error("Kubernetes", None).contains("one word"));
     assert!(error("  **—** ", None).contains("no fact"));
-    assert!(error("a b", Some("A `b`.")).contains("says what the fact says"));
+    assert!(error("a b", Some("A `b`.")).contains("is the same as the fact"));
     assert!(error(&"long ".repeat(200), None).contains("500 characters"));
     let host = NewCorrection {
         fact: "db-old.example.com",

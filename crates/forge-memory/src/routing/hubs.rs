@@ -129,13 +129,13 @@ fn find_hub_page(workspace: &Workspace, target: &str, folder: &RelPath) -> Optio
         format!("{}-index", folder.file_name())
     };
     let name = format!("{stem}.md");
-    let beside = folder.parent().and_then(|parent| parent.join(&name).ok());
+    let sibling = folder.parent().and_then(|parent| parent.join(&name).ok());
     let named = RelPath::new(&format!("{target}.md")).ok();
     let named = named.filter(|_| target.ends_with("-index"));
     [
         named,
         folder.join(&name).ok(),
-        beside,
+        sibling,
         RelPath::new(&name).ok(),
     ]
     .into_iter()

@@ -258,5 +258,5 @@ fn find_by_name(
 }
 
 fn constant_path(path: &str) -> RelPath {
-    RelPath::new(path).expect("a relative path without anything odd in it")
+    RelPath::new(path).expect("the path is relative and valid")
 }

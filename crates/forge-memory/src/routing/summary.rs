@@ -55,9 +55,9 @@ pub fn summarize_entry(entry: &ClosetEntry, title: Option<&str>) -> String {
         .chain(dates.iter().take(2).cloned())
         .collect();
     let reserved: usize = sure.iter().map(|it| it.chars().count() + 2).sum();
-    let said = sure.join(" ").to_lowercase();
+    let known_text = sure.join(" ").to_lowercase();
     for subject in subjects {
-        if said.contains(&subject.to_lowercase()) {
+        if known_text.contains(&subject.to_lowercase()) {
             continue;
         }
         line.add_within(subject, MAX_SUMMARY_CHARS.saturating_sub(reserved));

@@ -221,7 +221,7 @@ impl ThreeWayMerge<'_, '_> {
                 it.former.iter().for_each(|former| seen(it.series, *former));
                 seen(it.series, it.number);
             }
-            if let Some((series, number)) = unit.stands_for {
+            if let Some((series, number)) = unit.represents {
                 seen(series, number);
             }
         }
@@ -407,7 +407,7 @@ impl ThreeWayMerge<'_, '_> {
                 (_, true) => (&self.theirs.units, &self.of_theirs),
                 _ => continue,
             };
-            let line = units.iter().position(|it| it.stands_for == Some(name));
+            let line = units.iter().position(|it| it.represents == Some(name));
             if let Some(line) = line.map(|it| of[it])
                 && self.nodes[line].base.is_none()
             {

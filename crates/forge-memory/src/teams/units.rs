@@ -38,7 +38,7 @@ pub(super) struct MergeUnit<'t> {
     pub(super) numbered: Option<EntryNumber>,
     pub(super) date: Option<Date>,
     /// The archived entry that a line refers to.
-    pub(super) stands_for: Option<(NumberSeries, usize)>,
+    pub(super) represents: Option<(NumberSeries, usize)>,
 }
 
 impl MergeUnit<'_> {
@@ -323,12 +323,12 @@ impl<'t> PieceCutter<'t> {
         if what == MergeUnitKind::Heading {
             self.open.push((level, self.pieces.units.len()));
         }
-        let stands_for = match what {
+        let represents = match what {
             MergeUnitKind::Item => parse_archive_pointer(&key),
             _ => None,
         };
         self.pieces.units.push(MergeUnit {
-            stands_for,
+            represents,
             what,
             key,
             text,
@@ -376,9 +376,9 @@ impl<'t> PieceCutter<'t> {
 }
 
 /// Parses `DEC-003 (2026-01-01): what it was about → ARCHIVE.md`.
-fn parse_archive_pointer(said: &str) -> Option<(NumberSeries, usize)> {
-    if let Some((id, _)) = mind::id_at_start(said) {
+fn parse_archive_pointer(line_text: &str) -> Option<(NumberSeries, usize)> {
+    if let Some((id, _)) = mind::id_at_start(line_text) {
         return Some((NumberSeries::Decision, id[4..].parse().ok()?));
     }
-    mind::session_number(said).map(|it| (NumberSeries::Session, it))
+    mind::session_number(line_text).map(|it| (NumberSeries::Session, it))
 }

@@ -65,7 +65,7 @@ pub struct GraphScope {
     pub workspace: String,
 }
 
-/// What a push to a graph server changed.
+/// Changes by a push to a graph server.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GraphPushReport {
     /// Number of nodes in the graph.
@@ -78,7 +78,7 @@ pub struct GraphPushReport {
     pub removed: usize,
 }
 
-/// What a graph server has of a workspace.
+/// Contents of a graph server for a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GraphStatus {
     /// Whose nodes are meant.

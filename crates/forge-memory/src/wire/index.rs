@@ -17,7 +17,7 @@ const ONE_MINUTE: Duration = Duration::from_secs(60);
 #[serde(rename_all = "kebab-case")]
 pub enum IndexOperation {
     /// Logs in, for a command that asks the user before a change; returns `()`.
-    /// Fails as that command would, before the user is asked.
+    /// Fails as that command would, before the question to the user.
     Connect,
     /// Returns a [`SharedAnswer`].
     Search(IndexQuestion),
@@ -158,7 +158,7 @@ pub struct SharedAnswer {
     pub warnings: Vec<String>,
 }
 
-/// What a push changed.
+/// Changes by a push.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IndexPushReport {
     /// Number of documents that are new on the server.
@@ -190,7 +190,7 @@ pub struct PulledWorkspace {
     pub commit: Option<String>,
 }
 
-/// What `init`, or adding a member, changed.
+/// Changes by `init` or by adding a member.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct InitReport {
     /// Whether the installation did not exist before.
@@ -201,7 +201,7 @@ pub struct InitReport {
     pub notes: Vec<String>,
 }
 
-/// What `upgrade` changed.
+/// Changes by `upgrade`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct UpgradeReport {
     /// The format before.
@@ -301,7 +301,7 @@ pub struct ListedMember {
     pub added_by: String,
 }
 
-/// What was revoked from a member.
+/// Rights that were revoked from a member.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct MemberRemoval {
     /// Number of rights that were revoked.
@@ -331,7 +331,7 @@ pub struct TenantSummary {
 pub enum FindingSeverity {
     /// Something to fix.
     Problem,
-    /// Something to know.
+    /// A remark for the user.
     Note,
 }
 

@@ -53,7 +53,9 @@ pub(super) fn index_origin(path: &Path) -> io::Result<IndexOrigin> {
     if let Some(log) = log
         && !(log.is_file() && mark.vouches_for(path, "index log", &log, &mark.log))
     {
-        return Ok(IndexOrigin::Foreign("its log was not made here"));
+        return Ok(IndexOrigin::Foreign(
+            "its write-ahead log was not written by this program",
+        ));
     }
     Ok(IndexOrigin::Ours {
         token: mark.token,

@@ -17,8 +17,8 @@ pub const BM25_K1: f32 = 0.9;
 pub const BM25_B: f32 = 0.7;
 /// The occurrences in the body that one in a heading counts as.
 pub(super) const HEADING_WEIGHT: f32 = 1.0;
-/// The occurrences in the body that one in the title, tags, aliases or path
-/// counts as.
+/// Number of occurrences in the body that one in the title, tags, aliases or
+/// path counts as.
 pub(super) const TITLE_WEIGHT: f32 = 1.0;
 
 /// The occurrences of one term in one passage.

@@ -20,7 +20,7 @@ pub(super) const SLOT_BYTES: usize = 6;
 /// The length that marks a deleted passage.
 pub(super) const DELETED_LENGTH: u16 = u16::MAX;
 
-/// The most terms that a prefix may match; a prefix of more is not a query but
+/// Upper bound for terms that a prefix may match; a prefix of more is not a query but
 /// a list of the dictionary.
 const MAX_PREFIX_EXPANSIONS: usize = 200;
 
@@ -356,7 +356,7 @@ impl Index {
                 pages.iter().for_each(|(page, bytes)| each(*page, bytes));
                 return Ok(());
             }
-            let keep = kept.asked && {
+            let keep = kept.has_been_queried && {
                 let size = "select coalesce(sum(length(data)), 0) from vector";
                 db.query_row(size, [], |row| row.get::<_, i64>(0))?
                     <= vectors::MAX_CACHED_BYTES as i64
@@ -373,7 +373,7 @@ impl Index {
                 }
             }
             *kept = vectors::PageCache {
-                asked: true,
+                has_been_queried: true,
                 version,
                 pages: keep.then_some(pages),
             };

@@ -16,7 +16,7 @@ use forge_text::document::{TurnSpeaker, parse_turn};
 
 /// The number of best passages that are read.
 const REREAD_HITS: usize = 64;
-/// The most passages that are read, however many tie.
+/// Upper bound for passages that are read, however many tie.
 pub const MAX_REREAD_HITS: usize = 4 * REREAD_HITS;
 /// The share of the weight of two words that their being neighbours adds.
 const PAIR_WEIGHT: f32 = 0.2;
@@ -31,14 +31,14 @@ struct RereadQuery<'a> {
     pairs: HashMap<(usize, usize), usize>,
     /// The weight of each pair, and of each term in the user's words.
     pair_weights: Vec<f32>,
-    told_weights: Vec<f32>,
+    user_weights: Vec<f32>,
     starts: TermInitials,
 }
 
 /// The occurrences of each pair, and of each term in the user's words.
 struct RereadCounts {
     pairs: Vec<u32>,
-    told: Vec<u32>,
+    user_counts: Vec<u32>,
 }
 
 impl<'a> RereadQuery<'a> {
@@ -68,7 +68,7 @@ impl<'a> RereadQuery<'a> {
             terms,
             pairs,
             pair_weights,
-            told_weights: weights
+            user_weights: weights
                 .iter()
                 .map(|weight| USER_WORD_WEIGHT * weight)
                 .collect(),
@@ -79,7 +79,7 @@ impl<'a> RereadQuery<'a> {
     fn count_matches(&self, text: &str, terms: &mut TermSplitter) -> RereadCounts {
         let mut read = RereadCounts {
             pairs: vec![0; self.pair_weights.len()],
-            told: vec![0; self.told_weights.len()],
+            user_counts: vec![0; self.user_weights.len()],
         };
         let mut before: Option<usize> = None;
         let mut voice = TurnSpeaker::Author;
@@ -90,7 +90,7 @@ impl<'a> RereadQuery<'a> {
             terms.for_each_starting(line, &self.starts, |term| {
                 let here = term.and_then(|term| self.terms.get(term).copied());
                 if let Some(at) = here.filter(|_| voice == TurnSpeaker::User) {
-                    read.told[at] += 1;
+                    read.user_counts[at] += 1;
                 }
                 if let (Some(a), Some(b)) = (before, here)
                     && let Some(pair) = self.pairs.get(&(a, b))
@@ -147,8 +147,8 @@ pub fn rerank_hits(
         let place = shelf.length_and_file(*chunk);
         let length = place.map_or(0, |it| it.0) as f32;
         let pairs = read.pairs.iter().zip(&reading.pair_weights);
-        let told = read.told.iter().zip(&reading.told_weights);
-        for (count, weight) in pairs.chain(told).filter(|it| *it.0 > 0) {
+        let user_counts = read.user_counts.iter().zip(&reading.user_weights);
+        for (count, weight) in pairs.chain(user_counts).filter(|it| *it.0 > 0) {
             *score += bm25_score(*weight, *count as f32, length, average);
         }
         if let Some(all) = place.and_then(|it| found.files.get_mut(&it.1)) {
@@ -174,9 +174,14 @@ pub fn explain_rerank(
         let weight = reading.pair_weights[*at];
         (name(pair), read.pairs[*at], weight)
     });
-    let told = read.told.iter().zip(&reading.told_weights).zip(words.terms);
-    let told = told.map(|((count, weight), term)| (format!("user: {term}"), *count, *weight));
-    let matches = pairs.chain(told).filter(|(_, count, _)| *count > 0);
+    let user_counts = read
+        .user_counts
+        .iter()
+        .zip(&reading.user_weights)
+        .zip(words.terms);
+    let user_counts =
+        user_counts.map(|((count, weight), term)| (format!("user: {term}"), *count, *weight));
+    let matches = pairs.chain(user_counts).filter(|(_, count, _)| *count > 0);
     matches
         .map(|(term, body, idf)| TermMatch {
             term,

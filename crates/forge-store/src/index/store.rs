@@ -123,7 +123,7 @@ pub enum OpenNote {
     /// The old file was removed and the index was rebuilt, for this reason.
     Rebuilt(String),
     /// The file was written by a newer version; this one keeps its own file.
-    Beside {
+    KeptNewer {
         /// The format of the newer version.
         newer: i32,
         /// The file that is used instead.
@@ -187,7 +187,7 @@ impl Index {
                 };
                 Ok(OpenedIndex {
                     index,
-                    note: Some(OpenNote::Beside { newer, path }),
+                    note: Some(OpenNote::KeptNewer { newer, path }),
                 })
             }
             IndexState::Other(why) => Ok(OpenedIndex {
@@ -706,7 +706,7 @@ const MAX_SEAL_BYTES: u64 = 64;
 /// The key under which the database keeps the token that its mark names.
 const TOKEN_KEY: &str = "token";
 
-/// The most bytes of a value; ours are far smaller. SQLite refuses longer ones
+/// Upper bound for bytes of a value; ours are far smaller. SQLite refuses longer ones
 /// before it makes room for them.
 const MAX_VALUE_BYTES: i32 = 64 << 20;
 

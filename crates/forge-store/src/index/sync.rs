@@ -55,7 +55,7 @@ pub struct DocumentRecord {
     pub problem: Option<String>,
 }
 
-/// The most segments before the small ones are merged: each costs every term of
+/// Upper bound for segments before the small ones are merged: each costs every term of
 /// every query one look-up.
 const MAX_SEGMENTS: usize = 10;
 
@@ -190,7 +190,7 @@ impl Index {
         })
     }
 
-    /// As [`Index::passages_to_embed`], of these passages.
+    /// Returns those of these passages that have no vector yet.
     pub fn to_embed_of(&self, passages: &[u32]) -> Result<Vec<(u32, String)>, IndexError> {
         self.with_connection(|db| {
             let mut statement = db.prepare_cached(

@@ -165,13 +165,13 @@ unsafe fn scan_avx512(page: &[u8], query: &PackedVector, each: impl FnMut(u32, f
 pub(super) struct PageCache {
     /// Whether there was a question before. One that stays alone, as that of a
     /// command does, needs nothing kept.
-    pub(super) asked: bool,
+    pub(super) has_been_queried: bool,
     /// Counts the commits of others; the pages hold as long as it stays.
     pub(super) version: i64,
     pub(super) pages: Option<Vec<(u32, Vec<u8>)>>,
 }
 
-/// The most bytes that are kept: the vectors of some 690,000 passages. A larger
+/// Upper bound for bytes that are kept: the vectors of some 690,000 passages. A larger
 /// index is read from its file for every query.
 pub(super) const MAX_CACHED_BYTES: usize = 256 << 20;
 

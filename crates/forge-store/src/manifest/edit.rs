@@ -251,10 +251,11 @@ impl Manifest {
     }
 
     fn set_marker(&self, marker: &ManifestMarker, value: &str) -> TextEdit {
-        let text = match self.text()[..marker.value.start].ends_with(':') {
-            _ if !marker.value.is_empty() => value.to_owned(),
-            true => value.to_owned(),
-            false => format!(":{value}"),
+        let has_colon = self.text()[..marker.value.start].ends_with(':');
+        let text = if has_colon || !marker.value.is_empty() {
+            value.to_owned()
+        } else {
+            format!(":{value}")
         };
         TextEdit {
             span: marker.value.clone(),

@@ -84,7 +84,7 @@ pub fn list_beyond_workspace(folder: &Path, depth: usize) -> Vec<PathBuf> {
     files
 }
 
-/// The most entries of a folder of instructions; a folder with more is
+/// Upper bound for entries of a folder of instructions; a folder with more is
 /// something else.
 const MAX_FOLDER_ENTRIES: usize = 10_000;
 
@@ -158,7 +158,7 @@ impl AutoloadWalk<'_> {
         } else if real.is_dir() {
             let circle = absolute.starts_with(&real) || trail.iter().any(|t| t.starts_with(&real));
             if circle {
-                self.add_problem(path, "is a symlink to a folder that it lies in");
+                self.add_problem(path, "is a symlink to a folder that contains it");
             } else if holds && trail.len() < 8 {
                 trail.push(real.clone());
                 self.walk_folder(path, &real, trail);

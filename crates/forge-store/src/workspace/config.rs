@@ -23,7 +23,7 @@ use keys::{CONFIG_KEYS, ConfigValue, KeyProblem, find_key, is_section, nearest_n
 
 /// The file of a workspace's settings, at its root.
 pub const CONFIG_FILE: &str = "memory-forge.toml";
-/// What an earlier tool kept its settings in; still read, never written.
+/// Settings file of an earlier tool; still read, never written.
 const LEGACY_CONFIG_FILE: &str = ".memoryforge.config.json";
 
 /// The settings of a workspace, defaults included.
@@ -61,7 +61,7 @@ impl PartialEq for KeyOrigins {
     }
 }
 
-/// Which documents outside of `knowledge/` are knowledge too, as globs.
+/// Globs of documents outside `knowledge/` that are knowledge too.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct KnowledgeConfig {
     /// Globs of documents that are knowledge as well.
@@ -422,7 +422,7 @@ impl WorkspaceConfig {
                     .0
                     .retain(|key, _| !key.starts_with(&format!("audit.{name}_")));
                 let fault = KeyProblem::new(format!(
-                    "is above `audit.{name}_critical`; both have their defaults"
+                    "is above `audit.{name}_critical`; the defaults of both apply"
                 ));
                 problems.push(fault.at_key(CONFIG_FILE, None, &format!("audit.{name}_warn")));
             }
@@ -584,7 +584,7 @@ fn line_number_of(text: &str, offset: usize) -> usize {
         .count()
 }
 
-/// The most bytes of a settings file; with more, something else is at that
+/// Upper bound for bytes of a settings file; with more, something else is at that
 /// path.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
 

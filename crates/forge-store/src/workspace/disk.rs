@@ -14,10 +14,11 @@ use crate::fault;
 pub(super) use crate::fault::DiskOperation;
 use crate::regular::{self, LinkPolicy};
 
-/// The most bytes of a file that is changed or journaled.
+/// Upper bound for bytes of a file that is changed or journaled.
 const MAX_FILE_BYTES: u64 = 256 << 20;
 
 const TEMP_PREFIX: &str = ".memory-forge-";
+/// Prefix of temporary files of hooks and bulk runs; see [`TempKind`].
 const MACHINE_PREFIX: &str = ".memory-forge-machine-";
 const TEMP_SUFFIX: &str = ".tmp";
 
@@ -136,7 +137,8 @@ impl WorkspaceDisk {
         #[cfg(target_os = "linux")]
         {
             use std::os::unix::fs::OpenOptionsExt;
-            // It was no link when it was looked at, and must not be one now.
+            // It was not a symlink when it was checked; this refuses one that
+            // replaced it since.
             options.custom_flags(libc::O_NOFOLLOW);
         }
         let mut file = options.open(path)?;
@@ -401,7 +403,7 @@ pub(super) struct Fault {
 #[cfg(test)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FaultKind {
-    /// Nothing works from this step on, as if the process were gone.
+    /// Every operation fails from this step on, as after a crash.
     Crash,
     /// This one step fails.
     Once(io::ErrorKind),

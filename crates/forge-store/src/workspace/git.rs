@@ -41,15 +41,15 @@ pub struct GitRevision {
 /// `2026-01-31T10:00`, `2 weeks ago`) to a commit. Names come first. A date
 /// without a time means the end of that day.
 pub fn resolve_revision(root: &Path, rev_or_date: &str) -> Result<GitRevision, WorkspaceError> {
-    let asked = rev_or_date.trim();
+    let revision = rev_or_date.trim();
     // A leading dash would make it an option of git.
-    if asked.is_empty() || asked.starts_with('-') || asked.chars().any(char::is_control) {
+    if revision.is_empty() || revision.starts_with('-') || revision.chars().any(char::is_control) {
         return Err(unknown_revision(rev_or_date));
     }
     require_repository(root)?;
-    let commit = match find_commit_named(root, asked)? {
+    let commit = match find_commit_named(root, revision)? {
         Some(commit) => commit,
-        None => find_commit_before(root, asked)?,
+        None => find_commit_before(root, revision)?,
     };
     let tree = run_git(
         root,
@@ -218,16 +218,16 @@ pub fn head_commit(root: &Path) -> Option<String> {
     const HEAD_WAIT: Duration = Duration::from_millis(800);
     read_head_file(root).or_else(|| {
         let args = ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"];
-        let told = run_git_within(root, &args, HEAD_WAIT).ok().flatten()?;
-        let commit = String::from_utf8_lossy(&told).trim().to_owned();
+        let output = run_git_within(root, &args, HEAD_WAIT).ok().flatten()?;
+        let commit = String::from_utf8_lossy(&output).trim().to_owned();
         is_object_id(&commit).then_some(commit)
     })
 }
 
 /// Returns `true` if the commit is an ancestor of the one that is checked out.
 pub fn is_in_history(root: &Path, commit: &str) -> bool {
-    let asked = ["merge-base", "--is-ancestor", commit, "HEAD"];
-    is_object_id(commit) && run_git(root, &asked).is_ok_and(|answer| answer.status.success())
+    let args = ["merge-base", "--is-ancestor", commit, "HEAD"];
+    is_object_id(commit) && run_git(root, &args).is_ok_and(|answer| answer.status.success())
 }
 
 /// Reads the commit of a usual repository without starting git: hooks have
@@ -331,7 +331,7 @@ fn is_written_since(path: &Path, since: Timestamp) -> bool {
 /// The time to wait for git's first or next output at a user's request.
 const ANSWER_WAIT: Duration = Duration::from_secs(8);
 
-/// The most bytes of an answer; none that is used is longer.
+/// Upper bound for the bytes of an answer; the ones that are used are shorter.
 const MAX_ANSWER_BYTES: usize = 128 << 20;
 
 /// The bytes of git's error output that are kept.
@@ -390,8 +390,8 @@ pub fn ignore_status(root: &Path, path: &str) -> IgnoreStatus {
         // `<file>:<line>:<pattern>\t<path>`; a pattern that begins with `!`
         // means that the path is not ignored.
         Some(0) => {
-            let said = String::from_utf8_lossy(&output.stdout);
-            let mut parts = said.splitn(3, ':');
+            let git_text = String::from_utf8_lossy(&output.stdout);
+            let mut parts = git_text.splitn(3, ':');
             match (parts.next(), parts.nth(1)) {
                 (Some(file), Some(pattern)) if !pattern.starts_with('!') => {
                     IgnoreStatus::By(file.to_string())
@@ -439,10 +439,10 @@ fn find_commit_named(root: &Path, name: &str) -> Result<Option<String>, Workspac
         .map(str::to_string))
 }
 
-fn find_commit_before(root: &Path, asked: &str) -> Result<String, WorkspaceError> {
+fn find_commit_before(root: &Path, revision: &str) -> Result<String, WorkspaceError> {
     // git takes any words at all for a date, most of them for today, so what is
     // not clearly a date must not reach it.
-    let date = date_for_git(asked).ok_or_else(|| unknown_revision(asked))?;
+    let date = date_for_git(revision).ok_or_else(|| unknown_revision(revision))?;
     if head_commit(root).is_none() {
         return Err(git_error("The repository has no commit yet".to_string()));
     }
@@ -451,25 +451,25 @@ fn find_commit_before(root: &Path, asked: &str) -> Result<String, WorkspaceError
     if is_object_id(&commit) {
         Ok(commit)
     } else {
-        Err(git_error(format!("There is no commit before `{asked}`")))
+        Err(git_error(format!("There is no commit before `{revision}`")))
     }
 }
 
 /// Converts a date to a form that git reads without guessing; `None` if it is
 /// not a date.
-fn date_for_git(asked: &str) -> Option<String> {
-    if let Ok(instant) = asked.parse::<Timestamp>() {
+fn date_for_git(revision: &str) -> Option<String> {
+    if let Ok(instant) = revision.parse::<Timestamp>() {
         return Some(instant.to_string());
     }
-    if asked.len() == 10 {
-        let date: Date = asked.parse().ok()?;
+    if revision.len() == 10 {
+        let date: Date = revision.parse().ok()?;
         return Some(format!("{date}T23:59:59"));
     }
-    if asked.starts_with(|c: char| c.is_ascii_digit()) && asked.contains('-') {
-        let time: DateTime = asked.parse().ok()?;
+    if revision.starts_with(|c: char| c.is_ascii_digit()) && revision.contains('-') {
+        let time: DateTime = revision.parse().ok()?;
         return Some(time.strftime("%Y-%m-%dT%H:%M:%S").to_string());
     }
-    let words: Vec<String> = asked.split_whitespace().map(str::to_lowercase).collect();
+    let words: Vec<String> = revision.split_whitespace().map(str::to_lowercase).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {
         ["yesterday"] => Some("1.day.ago".to_string()),
@@ -518,14 +518,14 @@ fn require_repository(root: &Path) -> Result<(), WorkspaceError> {
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(if said.contains("not a git repository") {
+    let git_text = String::from_utf8_lossy(&output.stderr);
+    Err(if git_text.contains("not a git repository") {
         git_error(format!(
-            "`{}` is not in a git repository, so there is no past to look at",
+            "`{}` is not in a git repository, so it has no history to search",
             root.display()
         ))
     } else {
-        git_error(format!("git refused: {}", said.trim()))
+        git_error(format!("git refused: {}", git_text.trim()))
     })
 }
 
@@ -746,11 +746,11 @@ fn run_command(
         // read.
         thread::spawn(move || drop(to.write_all(input.as_bytes())));
     }
-    let (tell, told) = mpsc::channel();
-    forward_output(child.stdout.take(), OutputStream::Out, &tell);
-    forward_output(child.stderr.take(), OutputStream::Err, &tell);
+    let (sender, output_chunks) = mpsc::channel();
+    forward_output(child.stdout.take(), OutputStream::Out, &sender);
+    forward_output(child.stderr.take(), OutputStream::Err, &sender);
     // Else the channel would stay connected and the loop never end.
-    drop(tell);
+    drop(sender);
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let began = Instant::now();
     let failed = loop {
@@ -758,7 +758,7 @@ fn run_command(
             AnswerWait::Whole(wait) => wait.saturating_sub(began.elapsed()),
             AnswerWait::Silent(wait) => wait,
         };
-        match told.recv_timeout(left) {
+        match output_chunks.recv_timeout(left) {
             Ok((OutputStream::Out, bytes)) if stdout.len() + bytes.len() > MAX_ANSWER_BYTES => {
                 break Some(git_error(format!(
                     "git's answer has more than {MAX_ANSWER_BYTES} bytes"
@@ -806,15 +806,15 @@ enum OutputStream {
 fn forward_output(
     pipe: Option<impl Read + Send + 'static>,
     stream: OutputStream,
-    tell: &mpsc::Sender<(OutputStream, Vec<u8>)>,
+    sender: &mpsc::Sender<(OutputStream, Vec<u8>)>,
 ) {
-    let (Some(mut pipe), tell) = (pipe, tell.clone()) else {
+    let (Some(mut pipe), sender) = (pipe, sender.clone()) else {
         return;
     };
     thread::spawn(move || {
         let mut buffer = vec![0; 64 << 10];
         while let Ok(count @ 1..) = pipe.read(&mut buffer) {
-            if tell.send((stream, buffer[..count].to_vec())).is_err() {
+            if sender.send((stream, buffer[..count].to_vec())).is_err() {
                 return;
             }
         }
@@ -825,8 +825,8 @@ fn require_success(output: Output) -> Result<Vec<u8>, WorkspaceError> {
     if output.status.success() {
         Ok(output.stdout)
     } else {
-        let said = String::from_utf8_lossy(&output.stderr);
-        Err(git_error(format!("git refused: {}", said.trim())))
+        let git_text = String::from_utf8_lossy(&output.stderr);
+        Err(git_error(format!("git refused: {}", git_text.trim())))
     }
 }
 
@@ -845,10 +845,10 @@ fn spawn_error(error: std::io::Error) -> WorkspaceError {
     }
 }
 
-fn unknown_revision(asked: &str) -> WorkspaceError {
+fn unknown_revision(revision: &str) -> WorkspaceError {
     git_error(format!(
         "`{}` is neither a commit, branch or tag nor a date; try `2026-01-31` or `2 weeks ago`",
-        asked.escape_debug()
+        revision.escape_debug()
     ))
 }
 

@@ -192,19 +192,20 @@ fn set_of(globs: Vec<Glob>) -> GlobSet {
 /// The rules of `.gitignore` that hold in a folder, innermost first.
 #[derive(Debug)]
 pub(super) struct IgnoreRules {
-    /// Where the rules lie, relative to the root of the workspace; none for
+    /// Folder of the rules, relative to the root of the workspace; none for
     /// rules from above it.
     folder: Option<String>,
     rules: Gitignore,
     outer: Option<Arc<IgnoreRules>>,
 }
 
-/// No list of rules is this long; something else is at that path.
-const MAX_RULES: u64 = 1 << 20;
+/// Upper bound for the bytes of a list of rules; a longer file is something
+/// else.
+const MAX_RULE_FILE_BYTES: u64 = 1 << 20;
 
 impl IgnoreRules {
     /// Returns the rules from above the workspace's root: of the repository
-    /// that it lies in, and of that repository alone.
+    /// that contains it, and of that repository alone.
     pub(super) fn above(root: &Path) -> Option<Arc<IgnoreRules>> {
         let is_top = |folder: &Path| folder.join(".git").symlink_metadata().is_ok();
         let top = root.ancestors().find(|folder| is_top(folder))?;
@@ -262,7 +263,7 @@ fn read_rules(
     name: Option<String>,
     outer: Option<Arc<IgnoreRules>>,
 ) -> Option<Arc<IgnoreRules>> {
-    let text = regular::read_text(file, LinkPolicy::Refuse, MAX_RULES).ok()?;
+    let text = regular::read_text(file, LinkPolicy::Refuse, MAX_RULE_FILE_BYTES).ok()?;
     let mut builder = GitignoreBuilder::new(folder);
     for line in text.lines() {
         // A rule that git would not understand either has no effect.

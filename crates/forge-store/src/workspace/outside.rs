@@ -17,7 +17,7 @@ use super::{LOCK_WAIT, ProcessLock, WorkspaceError, decode_text};
 /// The suffix of the copy of a file from before the first change.
 pub const BACKUP_SUFFIX: &str = ".memory-forge-backup";
 
-/// The most bytes of a settings file; a larger one is not read.
+/// Upper bound for bytes of a settings file; a larger one is not read.
 pub const MAX_OUTSIDE_BYTES: u64 = 64 * 1024 * 1024;
 
 /// A file below a folder that may be written to.

@@ -55,7 +55,7 @@ impl RelPath {
             }
             // A stream of a file is the file under another name.
             if cfg!(windows) && part.contains(':') {
-                return refuse("has a colon, which no name has there");
+                return refuse("has a colon, which a name may not contain");
             }
             if !path.is_empty() {
                 path.push('/');

@@ -54,11 +54,11 @@ impl PathRoles {
     }
 
     /// Returns the role of a path. A file that git ignores is left out of an
-    /// included tree by whoever can look; see `Workspace::role`.
+    /// included tree by a caller that can look; see `Workspace::role`.
     pub fn of(&self, path: &RelPath) -> FileRole {
         match role_with_domains(path, &self.domains) {
             FileRole::Untracked if self.includes(path) => FileRole::Knowledge,
-            // In others' folders such a name says nothing of a file's part.
+            // In folders of other tools such a name does not give a file's role.
             role @ (FileRole::Routing | FileRole::Archive)
                 if is_by_ending(path.as_str()) && self.includes(path) =>
             {
@@ -79,7 +79,7 @@ impl PathRoles {
     }
 }
 
-/// Returns the role that a path has whatever the manifest says. Files of a
+/// Returns the role that a path has whatever the manifest contains. Files of a
 /// domain are [`FileRole::Untracked`] here: it is for callers that mean
 /// `knowledge/` or a folder of ours alone. `Workspace::role` knows domains.
 pub fn role_by_path(path: &RelPath) -> FileRole {
@@ -169,7 +169,7 @@ fn is_by_ending(path: &str) -> bool {
         || path.ends_with("-archive.md") && first_component(path) != "memory"
 }
 
-/// The squad and the agent are both needed; files above them belong to nobody.
+/// The squad and the agent are both needed; files above them have no owner.
 fn is_agent_memory(path: &str) -> bool {
     path.starts_with(".agents/memory/") && path.split('/').count() == 5
 }

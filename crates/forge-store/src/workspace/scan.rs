@@ -31,7 +31,7 @@ pub struct WorkspaceScan {
     pub left_out: LeftOutCounts,
 }
 
-/// What lies in included folders and was passed over unasked.
+/// Files of included folders that the scan leaves out by default.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LeftOutCounts {
     /// Folders whose name begins with a dot.
@@ -104,7 +104,7 @@ impl std::fmt::Display for ScanProblem {
 /// The folders of knowledge in every workspace.
 const MEMORY_FOLDERS: [&str; 2] = ["knowledge", ".agents/memory"];
 
-/// Which files of a folder are wanted, and of those below it.
+/// Files that a scan wants from a folder and from those below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ScanExtent {
     /// Markdown, wherever a folder of memory holds it.
@@ -120,7 +120,7 @@ struct ScanFolder {
     /// Relative to the root.
     path: String,
     extent: ScanExtent,
-    /// The rules of git's that hold around it. They are read where the
+    /// Ignore rules of git that apply to the folder. They are read where the
     /// settings include something, and only there.
     rules: Option<Arc<IgnoreRules>>,
     /// Whether git ignores it, with all that is below.
@@ -237,7 +237,7 @@ struct ScanWalk<'a> {
 }
 
 struct FolderQueue {
-    /// Folders that somebody else may list.
+    /// Folders that another thread may list.
     folders: Vec<ScanFolder>,
     /// Threads that are listing, and may find more. Each of them calls
     /// [`ScanWalk::work`].
@@ -245,7 +245,7 @@ struct FolderQueue {
 }
 
 impl ScanWalk<'_> {
-    /// Lists folders until there are none left and nobody can find more. A
+    /// Lists folders until none is left and no thread can find more. A
     /// thread keeps what it finds to itself while the others are busy as well,
     /// so that the lock is rarely needed.
     fn work(&self) -> WorkspaceScan {
@@ -270,7 +270,7 @@ impl ScanWalk<'_> {
         }
     }
 
-    /// A folder from somebody else, or none when the walk is over.
+    /// Takes a folder from another thread, or `None` when the walk is over.
     fn take(&self) -> Option<ScanFolder> {
         let mut queue = self.lock();
         queue.busy -= 1;
@@ -292,7 +292,7 @@ impl ScanWalk<'_> {
         }
     }
 
-    /// Gives away the older half, which lies higher up and has more below it.
+    /// Gives away the older half, which is nearer to the root and has more below it.
     fn share(&self, own: &mut Vec<ScanFolder>) {
         let half = own.len() / 2;
         self.lock().folders.extend(own.drain(..half));
@@ -347,7 +347,7 @@ impl ScanWalk<'_> {
                 });
             } else if kind.is_symlink() {
                 self.follow(join_path(&folder.path, name), is_wanted, is_markdown, found);
-            // macOS leaves files that begin with `._` beside the real ones.
+            // macOS leaves files that begin with `._` next to the real ones.
             } else if is_wanted && !name.starts_with("._") {
                 let path = join_path(&folder.path, name);
                 if !kind.is_file() {
@@ -376,8 +376,8 @@ impl ScanWalk<'_> {
         Ok(())
     }
 
-    /// Lists a folder outside of memory for what the settings include. Whatever
-    /// else lies there is others' business and no problem of ours.
+    /// Lists a folder outside of memory for what the settings include. Problems
+    /// with other files there are not reported.
     fn list_included(
         &self,
         folder: &ScanFolder,
@@ -474,8 +474,8 @@ impl ScanWalk<'_> {
         is_free.then(|| self.found(path, &meta))
     }
 
-    /// The rules of git's inside a folder. Without anything included nobody
-    /// asks for them.
+    /// Returns git's ignore rules for a folder, which are needed only if the
+    /// settings include something.
     fn rules_in(&self, folder: &ScanFolder) -> Option<Arc<IgnoreRules>> {
         let is_wanted = self.roles.included().is_some() && folder.extent != ScanExtent::Memory;
         is_wanted

@@ -979,7 +979,7 @@ const MACHINE_MARK_START: &str = "# Made here: ";
 /// The size of the largest marked file of the machine's that is read.
 const MAX_MARKED_MACHINE_BYTES: u64 = 4 << 20;
 const MAX_MARK_BYTES: u64 = 128;
-/// The most bytes of a derived file that is trusted.
+/// Upper bound for bytes of a derived file that is trusted.
 const MAX_MARKED_BYTES: u64 = 64 << 20;
 
 /// Locks and logs of bulk runs, whose names other tools know.

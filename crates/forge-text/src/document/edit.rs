@@ -46,7 +46,7 @@ pub enum EditError {
     /// change how other lines are read. The document is at fault; the user can
     /// close what is open.
     #[error(
-        "Line {line} would be read otherwise after this change; something above it is left open \
+        "Line {line} would change its meaning with this edit; something above it is left open \
          (a bracket, a comment, a block of code)"
     )]
     Disturbs {

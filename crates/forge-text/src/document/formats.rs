@@ -1,4 +1,4 @@
-//! The formats that documents come in, told by the end of a file's name, and
+//! The formats that documents come in, recognised by the end of a file's name, and
 //! what of each is prose.
 //!
 //! [`DocumentFormat::prose`] gives a text for the one parser, as long as the
@@ -12,7 +12,7 @@ mod asciidoc;
 mod mdx;
 mod restructured;
 
-/// What a document is written in.
+/// Format of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DocumentFormat {
     /// CommonMark with tables, tasks and footnotes.
@@ -38,8 +38,8 @@ const ENDINGS: [(&str, DocumentFormat); 7] = [
 ];
 
 impl DocumentFormat {
-    /// Returns the format of a file with this name or path; none for what is
-    /// no document.
+    /// Returns the format of a file with this name or path; `None` for other
+    /// files.
     pub fn of(path: &str) -> Option<DocumentFormat> {
         let found = ENDINGS.iter().find(|(ending, _)| path.ends_with(ending));
         found.map(|(_, format)| *format)

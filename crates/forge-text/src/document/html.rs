@@ -53,7 +53,7 @@ pub const ALLOWED_ELEMENTS: &[(&str, &[&str])] = &[
 pub enum LinkDestination {
     /// A file of the workspace.
     File(String),
-    /// No file: the link leads nowhere.
+    /// The link has no target file.
     Missing,
 }
 

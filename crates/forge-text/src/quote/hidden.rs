@@ -200,13 +200,14 @@ fn classify_char(before: Option<char>, c: char, after: Option<char>) -> Option<H
         '\u{ad}' => (!both(char::is_alphabetic)).then_some(HiddenClass::Invisible),
         '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}' => {
             let hangul = |c: char| matches!(c, '\u{1100}'..='\u{11ff}' | '\u{3130}'..='\u{318f}' | '\u{ac00}'..='\u{d7ff}');
-            let beside = before.is_some_and(hangul) || after.is_some_and(hangul);
-            (!beside).then_some(HiddenClass::Invisible)
+            let has_neighbour = before.is_some_and(hangul) || after.is_some_and(hangul);
+            (!has_neighbour).then_some(HiddenClass::Invisible)
         }
         // Formulas have invisible operators, one at a time.
         '\u{2061}'..='\u{2064}' => {
-            let beside = before.is_some_and(is_zero_width) || after.is_some_and(is_zero_width);
-            beside.then_some(HiddenClass::Invisible)
+            let has_neighbour =
+                before.is_some_and(is_zero_width) || after.is_some_and(is_zero_width);
+            has_neighbour.then_some(HiddenClass::Invisible)
         }
         '\u{200b}'
         | '\u{200e}'

@@ -126,7 +126,7 @@ pub(super) fn is_placeholder(value: &str) -> bool {
         || lower.starts_with('‹')
         || lower == "12345678"
         || is_variable(value)
-        || stands_for_something(value)
+        || is_placeholder_word(value)
         || PLACEHOLDER_MARKS
             .iter()
             .any(|mark| contains_word(value, mark))
@@ -168,7 +168,7 @@ fn is_variable(value: &str) -> bool {
 
 /// Returns `true` if too little for a secret is left without `${…}`, `{{…}}`,
 /// `$(…)`, `<a name>` and `[a name]`.
-fn stands_for_something(value: &str) -> bool {
+fn is_placeholder_word(value: &str) -> bool {
     const BRACKET_PAIRS: [(&str, &str); 8] = [
         ("${", "}"),
         ("{{", "}}"),

@@ -20,7 +20,7 @@ impl PlainText {
             self.pieces[next.saturating_sub(1)]
         };
         let (here, there, long) = piece(span.start);
-        // A piece that means one letter is taken whole.
+        // A piece that encodes one letter is included as a whole.
         let start = there + (span.start - here).min(long);
         let (here, there, long) = piece(span.end.saturating_sub(1));
         let is_letter = self.pieces.partition_point(|(at, _, _)| *at <= here);

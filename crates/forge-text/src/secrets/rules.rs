@@ -19,9 +19,9 @@ struct SecretForm {
     /// The literals at which the pattern is tried, in any case. The pattern
     /// starts at the literal.
     hints: &'static [&'static str],
-    /// Group 1, or the first there is, is the secret.
+    /// The first group that matched is the secret.
     pattern: &'static str,
-    /// Whether the hint may stand in the middle of a word.
+    /// Whether the hint may be in the middle of a word.
     anywhere: bool,
     /// A cheap look at the text from the hint on, before the pattern: to compile
     /// it costs more than all else that a hook at a prompt does, and some hints
@@ -43,7 +43,10 @@ const SECRET_FORMS: &[SecretForm] = &[
     SecretForm {
         name: "slack-token",
         hints: &["hooks.slack.com/"],
-        pattern: r"hooks\.slack\.com/(?:services|workflows|triggers)/([A-Z0-9]{6,}/[A-Za-z0-9]{6,}/[A-Za-z0-9/]{16,})",
+        pattern: concat!(
+            r"hooks\.slack\.com/(?:services|workflows|",
+            r"triggers)/([A-Z0-9]{6,}/[A-Za-z0-9]{6,}/[A-Za-z0-9/]{16,})",
+        ),
         anywhere: true,
         may_match: always_matches,
         check: is_not_placeholder,
@@ -58,7 +61,14 @@ const SECRET_FORMS: &[SecretForm] = &[
             "/with/key/",
             "chat.googleapis.com/v1/spaces/",
         ],
-        pattern: r"(?i:/api/webhooks/[0-9]{15,22}/([A-Za-z0-9_\-]{50,100})|(?:webhook\.office\.com/webhookb2|outlook\.office\.com/webhook)/([A-Za-z0-9@\-]{40,}/IncomingWebhook/[A-Za-z0-9/\-]{20,})|hooks\.zapier\.com/hooks/catch/([0-9]{4,}/[A-Za-z0-9]{5,})|/with/key/([A-Za-z0-9_\-]{20,60})|chat\.googleapis\.com/v1/spaces/[A-Za-z0-9_\-]+/messages\?(key=[A-Za-z0-9_\-]{20,}&token=[A-Za-z0-9_\-%]{20,}))",
+        pattern: concat!(
+            r"(?i:/api/webhooks/[0-9]{15,22}/([A-Za-z0-9_\-]{50,100})|",
+            r"(?:webhook\.office\.com/webhookb2|",
+            r"outlook\.office\.com/webhook)/([A-Za-z0-9@\-]{40,}/IncomingWebhook/[A-Za-z0-9/\-]{20,})|",
+            r"hooks\.zapier\.com/hooks/catch/([0-9]{4,}/[A-Za-z0-9]{5,})|",
+            r"/with/key/([A-Za-z0-9_\-]{20,60})|",
+            r"chat\.googleapis\.com/v1/spaces/[A-Za-z0-9_\-]+/messages\?(key=[A-Za-z0-9_\-]{20,}&token=[A-Za-z0-9_\-%]{20,}))",
+        ),
         anywhere: true,
         may_match: always_matches,
         check: is_not_placeholder,
@@ -97,7 +107,12 @@ const SECRET_FORMS: &[SecretForm] = &[
             "?code=",
             "&code=",
         ],
-        pattern: r"(?i:(?:(?:Account|SharedAccess)Key=([A-Za-z0-9+/]{43,88}={0,2})|sig=([A-Za-z0-9+/%]{43,}={0,2})|SharedAccessSignature=([A-Za-z0-9+/%&=\-:.]{43,})|[?&]code=([A-Za-z0-9_/\-]{40,60}={0,2})))",
+        pattern: concat!(
+            r"(?i:(?:(?:Account|SharedAccess)Key=([A-Za-z0-9+/]{43,88}={0,2})|",
+            r"sig=([A-Za-z0-9+/%]{43,}={0,2})|",
+            r"SharedAccessSignature=([A-Za-z0-9+/%&=\-:.]{43,})|",
+            r"[?&]code=([A-Za-z0-9_/\-]{40,60}={0,2})))",
+        ),
         anywhere: true,
         may_match: always_matches,
         check: is_random,
@@ -125,7 +140,10 @@ const SECRET_FORMS: &[SecretForm] = &[
     SecretForm {
         name: "netrc-password",
         hints: &["machine ", "login "],
-        pattern: r"(?:machine\s+[A-Za-z0-9.\-]{2,100}\s+login\s+\S{1,100}\s+|login\s+\S{1,100}[ \t]*\n[ \t]*)password\s+([^\s`]{4,128})",
+        pattern: concat!(
+            r"(?:machine\s+[A-Za-z0-9.\-]{2,100}\s+login\s+\S{1,100}\s+|",
+            r"login\s+\S{1,100}[ \t]*\n[ \t]*)password\s+([^\s`]{4,128})",
+        ),
         anywhere: false,
         may_match: names_password,
         check: is_not_default,
@@ -141,7 +159,10 @@ const SECRET_FORMS: &[SecretForm] = &[
     SecretForm {
         name: "registry-login",
         hints: &["\"auth\"", "basic "],
-        pattern: r#"(?:"auth"\s{0,4}:\s{0,4}"([A-Za-z0-9+/]{8,300}={0,2})"|(?i:basic)[ ]+([A-Za-z0-9+/]{8,300}={0,2}))"#,
+        pattern: concat!(
+            r#"(?:"auth"\s{0,4}:\s{0,4}"([A-Za-z0-9+/]{8,300}={0,2})"|"#,
+            r#"(?i:basic)[ ]+([A-Za-z0-9+/]{8,300}={0,2}))"#,
+        ),
         anywhere: false,
         may_match: always_matches,
         check: is_basic_login,
@@ -181,7 +202,11 @@ const SECRET_FORMS: &[SecretForm] = &[
     SecretForm {
         name: "login-option",
         hints: &["curl ", "wget ", "http "],
-        pattern: r#"(?:curl|wget|http)\b(?:[^\n]|\\\n){0,300}?\s(?:-u|--user|--proxy-user|-a|--auth|--http-password|--password)[ =]?["']?(?:[^\s:"']{1,64}:)?([^\s"'`]{3,128})"#,
+        pattern: concat!(
+            r#"(?:curl|wget|http)\b(?:[^\n]|\\\n){0,300}?\s(?:-u|--user|--proxy-user|-a|"#,
+            r#"--auth|--http-password|"#,
+            r#"--password)[ =]?["']?(?:[^\s:"']{1,64}:)?([^\s"'`]{3,128})"#,
+        ),
         anywhere: false,
         may_match: always_matches,
         check: is_option_password,
@@ -215,7 +240,16 @@ const SECRET_FORMS: &[SecretForm] = &[
             "zip ",
             "unzip ",
         ],
-        pattern: r#"(?i:mysql(?:dump|admin)?|mariadb(?:-dump)?|sshpass|(?:docker|podman|helm registry|az) login|redis-cli|mongo(?:sh|dump)?|ldapsearch|sqlcmd|psql|gpg|sqlplus|smbclient|rabbitmqctl|xfreerdp|plink|7z|zip|unzip)\b(?:[^\n`]|\\\n){0,240}?(?:\s(?:-p|-P|-a[ ]|-w|-pw|/p:|--password[ =]|--pass[ =]|--passphrase[ =]|-U\s+[^\s%]{1,40}%|-x\s+-w\s+)[ ]?["']?([^\s"'`\-=|<>][^\s"'`|<>]{3,128})|\s(?:add_user|change_password)\s+\S+\s+["']?([^\s"'`]{4,128})|sqlplus\s+[^\s/]{1,40}/([^\s@]{4,64})@)"#,
+        pattern: concat!(
+            r#"(?i:mysql(?:dump|admin)?|mariadb(?:-dump)?|sshpass|(?:docker|podman|"#,
+            r#"helm registry|az) login|redis-cli|mongo(?:sh|dump)?|ldapsearch|sqlcmd|psql|"#,
+            r#"gpg|sqlplus|smbclient|rabbitmqctl|xfreerdp|plink|7z|zip|unzip)\b(?:[^\n`]|"#,
+            r#"\\\n){0,240}?(?:\s(?:-p|-P|-a[ ]|-w|-pw|/p:|--password[ =]|--pass[ =]|"#,
+            r#"--passphrase[ =]|-U\s+[^\s%]{1,40}%|-x\s+-w\s+)[ ]?["']?([^\s"'`\-=|"#,
+            r#"<>][^\s"'`|<>]{3,128})|\s(?:add_user|"#,
+            r#"change_password)\s+\S+\s+["']?([^\s"'`]{4,128})|"#,
+            r#"sqlplus\s+[^\s/]{1,40}/([^\s@]{4,64})@)"#,
+        ),
         anywhere: false,
         may_match: always_matches,
         check: is_option_password,
@@ -223,7 +257,10 @@ const SECRET_FORMS: &[SecretForm] = &[
     SecretForm {
         name: "login-option",
         hints: &["openssl "],
-        pattern: r#"(?i:openssl)\b(?:[^\n`]|\\\n){0,240}?\s(?:-k[ ]+|-pass(?:in|out)?\s+pass:)["']?([^\s"'`\-|<>][^\s"'`|<>]{3,128})"#,
+        pattern: concat!(
+            r#"(?i:openssl)\b(?:[^\n`]|\\\n){0,240}?\s(?:-k[ ]+|-pass(?:in|"#,
+            r#"out)?\s+pass:)["']?([^\s"'`\-|<>][^\s"'`|<>]{3,128})"#,
+        ),
         anywhere: false,
         may_match: always_matches,
         check: is_option_password,
@@ -232,7 +269,10 @@ const SECRET_FORMS: &[SecretForm] = &[
         name: "login-option",
         hints: &["snowsql "],
         // Its `-a` is an account.
-        pattern: r#"snowsql\b(?:[^\n`]|\\\n){0,240}?\s(?:-p|--password)[ =]["']?([^\s"'`\-|<>][^\s"'`|<>]{3,128})"#,
+        pattern: concat!(
+            r#"snowsql\b(?:[^\n`]|\\\n){0,240}?\s(?:-p|--password)[ =]["']?([^\s"'`\-|"#,
+            r#"<>][^\s"'`|<>]{3,128})"#,
+        ),
         anywhere: false,
         may_match: always_matches,
         check: is_option_password,
@@ -240,7 +280,10 @@ const SECRET_FORMS: &[SecretForm] = &[
     SecretForm {
         name: "login-option",
         hints: &["net use "],
-        pattern: r#"(?i:net use)[ \t]+(?:\S{1,2}[ \t]+)?\\{1,4}[^\s\\]\S{0,150}[ \t]+(?:["']?([^\s"'`/][^\s"'`]{3,128})["']?[ \t]+(?i:/user:)|(?:/\S{1,40}[ \t]+){0,3}?(?i:/user:)\S{1,80}[ \t]+["']?([^\s"'`/][^\s"'`]{3,128}))"#,
+        pattern: concat!(
+            r#"(?i:net use)[ \t]+(?:\S{1,2}[ \t]+)?\\{1,4}[^\s\\]\S{0,150}[ \t]+(?:["']?([^\s"'`/][^\s"'`]{3,128})["']?[ \t]+(?i:/user:)|"#,
+            r#"(?:/\S{1,40}[ \t]+){0,3}?(?i:/user:)\S{1,80}[ \t]+["']?([^\s"'`/][^\s"'`]{3,128}))"#,
+        ),
         anywhere: false,
         may_match: always_matches,
         check: is_option_password,
@@ -250,7 +293,10 @@ const SECRET_FORMS: &[SecretForm] = &[
         hints: &["htpasswd "],
         // The options, of which one has a `b`, then the file and the user, or
         // the user alone.
-        pattern: r#"htpasswd[ \t]+(?:-[A-Za-z]{1,6}[ \t]+(?:[0-9]{1,2}[ \t]+)?){0,3}?-[A-Za-z]{0,5}b[A-Za-z]{0,5}[ \t]+(?:-[A-Za-z]{1,6}[ \t]+)?(?:[0-9]{1,2}[ \t]+)?(?:[^\s"'`\-|<>‹]\S{0,100}[ \t]+){1,2}["']?([^\s"'`|<>‹]{4,128})"#,
+        pattern: concat!(
+            r#"htpasswd[ \t]+(?:-[A-Za-z]{1,6}[ \t]+(?:[0-9]{1,2}[ \t]+)?){0,3}?-[A-Za-z]{0,5}b[A-Za-z]{0,5}[ \t]+(?:-[A-Za-z]{1,6}[ \t]+)?(?:[0-9]{1,2}[ \t]+)?(?:[^\s"'`\-|"#,
+            r#"<>‹]\S{0,100}[ \t]+){1,2}["']?([^\s"'`|<>‹]{4,128})"#,
+        ),
         anywhere: false,
         may_match: always_matches,
         check: is_option_password,
@@ -258,7 +304,9 @@ const SECRET_FORMS: &[SecretForm] = &[
     SecretForm {
         name: "login-option",
         hints: &["user-secrets set"],
-        pattern: r#"user-secrets[ ]set[ \t]+(?:--\S{1,20}[ \t]+\S{1,80}[ \t]+)?["']?[^\s"']{1,100}["']?[ \t]+["']?([^\s"'`\-][^\s"'`]{3,200})"#,
+        pattern: concat!(
+            r#"user-secrets[ ]set[ \t]+(?:--\S{1,20}[ \t]+\S{1,80}[ \t]+)?["']?[^\s"']{1,100}["']?[ \t]+["']?([^\s"'`\-][^\s"'`]{3,200})"#,
+        ),
         anywhere: false,
         may_match: always_matches,
         check: is_option_password,
@@ -274,7 +322,11 @@ const SECRET_FORMS: &[SecretForm] = &[
     SecretForm {
         name: "password",
         hints: &["login", "credentials", "creds", "zugang"],
-        pattern: r#"(?i:login|credentials|creds|zugang(?:sdaten)?)[*_`"']{0,4}[ \t]{0,4}[:=][*_`"' \t]{0,6}[^\s/:`|]{1,64}`?[ \t]{0,2}/[ \t]{0,2}`?([^\s`|]{6,128})"#,
+        pattern: concat!(
+            r#"(?i:login|credentials|creds|"#,
+            r#"zugang(?:sdaten)?)[*_`"']{0,4}[ \t]{0,4}[:=][*_`"' \t]{0,6}[^\s/:`|"#,
+            r#"]{1,64}`?[ \t]{0,2}/[ \t]{0,2}`?([^\s`|]{6,128})"#,
+        ),
         anywhere: false,
         may_match: has_slash_on_line,
         check: is_written_password,
@@ -282,7 +334,10 @@ const SECRET_FORMS: &[SecretForm] = &[
     SecretForm {
         name: "password",
         hints: &["<input "],
-        pattern: r#"(?i:<input)\s(?:[^<>]{0,200}?(?i:type=["']?password\b)[^<>]{0,200}?\s(?i:value)=["']([^"'\s]{4,128})["']|[^<>]{0,200}?(?i:value)=["']([^"'\s]{4,128})["'][^<>]{0,200}?\s(?i:type=["']?password\b))"#,
+        pattern: concat!(
+            r#"(?i:<input)\s(?:[^<>]{0,200}?(?i:type=["']?password\b)[^<>]{0,200}?\s(?i:value)=["']([^"'\s]{4,128})["']|"#,
+            r#"[^<>]{0,200}?(?i:value)=["']([^"'\s]{4,128})["'][^<>]{0,200}?\s(?i:type=["']?password\b))"#,
+        ),
         anywhere: true,
         may_match: always_matches,
         check: is_option_password,
@@ -295,7 +350,10 @@ const SECRET_FORMS: &[SecretForm] = &[
             "with password",
             "password '",
         ],
-        pattern: r"(?i:identified\s+(?:with\s+\S+\s+)?by(?:\s+password)?|(?:with\s+)?(?:encrypted\s+)?password)\s+'([^'\n]{4,128})'",
+        pattern: concat!(
+            r"(?i:identified\s+(?:with\s+\S+\s+)?by(?:\s+password)?|",
+            r"(?:with\s+)?(?:encrypted\s+)?password)\s+'([^'\n]{4,128})'",
+        ),
         anywhere: false,
         may_match: always_matches,
         check: is_option_password,
@@ -303,7 +361,11 @@ const SECRET_FORMS: &[SecretForm] = &[
     SecretForm {
         name: "bearer-token",
         hints: &["bearer ", "authorization"],
-        pattern: r#"(?i:bearer|(?:proxy-)?authorization["']?\s{0,4}[:=]\s{0,4}["']?(?:token|apikey|api-key|key|bot|ssws|sso-key|bearer|pat|genericlogin)?)[ :=]{1,3}(?:token=)?["']?([A-Za-z0-9_.=+/~:\-]{16,1000})"#,
+        pattern: concat!(
+            r#"(?i:bearer|(?:proxy-)?authorization["']?\s{0,4}[:=]\s{0,4}["']?(?:token|"#,
+            r#"apikey|api-key|key|bot|ssws|sso-key|bearer|pat|"#,
+            r#"genericlogin)?)[ :=]{1,3}(?:token=)?["']?([A-Za-z0-9_.=+/~:\-]{16,1000})"#,
+        ),
         anywhere: false,
         may_match: always_matches,
         check: is_random,
@@ -319,7 +381,10 @@ const SECRET_FORMS: &[SecretForm] = &[
     SecretForm {
         name: "salt",
         hints: &["define("],
-        pattern: r#"(?i:define\(\s{0,4}['"][A-Z_]*(?:KEY|SALT|SECRET|PASSWORD)['"]\s{0,4},\s{0,4})(?:'([^'\n]{8,200})'|"([^"\n]{8,200})")"#,
+        pattern: concat!(
+            r#"(?i:define\(\s{0,4}['"][A-Z_]*(?:KEY|SALT|SECRET|"#,
+            r#"PASSWORD)['"]\s{0,4},\s{0,4})(?:'([^'\n]{8,200})'|"([^"\n]{8,200})")"#,
+        ),
         anywhere: false,
         may_match: always_matches,
         check: is_salt_value,
@@ -335,7 +400,10 @@ const SECRET_FORMS: &[SecretForm] = &[
     SecretForm {
         name: "seed-phrase",
         hints: &["mnemonic", "seed phrase", "recovery phrase"],
-        pattern: r#"(?i:mnemonic|(?:seed|recovery) phrase)["'`*_]{0,4}\s{0,4}(?:is|:|=)[*\s"'`]{0,8}((?:[a-z]{3,8} ){11,23}[a-z]{3,8})\b"#,
+        pattern: concat!(
+            r#"(?i:mnemonic|(?:seed|recovery) phrase)["'`*_]{0,4}\s{0,4}(?:is|:|"#,
+            r#"=)[*\s"'`]{0,8}((?:[a-z]{3,8} ){11,23}[a-z]{3,8})\b"#,
+        ),
         anywhere: false,
         may_match: always_matches,
         check: is_seed_phrase,
@@ -711,8 +779,8 @@ fn is_written_password(candidate: &FormCandidate<'_>) -> bool {
 fn is_option_password(candidate: &FormCandidate<'_>) -> bool {
     let secret = candidate.secret;
     // `7z a -p archive.7z` asks for the password; what has one has no space.
-    let is_asked = candidate.before.starts_with("7z") && candidate.before.ends_with("-p ");
-    if is_asked {
+    let is_prompted = candidate.before.starts_with("7z") && candidate.before.ends_with("-p ");
+    if is_prompted {
         return false;
     }
     let varied = secret

@@ -26,9 +26,10 @@ struct TokenRule {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TokenBounds {
     Anything,
-    /// The name of its service, in small letters: others have the same form.
+    /// The name of the service, in lower case, is near the token: tokens of
+    /// other services have the same form.
     Name(&'static str),
-    /// No Base64, of which the token could be a piece.
+    /// The token is not a piece of Base64 text.
     NoBase64,
 }
 

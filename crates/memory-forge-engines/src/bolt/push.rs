@@ -390,9 +390,9 @@ impl BoltGraph {
             .param("key", self.scope.node_key(""))
             .param("format", GRAPH_FORMAT),
         )?;
-        let row = rows
-            .first()
-            .ok_or_else(|| BoltError::Server("it gave a push no number".to_owned()))?;
+        let row = rows.first().ok_or_else(|| {
+            BoltError::Server("the server returned no number for the push".to_owned())
+        })?;
         read_column(row, "generation")
     }
 

@@ -184,7 +184,7 @@ fn entry_columns(node: &str) -> String {
 /// Reads an entry from the columns of a node.
 fn read_entry(row: &Row, node: &str) -> Result<NodeSummary, BoltError> {
     let name = |it: &str| format!("{node}_{it}");
-    let known = |it: &str| BoltError::Server(format!("`{it}` is no word that this program wrote"));
+    let known = |it: &str| BoltError::Server(format!("`{it}` was not written by this program"));
     let kind: String = read_column(row, &name("kind"))?;
     let standing: String = read_column(row, &name("standing"))?;
     let number = |it: &str| {

@@ -19,7 +19,7 @@ use super::{PostgresEngine, PostgresError};
 pub fn parse_member(text: &str) -> Result<TeamMember, PostgresError> {
     let wrong = || {
         PostgresError::usage(
-            format!("`{text}` is no member"),
+            format!("`{text}` is not a member"),
             "Write `login`, `login:team`, `login:team:read` or `login:team:push=workspace`",
         )
     };
@@ -171,7 +171,7 @@ pub(super) async fn create_schema(client: &Client, vector: &str) -> Result<(), P
     let made = client.batch_execute(make).await;
     made.map_err(|error| match error.code() {
         Some(&(SqlState::DUPLICATE_SCHEMA | SqlState::UNIQUE_VIOLATION)) => PostgresError::failure(
-            "Somebody else is preparing this server at the moment",
+            "Another process is preparing this server",
             "Run it again: it adds what is missing",
         ),
         Some(&SqlState::INSUFFICIENT_PRIVILEGE) => PostgresError::failure(
@@ -208,7 +208,7 @@ begin
     end;
     if not me.rolsuper then
         -- To act as the owner, without reading everything in daily work where
-        -- the server can tell these apart.
+        -- the server can distinguish these.
         if current_setting('server_version_num')::integer >= 160000 then
             execute format('grant mf_owner to %I with inherit false, set true', current_user);
         elsif not pg_has_role(current_user, 'mf_owner', 'member') then
@@ -317,10 +317,10 @@ pub(super) async fn insert_member(
                 .map_err(|error| match error.code() {
                     Some(&SqlState::INSUFFICIENT_PRIVILEGE) => PostgresError::failure(
                         format!(
-                            "There is no login `{}`, and this one may not make it",
+                            "There is no login `{}`, and your login may not create it",
                             member.login
                         ),
-                        "Whoever runs the server makes the login; then add it again",
+                        "Ask the server's administrator to create the login, then add it again",
                     ),
                     _ => error.into(),
                 })?;
@@ -399,7 +399,7 @@ impl PostgresEngine {
         if found.is_empty() {
             return Err(PostgresError::usage(
                 format!("There is no tenant `{}`", self.tenant),
-                "`memory-forge engine init --tenant NAME` makes it; `engine tenant list` shows those that are there",
+                "`memory-forge engine init --tenant NAME` makes it; `engine tenant list` lists them",
             ));
         }
         Ok(())

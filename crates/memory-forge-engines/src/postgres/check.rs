@@ -19,7 +19,7 @@ const INSTALLATION_CHECKS: &[InstallationCheck] = &[
     // Rights that are too wide.
     InstallationCheck {
         severity: FindingSeverity::Problem,
-        sql: "select 'Somebody has a right on the table ' || c.oid::regclass || ': '
+        sql: "select 'Another role has a right on the table ' || c.oid::regclass || ': '
                  || string_agg(distinct coalesce(nullif(a.grantee, 0)::regrole::text, 'public') || ' ' || a.privilege_type, ', '),
                  'revoke all on table ' || c.oid::regclass || ' from '
                  || string_agg(distinct coalesce(nullif(a.grantee, 0)::regrole::text, 'public'), ', ')
@@ -29,7 +29,7 @@ const INSTALLATION_CHECKS: &[InstallationCheck] = &[
     },
     InstallationCheck {
         severity: FindingSeverity::Problem,
-        sql: "select 'Somebody has a right on columns of ' || c.oid::regclass,
+        sql: "select 'Another role has a right on columns of ' || c.oid::regclass,
                  'revoke all on ' || c.oid::regclass || ' from '
                  || string_agg(distinct coalesce(nullif(x.grantee, 0)::regrole::text, 'public'), ', ')
              from pg_attribute a join pg_class c on c.oid = a.attrelid
@@ -122,7 +122,7 @@ const INSTALLATION_CHECKS: &[InstallationCheck] = &[
     InstallationCheck {
         severity: FindingSeverity::Note,
         sql: "select 'Tables of a team that is gone are left, and empty: ' || string_agg(c.relname, ', ' order by c.relname),
-                 'Somebody was reading when the organisation was dropped; the next engine member add or tenant drop drops them'
+                 'A reader was connected when the organisation was dropped; the next engine member add or tenant drop drops them'
              from pg_inherits i join pg_class c on c.oid = i.inhrelid
              where i.inhparent = any (array['mf.document', 'mf.chunk', 'mf.term']::regclass[])
                and not exists (select from mf.team g where c.relname in (

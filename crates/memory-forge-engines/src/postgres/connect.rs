@@ -207,7 +207,7 @@ impl ServerTarget {
         patience: &WaitPolicy,
     ) -> Result<(Client, String), PostgresError> {
         let started = Instant::now();
-        let mut is_told = false;
+        let mut is_reported = false;
         loop {
             let error = match self.try_hosts(need, patience).await {
                 Ok(connected) => return Ok(connected),
@@ -218,8 +218,8 @@ impl ServerTarget {
             {
                 return Err(error);
             }
-            if !is_told {
-                is_told = true;
+            if !is_reported {
+                is_reported = true;
                 patience.notify(&format!(
                     "{error}; waiting up to {} for a free connection",
                     super::format_duration(patience.no_connection)
@@ -251,13 +251,13 @@ impl ServerTarget {
             .iter()
             .position(|it| it.cause == ErrorCause::NoConnection);
         let all: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        let Some(told) = busy.or(errors.len().checked_sub(1)) else {
+        let Some(chosen) = busy.or(errors.len().checked_sub(1)) else {
             return Err(PostgresError::usage(
                 "The address of the shared index names no host",
                 "Write it as `postgres://user@host:5432/database`",
             ));
         };
-        let mut error = errors.swap_remove(told);
+        let mut error = errors.swap_remove(chosen);
         error.what = all.join("; ");
         Err(error)
     }

@@ -583,7 +583,7 @@ fn push_denied_error(tenant: &str, push: &IndexPush) -> PostgresError {
     let who = if push.team == TeamMember::EVERYONE_TEAM {
         "Everybody reads the team `all`, and only its own members write it".to_owned()
     } else {
-        format!("You are no member of `{}` who may write", push.team)
+        format!("You are not a member of `{}` who may write", push.team)
     };
     PostgresError::usage(
         format!(

@@ -76,7 +76,7 @@ pub(super) async fn check_format(
 ) -> Result<SchemaInfo, PostgresError> {
     let known = read_schema_info(client, tenant).await?.ok_or_else(|| {
         PostgresError::failure(
-            "The shared index is not there yet",
+            "The shared index does not exist yet",
             "`memory-forge engine init` prepares the server, once",
         )
     })?;
@@ -97,7 +97,7 @@ pub(super) async fn check_format(
                 "The shared index was made by an older version (format {}, this one writes {SCHEMA_VERSION})",
                 known.version
             ),
-            "`memory-forge engine upgrade` brings it forward, by whoever administers the server",
+            "The server's administrator upgrades it with `memory-forge engine upgrade`",
         ));
     }
     Ok(known)
@@ -154,7 +154,7 @@ impl PostgresEngine {
                     let known = check_format(client, &tenant, AccessPurpose::Write).await?;
                     if known.model != format!("{model}/{dimensions}") {
                         done.notes.push(format!(
-                            "The vectors there are of the model `{}`; workspaces with another are found by their words",
+                            "The shared index has vectors of the model `{}`; workspaces with another model are found by keywords only",
                             known.model
                         ));
                     }
@@ -178,7 +178,7 @@ impl PostgresEngine {
         self.run_transaction("", async |client| {
             let nothing = || {
                 PostgresError::failure(
-                    "The shared index is not there yet",
+                    "The shared index does not exist yet",
                     "`memory-forge engine init` prepares the server, once",
                 )
             };
@@ -438,7 +438,7 @@ async fn upgrade_from_format_2(
         .await?;
     client.batch_execute("reset role").await?;
     done.notes.push(
-        "Format 2 let writers of a tenant add passages to documents of the team `all`, and nothing tells these apart: the next push of each workspace replaces all that it has there".to_owned(),
+        "Format 2 let writers of a tenant add passages to documents of the team `all`, and these cannot be distinguished: the next push of each workspace replaces all that it has there".to_owned(),
     );
     done.notes.push(
         "`all` is now written by those alone who are its members: `engine member add LOGIN --team all`".to_owned(),

@@ -144,7 +144,7 @@ fn connect_server(
         context.require_consent(&address.server_origin(), "MEMORY_FORGE_GRAPH_URL")?;
     }
     if address.is_password_exposed() {
-        let line = "The password travels unencrypted; `bolt+s://` would keep it to yourself";
+        let line = "The password is sent unencrypted; use `bolt+s://`";
         context.output.write_warning(line);
     }
     let server = BoltGraph::connect(&address, read_scope(context)?)?;

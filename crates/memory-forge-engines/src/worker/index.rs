@@ -219,7 +219,7 @@ fn search_shared_index(
         match model::model_for_workspace(workspace, context.surroundings.model.as_deref()) {
             Ok(model) => Some(model),
             Err(why) => {
-                warnings.push(format!("{why}; searching by full text"));
+                warnings.push(format!("{why}; searching by keyword only"));
                 None
             }
         };
@@ -257,9 +257,9 @@ fn search_shared_index(
                 Err(error) if error.is_usage => return Err(WorkerStop::Failed(error)),
                 Err(error) => {
                     let next = if at + 1 < hosts.len() {
-                        "asking the next replica"
+                        "trying the next replica"
                     } else {
-                        "asking the primary"
+                        "trying the primary"
                     };
                     warnings.push(format!("{error}; {next}"));
                 }
@@ -283,7 +283,7 @@ fn search_shared_index(
             Err(error) if error.is_usage => return Err(WorkerStop::Failed(error)),
             Err(error) => {
                 if at + 1 < hosts.len() {
-                    warnings.push(format!("{error}; asking the next host"));
+                    warnings.push(format!("{error}; trying the next host"));
                 }
                 failed = Some(error);
             }

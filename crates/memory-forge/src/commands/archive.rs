@@ -78,7 +78,7 @@ pub(crate) fn run_archive(
         ))?;
     } else {
         ui.print_line(&format!("✓ Archived {}", escape_hidden(path.as_str())))?;
-        ui.note("The file stays where it is; `memory-forge doctor --undo` takes this back");
+        ui.note("The file stays where it is; `memory-forge doctor --undo` reverts this");
     }
     Ok(CommandExit::Success)
 }

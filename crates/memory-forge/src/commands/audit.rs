@@ -192,7 +192,7 @@ pub(crate) fn run_audit(
         }
     }
     if let Some(error) = audited.baseline_error {
-        ui.warn(&format!("The next audit cannot tell what is new: {error}"));
+        ui.warn(&format!("The next audit cannot show what is new: {error}"));
     }
     let worst = reports.iter().filter_map(AuditReport::worst_level).max();
     let failed = args.ci.is_some_and(|level| level.is_reached_by(worst));
@@ -467,7 +467,7 @@ fn is_size(finding: &AuditFinding) -> bool {
 /// Returns one entry per finding, with its advice unless an earlier entry had
 /// the same. Sizes have their advice at the end.
 fn findings_with_advice<'a>(findings: impl Iterator<Item = &'a MergedFinding<'a>>) -> Vec<String> {
-    let mut said = std::collections::HashSet::new();
+    let mut given_advice = std::collections::HashSet::new();
     let mut lines = Vec::new();
     for one in findings {
         let finding = one.finding;
@@ -479,7 +479,7 @@ fn findings_with_advice<'a>(findings: impl Iterator<Item = &'a MergedFinding<'a>
         };
         let mut line = format!("  - {level}{}", one.message());
         if let Some(advice) = finding.advice.as_ref().filter(|_| !is_size(finding))
-            && said.insert(advice)
+            && given_advice.insert(advice)
         {
             let faint = style::FAINT;
             line.push_str(&format!("\n    {faint}{}{faint:#}", escape_hidden(advice)));
@@ -527,7 +527,7 @@ fn size_recommendations<'a>(
     }
     if stubs > MAX_NAMED_FILES {
         let others = file_count(stubs - MAX_NAMED_FILES);
-        advice.push(format!("Do the same with {others} more of those above"));
+        advice.push(format!("Do the same for {others} more of the files above"));
     }
     if let [command, more @ ..] = &repair.commands[..] {
         advice.push(format!("`{command}` does this and can be undone"));

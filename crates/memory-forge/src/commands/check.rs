@@ -9,6 +9,7 @@ use forge_app::check::{
     self, CHECK_REGISTRY, CheckFinding, CheckOutcome, CheckReport, CheckSeverity, CheckView,
     WorkspaceSurvey,
 };
+use forge_app::counts::count_noun;
 use serde_json::{Value, json};
 
 use super::links::read_survey_vault;
@@ -128,7 +129,7 @@ fn list_checks(args: &CheckArgs, ui: &mut Ui) -> Result<CommandExit, CommandErro
         let only = if usual.contains(&check.id) {
             ""
         } else {
-            " (by `--only`)"
+            " (only with `--only`)"
         };
         let id = check.id.as_str();
         ui.print_line(&format!("{id:width$}  {}{only}", check.about))?;
@@ -159,10 +160,7 @@ fn fix_findings(
         ui.note("Nothing was changed (`--dry-run`)");
         return Ok(Vec::new());
     }
-    if !ui.confirm(
-        &format!("Change {}?", count_with_noun(count, "file")),
-        args.yes,
-    )? {
+    if !ui.confirm(&format!("Change {}?", count_noun(count, "file")), args.yes)? {
         ui.note("Nothing was changed");
         return Ok(Vec::new());
     }
@@ -280,7 +278,7 @@ fn show_summary(
     let outcomes = report.results.iter().map(|it| &it.outcome);
     let skipped = outcomes.filter(|it| matches!(it, CheckOutcome::Skipped(_)));
     let skipped = skipped.count();
-    let ran = count_with_noun(report.results.len() - skipped, "check");
+    let ran = count_noun(report.results.len() - skipped, "check");
     let skipped = match skipped {
         0 => String::new(),
         skipped => format!(", {skipped} skipped"),
@@ -293,10 +291,10 @@ fn show_summary(
     }
     ui.print_line(&format!(
         "{}, {}, {} info in {} ({ran}{skipped})",
-        count_with_noun(report.count_severity(CheckSeverity::Error), "error"),
-        count_with_noun(report.count_severity(CheckSeverity::Warning), "warning"),
+        count_noun(report.count_severity(CheckSeverity::Error), "error"),
+        count_noun(report.count_severity(CheckSeverity::Warning), "warning"),
         report.count_severity(CheckSeverity::Info),
-        count_with_noun(files, "place"),
+        count_noun(files, "place"),
     ))?;
     let repairable = report.findings().filter(|it| it.repair.is_some()).count();
     if repairable > 0 && !args.fix {
@@ -305,10 +303,6 @@ fn show_summary(
         ));
     }
     Ok(())
-}
-
-fn count_with_noun(count: usize, word: &str) -> String {
-    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }
 
 fn report_json(report: &CheckReport, changes: &[String]) -> Value {

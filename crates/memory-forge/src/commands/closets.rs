@@ -6,6 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use forge_app::bulk::{self, BulkSkill};
 use forge_app::check::{CheckView, WorkspaceSurvey};
 use forge_app::closets::{self, ClosetBuildRequest, ClosetBuildResponse, ClosetSearchRequest};
+use forge_app::counts::count_noun;
 use forge_app::graph::GRAPH_FILE;
 use forge_app::knowledge::maps::MapAnswer;
 use forge_app::quote;
@@ -166,7 +167,7 @@ fn build_closets(
         dry_run: args.dry_run,
         draw_graph: true,
     };
-    // Only a person is asked about a recent run; a script builds again.
+    // The question about a recent run is for people; a script builds again.
     if !args.force
         && !args.dry_run
         && settings.stdin_terminal
@@ -198,7 +199,7 @@ fn build_closets(
         }
     }
     if built.is_graph_changed {
-        ui.note(&format!("{GRAPH_FILE} was drawn anew"));
+        ui.note(&format!("Rebuilt {GRAPH_FILE}"));
     }
     show_build(args, &built, ui)?;
     Ok(if built.is_complete() {
@@ -244,9 +245,9 @@ fn show_build(
             }
         }
         let mut line = format!(
-            "{}: {} file(s), {} refreshed, {} skipped",
+            "{}: {}, {} refreshed, {} skipped",
             escape_hidden(&hub.name),
-            report.files,
+            count_noun(report.files, "file"),
             report.refreshed,
             report.skipped
         );
@@ -304,8 +305,8 @@ fn check_closets(
             ))?;
         }
         match mismatches.len() {
-            0 => ui.note(&format!("{} hub(s), nothing to do", hubs.len())),
-            n => ui.note(&format!("{n} finding(s)")),
+            0 => ui.note(&format!("{}, nothing to do", count_noun(hubs.len(), "hub"))),
+            n => ui.note(&count_noun(n, "finding")),
         }
     }
     Ok(if report.has_failure(CheckView::Closets) {
@@ -352,7 +353,7 @@ fn show_closets(
     }
     let answer = answer.unwrap_or_else(RecallAnswer::empty);
     if let Some(note) = &answer.mode_note {
-        ui.warn(&format!("Searched by full text alone: {note}"));
+        ui.warn(&format!("Searched by keyword only: {note}"));
     }
     let hits = answer.hits.iter().map(|hit| {
         let listed = &listing.entries[hit.passage.chunk as usize];
@@ -374,7 +375,7 @@ fn show_closets(
         show_entry(hit, listed, &fields, ui)?;
     }
     if answer.hits.is_empty() && !listing.entries.is_empty() {
-        ui.note("Nothing in the closets answers that. `memory-forge search` looks in the text.");
+        ui.note("The closets have no match. `memory-forge search` looks in the text.");
     }
     Ok(CommandExit::Success)
 }
@@ -413,7 +414,7 @@ fn show_entry(
             .map(String::as_str)
             .collect();
         ui.print_line(&format!(
-            "  like it by meaning: {}",
+            "  similar by meaning: {}",
             escape_hidden(&quote::sanitize_text(&subjects.join(", ")))
         ))?;
     }

@@ -14,7 +14,7 @@ use crate::ui::{Ui, escape_hidden};
 /// Find duplicates, contradictions and orphans; shorten decisions
 ///
 /// Names notes that may be the same, decisions that a later one replaces, and
-/// what is linked from nowhere, and draws `memory/.graph.md` anew. With `--fix`
+/// what is linked from nowhere, and rebuilds `memory/.graph.md`. With `--fix`
 /// superseded decisions are marked, and a file of 60 lines and more is
 /// gathered: a decision takes in the one it replaced, and those of a week about
 /// one thing stand together, all in their own words. Notes are never merged.
@@ -71,7 +71,7 @@ pub(crate) fn run_consolidate(
         ui.print_lines(&escape_hidden(&report.render(args.fix)))?
     }
     if let Some(id) = change {
-        ui.note(&format!("`memory-forge doctor --undo {id}` takes it back"));
+        ui.note(&format!("`memory-forge doctor --undo {id}` reverts it"));
     }
     Ok(if is_urgent && !args.fix {
         CommandExit::Failure

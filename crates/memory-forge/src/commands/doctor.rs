@@ -26,7 +26,7 @@ mod sections;
 /// A repair shows its diff and asks first; on a terminal it shows the sections
 /// before that, and each can be kept or moved. It moves explanations and leaves
 /// rules, commands and imports where they are: from `CLAUDE.md` and `AGENTS.md`
-/// to `knowledge/legacy/`, from a `SKILL.md` to `references/` beside it. Files
+/// to `knowledge/legacy/`, from a `SKILL.md` to `references/` in its folder. Files
 /// in parts of the project are changed only when they are named. The bytes
 /// before the change stay in the undo journal.
 #[derive(Debug, Args)]
@@ -36,7 +36,7 @@ Examples:
   memory-forge doctor --fix --dry-run    Show the repair as a diff
   memory-forge doctor --fix              Show it, ask, repair
   memory-forge doctor --fix packages/api/CLAUDE.md
-  memory-forge doctor --undo             Take back the latest change you asked for")]
+  memory-forge doctor --undo             Revert the latest change that you made")]
 pub(crate) struct DoctorArgs {
     /// Repair what can be repaired
     #[arg(long)]
@@ -51,7 +51,7 @@ pub(crate) struct DoctorArgs {
     #[arg(long)]
     pub(crate) dry_run: bool,
 
-    /// Read every document, also where there are very many and the index says
+    /// Read every document, even if there are very many and the index reports
     /// that most are unchanged
     #[arg(long)]
     pub(crate) deep: bool,
@@ -60,7 +60,7 @@ pub(crate) struct DoctorArgs {
     #[arg(long, short)]
     pub(crate) yes: bool,
 
-    /// Take a change back: the latest one, or the one with this id
+    /// Revert a change: the latest one, or the one with this id
     #[arg(long, value_name = "ID", num_args = 0..=1, conflicts_with = "fix")]
     pub(crate) undo: Option<Option<String>>,
 
@@ -175,8 +175,8 @@ fn show_report(
     for result in &diagnosis.results {
         let title = result.check.title;
         match &result.outcome {
-            CheckOutcome::Passed(Some(said)) if part == DoctorReportPart::All => {
-                show_result(title, (style::GOOD, "✓", ""), "", said, ui)?;
+            CheckOutcome::Passed(Some(summary)) if part == DoctorReportPart::All => {
+                show_result(title, (style::GOOD, "✓", ""), "", summary, ui)?;
             }
             CheckOutcome::Skipped(why) if part == DoctorReportPart::All => {
                 show_result(title, (style::FAINT, "–", "skipped: "), "", why, ui)?;
@@ -266,13 +266,13 @@ fn fix_workspace(
             show_steps(&repair, ui)?;
         }
         ui.note(&format!(
-            "`memory-forge doctor --undo {id}` takes it back, byte for byte"
+            "`memory-forge doctor --undo {id}` restores the exact bytes"
         ));
     } else if repair.proposal.is_empty() && !args.json {
         ui.print_line(if repair.left_alone.is_empty() {
             "✓ Nothing to repair"
         } else {
-            "Nothing can move: what these files hold has to stay where agents load it"
+            "Nothing can move: the contents of these files must stay where agents load them"
         })?;
     }
     if args.json {
@@ -400,7 +400,7 @@ mod json {
         };
         match outcome {
             CheckOutcome::Passed(None) => Vec::new(),
-            CheckOutcome::Passed(Some(said)) => plain("ok", said),
+            CheckOutcome::Passed(Some(summary)) => plain("ok", summary),
             CheckOutcome::Skipped(why) => plain("skipped", why),
             CheckOutcome::Found(found) => found
                 .iter()

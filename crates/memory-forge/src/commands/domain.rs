@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use forge_app::counts::count_noun;
 use forge_app::routing::hubs;
 use forge_app::upkeep::domain;
 use serde_json::json;
@@ -52,7 +53,7 @@ struct DomainAddArgs {
     /// What it is about; the folder is named after it
     name: String,
 
-    /// Files to move there; links to them are written anew
+    /// Files to move there; links to them are rewritten
     #[arg(long = "move", value_name = "FILE", num_args = 1..)]
     files: Vec<PathBuf>,
 
@@ -101,7 +102,7 @@ fn add_domain(
     let plan = domain::plan_domain(&workspace, &args.name, &files)?;
     for similar in plan.similar.iter().filter(|_| !plan.exists) {
         ui.warn(&format!(
-            "There is a domain `{}` already; is it the same subject?",
+            "The domain `{}` exists already; is it about the same subject?",
             escape_hidden(similar)
         ));
     }
@@ -123,7 +124,7 @@ fn add_domain(
     let mut change = None;
     if !args.dry_run && !plan.proposal.is_empty() {
         let moves = plan.proposal.moves.len();
-        let question = format!("Move {moves} file(s) to `{}`?", plan.folder);
+        let question = format!("Move {} to `{}`?", count_noun(moves, "file"), plan.folder);
         if moves > 0 && !ui.confirm(&question, args.yes)? {
             ui.note("Nothing was changed");
             return Ok(CommandExit::Success);
@@ -143,7 +144,7 @@ fn add_domain(
     if args.dry_run {
         ui.note("Nothing was changed (`--dry-run`)");
     } else if change.is_none() {
-        ui.print_line(&format!("✓ The domain {} is there already", plan.folder))?;
+        ui.print_line(&format!("✓ The domain {} exists already", plan.folder))?;
     } else {
         let searched = match domain::count_searched(&workspace, &plan.folder) {
             0 => String::new(),
@@ -151,7 +152,7 @@ fn add_domain(
             files => format!("; {files} documents of it are searched"),
         };
         ui.print_line(&format!("✓ Domain {} added{searched}", plan.folder))?;
-        ui.note("`memory-forge closets build` describes its notes, `memory-forge doctor --undo` takes it back");
+        ui.note("`memory-forge closets build` describes its notes, `memory-forge doctor --undo` reverts it");
     }
     Ok(CommandExit::Success)
 }
@@ -189,10 +190,10 @@ fn list_domains(
             ", no closets"
         };
         ui.print_line(&format!(
-            "{} · {} · {} files{closets}",
+            "{} · {} · {}{closets}",
             escape_hidden(&hub.name),
             escape_hidden(hub.folder.as_str()),
-            hub.members.len()
+            count_noun(hub.members.len(), "file")
         ))?;
     }
     Ok(CommandExit::Success)

@@ -3,6 +3,7 @@
 //! them writes a file. `memory` was another name for `stats`.
 
 use clap::Args;
+use forge_app::counts::count_noun;
 use forge_app::workspace::FileRole;
 
 use crate::paths;
@@ -58,7 +59,8 @@ pub(crate) fn list_documents(
     match count {
         0 => ui.note(forge_app::library::NO_KNOWLEDGE_MESSAGE),
         count => ui.note(&format!(
-            "{count} document(s); `memory-forge index --all` says what changed, `memory-forge stats` what is used"
+            "{}; `memory-forge index --all` lists changes, `memory-forge stats` shows usage",
+            count_noun(count, "document")
         )),
     }
     Ok(CommandExit::Success)

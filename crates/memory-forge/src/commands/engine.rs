@@ -3,6 +3,7 @@
 //! again at any time.
 
 use clap::{Args, Subcommand};
+use forge_app::counts::count_noun;
 use forge_app::publish::{self, PublishScope};
 use forge_app::search::SearchScope;
 use forge_app::wire;
@@ -29,7 +30,7 @@ use crate::servers::shared_index::{SharedIndexClient, resolve_tenant};
 #[command(after_help = "\
 Examples:
   memory-forge engine init --tenant acme --member ann:payments   Prepare the server, once
-  memory-forge engine member add bob --team payments --read      Let somebody in
+  memory-forge engine member add bob --team payments --read      Give a login access
   memory-forge engine tenant list                                Who shares the server
   memory-forge engine check                                      Audit the installation
   memory-forge engine upgrade                                    Move an older format forward
@@ -51,7 +52,7 @@ pub(crate) struct EngineArgs {
 pub(crate) enum EngineCommand {
     /// Prepare the server: schema, roles, policies, the tenant and its members
     ///
-    /// Run by whoever administers the server. Logins that do not exist are made
+    /// For the server's administrator. Logins that do not exist are made
     /// without a password. Running it again changes nothing that is there.
     Init {
         /// `login` (reads the team `all`), `login:team` (reads and pushes),
@@ -64,7 +65,7 @@ pub(crate) enum EngineCommand {
     },
     /// Bring an index of an older format forward, in place
     ///
-    /// Run by whoever administers the server. Nothing is lost: it is one
+    /// For the server's administrator. Nothing is lost: it is one
     /// transaction, and until its end others see the format before.
     Upgrade {
         /// Do not ask
@@ -79,7 +80,7 @@ pub(crate) enum EngineCommand {
     Tenant(admin::TenantCommand),
     /// Look for rights that are too wide, missing indexes and old versions
     ///
-    /// Run by whoever administers the server. Exits with 1 where something is
+    /// For the server's administrator. Exits with 1 where something is
     /// to be done.
     Check {
         /// Print the result as JSON
@@ -198,7 +199,7 @@ fn workspace_name(workspace: &Workspace) -> Result<String, CommandError> {
     let name = folder.and_then(|it| slugify_name(&it).ok());
     let name = name.filter(|it| it.is_ascii() && it.len() <= 60);
     name.ok_or_else(|| {
-        CommandError::usage("The folder's name is none for a workspace")
+        CommandError::usage("The folder's name cannot be the name of a workspace")
             .hint("Set `engine.workspace` in `memory-forge.toml`")
     })
 }
@@ -258,7 +259,7 @@ fn push_workspace(
             ui.show_remarks(&memory.embed_passages(None, &mut ui.watch_stages())?);
         } else {
             ui.warn(&format!(
-                "The vectors there are of the model `{}`, not of this workspace's; it will be found by its words alone",
+                "The shared index has vectors of the model `{}`, this workspace has others; its documents will be found by keywords only",
                 escape_hidden(&there)
             ));
         }
@@ -288,14 +289,14 @@ fn push_workspace(
     ))?;
     if done.secrets > 0 {
         ui.note(&format!(
-            "{} secret(s) were masked in what was sent",
-            done.secrets
+            "Masked {} in the documents that were sent",
+            count_noun(done.secrets, "secret")
         ));
     }
     if done.kept > 0 {
         ui.note(&format!(
-            "{} document(s) stay here: private, forgotten, of agents (`--private`, `--agents` send those), or with a secret in their name",
-            done.kept
+            "Not sent: {} that are private, forgotten, of agents (`--private`, `--agents` send those), or with a secret in their name",
+            count_noun(done.kept, "document")
         ));
     }
     Ok(CommandExit::Success)
@@ -337,8 +338,8 @@ fn show_dry_run(
         ui.print_line(&format!("… and {} more", items.len() - MAX_SHOWN_PATHS))?;
     }
     ui.note(&format!(
-        "{} document(s) would be published, {kept} stay here; nothing was sent (`--dry-run`)",
-        items.len()
+        "{} would be published, {kept} would not; nothing was sent (`--dry-run`)",
+        count_noun(items.len(), "document")
     ));
     Ok(CommandExit::Success)
 }
@@ -379,7 +380,7 @@ fn pull_workspace(
     }
     for path in &landed.refused {
         ui.warn(&format!(
-            "`{}` is no path for a document and was left out",
+            "`{}` is not a valid path for a document and was left out",
             escape_hidden(path)
         ));
     }
@@ -402,7 +403,7 @@ fn pull_workspace(
         landed.unchanged
     ))?;
     if let Some(id) = &landed.change {
-        ui.note(&format!("`memory-forge doctor --undo {id}` takes it back"));
+        ui.note(&format!("`memory-forge doctor --undo {id}` reverts it"));
     }
     Ok(CommandExit::Success)
 }
@@ -443,7 +444,7 @@ fn show_status(
         escape_hidden(&status.model)
     ))?;
     if status.teams.is_empty() {
-        ui.note("You are no member of this tenant, so nothing is shown");
+        ui.note("You are not a member of this tenant, so nothing is shown");
     }
     for one in status.workspaces.iter().take(MAX_LISTED_WORKSPACES) {
         let commit = one
@@ -503,17 +504,17 @@ fn drop_workspace(
     let name = workspace_name(workspace)?;
     // An unreachable server is reported before the question.
     let there: wire::FromServer<()> = index.call(wire::IndexOperation::Connect, Some(ui))?;
-    let question = format!("Take `{name}` out of {}?", there.shown);
+    let question = format!("Remove `{name}` from {}?", there.shown);
     if !ui.confirm(&question, yes)? {
         ui.note("Nothing was changed");
         return Ok(CommandExit::Success);
     }
     let operation = wire::IndexOperation::DropWorkspace { name: name.clone() };
     if index.call::<bool>(operation, Some(ui))?.value {
-        ui.print_line(&format!("✓ Took `{name}` out"))?;
+        ui.print_line(&format!("✓ Removed `{name}`"))?;
         ui.note("`memory-forge engine push` puts it back");
     } else {
-        ui.print_line(&format!("`{name}` is not there"))?;
+        ui.print_line(&format!("`{name}` does not exist"))?;
     }
     Ok(CommandExit::Success)
 }

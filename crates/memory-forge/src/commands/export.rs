@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use forge_app::counts::count_noun;
 use forge_app::document::{self, Document, YamlValue as Yaml};
 use forge_app::export;
 use forge_app::import::native;
@@ -265,8 +266,8 @@ fn export_to_claude(
         return Ok(CommandExit::Success);
     }
     let question = format!(
-        "Write {} files into `{}`?",
-        plan.changes.len(),
+        "Write {} into `{}`?",
+        count_noun(plan.changes.len(), "file"),
         folder.display()
     );
     if !ui.confirm(&question, args.yes)? {
@@ -274,7 +275,10 @@ fn export_to_claude(
         return Ok(CommandExit::Success);
     }
     plan.apply()?;
-    ui.print_line(&format!("✓ Wrote {} files", plan.changes.len()))?;
+    ui.print_line(&format!(
+        "✓ Wrote {}",
+        count_noun(plan.changes.len(), "file")
+    ))?;
     Ok(CommandExit::Success)
 }
 
@@ -285,7 +289,7 @@ fn select_documents(
     settings: &Settings,
 ) -> Result<Vec<RelPath>, CommandError> {
     if args.files.is_empty() && args.importance.is_none() {
-        return Err(CommandError::usage("Nothing to export was named")
+        return Err(CommandError::usage("No document was named")
             .hint("Name documents, or pass `--importance 8` for those that matter most"));
     }
     let mut chosen = Vec::new();

@@ -17,7 +17,7 @@ use crate::ui::{Ui, escape_hidden};
 /// matter least. Importance 8 and above is never chosen. `restore` lifts it,
 /// `stats` shows it, and `index --force` does not change it.
 ///
-/// `--fact` says that a statement is wrong, whatever its spelling. Texts that
+/// `--fact` marks a statement as wrong, in any spelling. Texts that
 /// repeat it are not saved any more, and what a search finds of it carries the
 /// correction and stands last.
 #[derive(Debug, Args)]
@@ -77,7 +77,7 @@ pub(crate) fn run_forget(
         return Err(CommandError::usage(
             "Specify at least one of a path, `--max-files`, `--max-age` or `--fact`",
         )
-        .hint("Run `memory-forge forget --help` to see what it takes"));
+        .hint("Run `memory-forge forget --help` to see its options"));
     }
     let workspace = paths::open_workspace(settings, ui)?;
     let memory = library::open_refreshed(&workspace, settings, ui)?;
@@ -169,13 +169,16 @@ fn correct_fact(
         }))?;
         return Ok(CommandExit::Success);
     }
-    let told = done.correction.describe();
-    let told = escape_hidden(&told);
+    let described = done.correction.describe();
+    let described = escape_hidden(&described);
     match done.receipt.id {
-        Some(_) => ui.print_line(&format!("✓ {told}; listed in {}", forget::RETRACTION_LIST))?,
-        None => ui.print_line(&format!("It is corrected already. {told}"))?,
+        Some(_) => ui.print_line(&format!(
+            "✓ {described}; listed in {}",
+            forget::RETRACTION_LIST
+        ))?,
+        None => ui.print_line(&format!("It is corrected already. {described}"))?,
     }
-    ui.note("Files that say it are untouched; `memory-forge restore --fact` lifts the correction");
+    ui.note("Files that contain it are untouched; `memory-forge restore --fact` withdraws the correction");
     Ok(CommandExit::Success)
 }
 
@@ -186,7 +189,7 @@ fn report_nothing(args: &ForgetArgs, ui: &mut Ui) -> Result<CommandExit, Command
     } else if args.paths.is_empty() {
         ui.print_line("No stale documents found to forget.")?;
     } else {
-        ui.print_line("They are forgotten already.")?;
+        ui.print_line("Already forgotten.")?;
     }
     Ok(CommandExit::Success)
 }

@@ -556,7 +556,7 @@ fn show_path(
         }
     } else {
         let (from, to) = (node_name(graph.node(from)), node_name(graph.node(to)));
-        ui.print_line(&format!("No way leads from {from} to {to}"))?;
+        ui.print_line(&format!("There is no path from {from} to {to}"))?;
     }
     Ok(match steps {
         Some(_) => CommandExit::Success,

@@ -18,7 +18,7 @@ mod show;
 /// Bring in sessions, notes and other tools' memory
 ///
 /// Sources are read and never changed, and everything lands in this workspace
-/// as Markdown whose front matter says where it comes from. Importing again
+/// as Markdown whose front matter names its origin. Importing again
 /// writes only what has changed at the source; what you edited here stays as
 /// it is and is named, unless you say `--force`. Secrets are replaced by
 /// `‹redacted: rule›`, hidden characters are written out, and text from
@@ -55,7 +55,7 @@ enum ImportCommand {
     /// answers, and one line for each tool with the head of its result.
     /// Thoughts, reminders and what hooks put in are left out; sub-agents are
     /// folded, compactions and abandoned branches marked. A page has at most
-    /// 512 KiB and says what it left out.
+    /// 512 KiB and prints what it left out.
     Transcripts(ImportTranscriptsArgs),
     /// A memory bank: projectbrief.md, activeContext.md, progress.md and others
     ///
@@ -96,7 +96,7 @@ struct ImportCommonArgs {
     #[arg(long, value_name = "YYYY-MM-DD", value_parser = date)]
     since: Option<Date>,
 
-    /// At most so many, the newest
+    /// Maximum number of documents, newest first
     #[arg(long, short = 'n', value_name = "N")]
     limit: Option<usize>,
 

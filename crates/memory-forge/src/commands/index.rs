@@ -19,8 +19,8 @@ use crate::ui::{Ui, escape_hidden, style};
 /// Bring the index of `knowledge/` up to date
 ///
 /// Only files whose text changed are read again. The index is a cache in
-/// `.memory-forge/`: deleting it loses nothing. A search does all this by
-/// itself; run it to see the details or to prepare a large repository. Unlike
+/// `.memory-forge/`: deleting it loses nothing. A search does all this
+/// automatically; run it to see the details or to prepare a large repository. Unlike
 /// a search, it also updates the list of documents between the two marks in
 /// `knowledge/README.md`, where `init` or `doctor --fix` began one.
 ///
@@ -30,11 +30,11 @@ use crate::ui::{Ui, escape_hidden, style};
 #[command(after_help = "\
 Examples:
   memory-forge index               Read what changed
-  memory-forge index --force       Forget the index and build it anew
+  memory-forge index --force       Delete the index and rebuild it
   memory-forge index --background  Let the vectors of many documents follow
   memory-forge index --json        The same, for a program")]
 pub(crate) struct IndexArgs {
-    /// Build the index anew instead of reading only what changed
+    /// Rebuild the index instead of reading only what changed
     #[arg(long, short)]
     pub(crate) force: bool,
 
@@ -42,7 +42,7 @@ pub(crate) struct IndexArgs {
     #[arg(long)]
     pub(crate) no_vectors: bool,
 
-    /// Compute vectors for at most this long; the next run goes on from there
+    /// Compute vectors for at most this long; the next run continues from there
     #[arg(long, value_name = "SECONDS", conflicts_with = "no_vectors")]
     pub(crate) seconds: Option<u32>,
 
@@ -129,12 +129,12 @@ pub(crate) fn run_index(
     Ok(CommandExit::Success)
 }
 
-/// How long vectors are computed in the background unless told otherwise.
+/// Default time for vectors that are computed in the background.
 const BACKGROUND_SECONDS: u32 = 600;
 
-/// Starts this program once more, for the vectors alone. It ends when they are
+/// Starts a second process of this program, for the vectors alone. It ends when they are
 /// done or its time is over, whichever comes first, and never twice at once:
-/// whoever computes vectors holds a lock. Nothing stays behind.
+/// the process that computes vectors holds a lock. Nothing stays behind.
 fn begin_in_background(root: &Path, seconds: u32, settings: &Settings, ui: &mut Ui) {
     let program = settings
         .binary

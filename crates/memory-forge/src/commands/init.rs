@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use forge_app::check::{CheckSeverity, CheckView, WorkspaceSurvey};
+use forge_app::counts::match_number;
 use forge_app::inclusion;
 use forge_app::indexing;
 use forge_app::knowledge::start;
@@ -32,7 +33,7 @@ use crate::ui::{Ui, escape_hidden};
 /// counted and, after one question, searched as well: `memory-forge.toml` names
 /// them. They stay where and as they are.
 ///
-/// With `--workspace`, a whole workspace with `_MANIFEST.md`, the map that tells
+/// With `--workspace`, a whole workspace with `_MANIFEST.md`, the map that shows
 /// agents what there is: folders with notes become domains where they are, exact
 /// names of notes become links, and `CLAUDE.md` gets a few lines for agents. Where
 /// a workspace is there already, its health is checked. With `--organise`, notes that are there already are
@@ -49,7 +50,7 @@ Examples:
   memory-forge init --organise                      Propose an order for existing notes
   memory-forge init --apply memory-forge-plan.toml  Carry it out, after a look and a yes")]
 pub(crate) struct InitArgs {
-    /// Agree to what is proposed without being asked
+    /// Agree to the proposal without a question
     #[arg(long, short)]
     pub(crate) yes: bool,
 
@@ -73,7 +74,7 @@ pub(crate) struct InitArgs {
     #[arg(long, conflicts_with_all = ["workspace", "organise", "apply", "include"])]
     pub(super) translations: bool,
 
-    /// Start a workspace with a manifest; say what you are working on, or be asked
+    /// Start a workspace with a manifest, and describe what you are working on; asks if omitted
     #[arg(long, value_name = "ABOUT", num_args = 0..=1, conflicts_with_all = ["organise", "apply"])]
     pub(super) workspace: Option<Option<String>>,
 
@@ -162,7 +163,7 @@ pub(crate) fn run_init(
     Ok(exit)
 }
 
-/// Documents to include, and whether a person said so.
+/// Documents to include, and whether a person chose them.
 #[derive(Default)]
 struct ChosenDocuments {
     config: inclusion::KnowledgeConfig,
@@ -196,9 +197,13 @@ fn choose_documents(
     if chosen.found == 0 {
         return Ok(Some(chosen));
     }
-    let files = format_thousands(chosen.found);
-    let summary =
-        escape_hidden(&format!("Found {files} documents in {}", found.places())).into_owned();
+    let summary = format!(
+        "Found {} {} in {}",
+        format_thousands(chosen.found),
+        match_number(chosen.found, "document"),
+        found.places()
+    );
+    let summary = escape_hidden(&summary).into_owned();
     if args.yes || args.dry_run {
         ui.note(&format!("{summary}; searches will find them"));
         say_left_out(&found, ui);
@@ -280,7 +285,7 @@ fn pick<'a>(
         match group {
             Some(group) => picked.push(group),
             None => {
-                let message = format!("`{}` is none of the numbers", escape_hidden(part));
+                let message = format!("`{}` is not one of the numbers", escape_hidden(part));
                 return Err(CommandError::usage(message));
             }
         }
@@ -349,8 +354,9 @@ fn index_included(
         files => format!("{} documents", format_thousands(files)),
     };
     ui.print_line(&format!(
-        "✓ {files} can be searched, in {} passages",
-        format_thousands(done.counts.chunks)
+        "✓ {files} can be searched, in {} {}",
+        format_thousands(done.counts.chunks),
+        match_number(done.counts.chunks, "passage")
     ))?;
     let translations = inclusion::count_translations(&library.workspace);
     if translations > 0 {
@@ -368,7 +374,7 @@ fn index_included(
     }
     if let Some(vectors) = done.vectors_line() {
         ui.note(&format!(
-            "{vectors}. Searches by words are complete; each search adds vectors, `memory-forge index` all of them"
+            "{vectors}. Keyword search is complete; each search computes more vectors, and `memory-forge index` computes all"
         ));
     }
     Ok(())
@@ -409,7 +415,7 @@ fn start_workspace(
         _ => {}
     }
     let adopts = mode == ManifestMode::Compatible;
-    let (about, asked) = match about {
+    let (about, is_answered) = match about {
         Some(about) => (about.to_owned(), false),
         None if adopts || args.yes || args.dry_run || !ui.can_ask() => {
             (folder_name(workspace), false)
@@ -443,7 +449,7 @@ fn start_workspace(
         "Add subjects with `memory-forge domain add <name>`"
     };
     // The one question is enough if no file of the user would change.
-    let agreed = asked && proposal.files.iter().all(|it| it.before.is_none());
+    let agreed = is_answered && proposal.files.iter().all(|it| it.before.is_none());
     let exit = confirm_and_apply(workspace, &proposal, next, agreed, args, settings, ui)?;
     if !adopts {
         note_catch_alls(workspace, ui);
@@ -461,7 +467,7 @@ fn note_catch_alls(workspace: &Workspace, ui: &mut Ui) {
         .collect();
     if !folders.is_empty() {
         ui.note(&escape_hidden(&format!(
-            "{} hold whatever fits nowhere else, and nothing is found there again; \
+            "{} are catch-all folders, where files are hard to find again; \
              `memory-forge init --organise` proposes where their notes belong",
             folders.join(", ")
         )));
@@ -493,11 +499,11 @@ fn show_health(
         report.count_severity(CheckSeverity::Info),
     );
     let untracked = untracked.folders.len() + untracked.loose.len();
-    let line = |label: &str, good: bool, said: String, next: &str| {
+    let line = |label: &str, good: bool, state: String, next: &str| {
         if good {
-            format!("{label}: {said}")
+            format!("{label}: {state}")
         } else {
-            format!("{label}: {said} -- see `{next}`")
+            format!("{label}: {state} -- see `{next}`")
         }
     };
     ui.print_line(&line(
@@ -551,7 +557,7 @@ fn note_existing_setup(workspace: &Workspace, ui: &mut Ui) {
     let there = |name: &&&str| workspace.root().join(name).exists();
     if let Some(name) = ["CLAUDE.md", "AGENTS.md", "GEMINI.md"].iter().find(there) {
         ui.note(&format!(
-            "`{name}` stays as it is; `memory-forge audit` says what it costs at every start"
+            "`{name}` stays as it is; `memory-forge audit` shows what it costs at every start"
         ));
     }
     let in_git = workspace
@@ -559,7 +565,7 @@ fn note_existing_setup(workspace: &Workspace, ui: &mut Ui) {
         .ancestors()
         .any(|it| it.join(".git").exists());
     if !in_git {
-        ui.note("This is no git repository; `git init` makes one, which keeps what was written and shares it");
+        ui.note("Not a git repository; `git init` makes one, which keeps the history of your files and shares them");
     }
 }
 
@@ -571,7 +577,7 @@ fn note_unsorted_notes(workspace: &Workspace, ui: &mut Ui) {
     let notes = organise::count_loose_notes(workspace);
     if !managed && notes >= MIN_NOTES_FOR_HINT {
         ui.note(&format!(
-            "{notes} Markdown files lie outside of `knowledge/`; `memory-forge init --organise` proposes an order for them"
+            "{notes} Markdown files outside `knowledge/` are not searched; `memory-forge init --organise` proposes an order for them"
         ));
     }
 }
@@ -660,7 +666,7 @@ fn write_plan(
         return Ok(CommandExit::Success);
     }
     if plan.is_empty() && plan.conflicts.is_empty() {
-        ui.note("There is nothing to put in order");
+        ui.note("There are no files to organise");
         return Ok(CommandExit::Success);
     }
     let path = match args.plan {
@@ -697,7 +703,7 @@ fn write_plan(
         }
     }
     ui.note(&format!(
-        "Look at it, change it as you like, then run `memory-forge init --apply {path}`"
+        "Review and edit it, then run `memory-forge init --apply {path}`"
     ));
     Ok(CommandExit::Success)
 }
@@ -719,7 +725,7 @@ fn apply_plan(
     if is_new && !applied.proposal.is_empty() && !args.no_claude_md {
         setup::propose_lines(workspace, &mut applied.proposal)?;
     }
-    let next = "`memory-forge doctor --undo` takes all of it back";
+    let next = "`memory-forge doctor --undo` reverts all of it";
     confirm_and_apply(
         workspace,
         &applied.proposal,

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use forge_app::check::{CheckView, WorkspaceSurvey};
+use forge_app::counts::count_noun;
 use forge_app::links::{self, BrokenLink, LinkReport, LinkTrouble, NoteMention, NoteVault};
 use forge_app::workspace::{RelPath, Workspace};
 use serde_json::{Value, json};
@@ -62,7 +63,7 @@ struct LinksCheckArgs {
     #[arg(long, value_name = "FILE", num_args = 1..)]
     files: Vec<PathBuf>,
 
-    /// Leave out what lies in this folder; give it once for each
+    /// Leave out this folder; repeatable
     #[arg(long, value_name = "DIR")]
     skip: Vec<String>,
 
@@ -409,7 +410,7 @@ fn apply_links(
         if !args.json {
             show_diff(&applied.proposal, ui)?;
         }
-        let question = format!("Add {}?", count_with_noun(applied.linked, "link"));
+        let question = format!("Add {}?", count_noun(applied.linked, "link"));
         if args.dry_run {
             ui.note("Nothing was changed (`--dry-run`)");
         } else if ui.confirm(&question, args.yes)? {
@@ -429,12 +430,12 @@ fn apply_links(
         }))?;
         return Ok(CommandExit::Success);
     }
-    let files = count_with_noun(applied.proposal.files.len(), "file");
+    let files = count_noun(applied.proposal.files.len(), "file");
     match (&change, applied.proposal.is_empty()) {
         (Some(id), _) => {
             ui.print_line(&format!(
                 "✓ Added {} in {files}",
-                count_with_noun(applied.linked, "link")
+                count_noun(applied.linked, "link")
             ))?;
             undo_note(id, ui);
         }
@@ -481,7 +482,7 @@ fn rename_file(
     }
     let question = format!(
         "Rename it and rewrite {}?",
-        count_with_noun(renaming.links, "link")
+        count_noun(renaming.links, "link")
     );
     if args.dry_run {
         ui.note("Nothing was changed (`--dry-run`)");
@@ -500,8 +501,8 @@ fn rename_file(
             "files": files.collect::<Vec<_>>(),
         }))?;
     } else if let Some(id) = &change {
-        let links = count_with_noun(renaming.links, "link");
-        let files = count_with_noun(renaming.proposal.files.len(), "file");
+        let links = count_noun(renaming.links, "link");
+        let files = count_noun(renaming.proposal.files.len(), "file");
         ui.print_line(&format!("✓ Renamed; rewrote {links} in {files}"))?;
         undo_note(id, ui);
     }
@@ -541,10 +542,6 @@ pub(super) fn resolve_file(
 
 fn undo_note(id: &str, ui: &mut Ui) {
     ui.note(&format!(
-        "`memory-forge doctor --undo {id}` takes it back, byte for byte"
+        "`memory-forge doctor --undo {id}` restores the exact bytes"
     ));
-}
-
-fn count_with_noun(count: usize, word: &str) -> String {
-    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }

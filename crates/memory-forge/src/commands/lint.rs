@@ -102,7 +102,7 @@ fn fix_findings(
             Ok(true) => agreed.push(removal),
             Ok(false) => {}
             Err(_) => ui.note(&format!(
-                "Not done without a yes (`--yes`): {}",
+                "Skipped without `--yes`: {}",
                 escape_hidden(&removal.question)
             )),
         }
@@ -112,7 +112,7 @@ fn fix_findings(
         changes.extend(receipt.id);
     }
     for id in &changes {
-        ui.note(&format!("`memory-forge doctor --undo {id}` takes it back"));
+        ui.note(&format!("`memory-forge doctor --undo {id}` reverts it"));
     }
     Ok(changes)
 }

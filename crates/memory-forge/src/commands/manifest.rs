@@ -16,7 +16,7 @@ use crate::ui::{Ui, escape_hidden, style};
 
 /// Show the map of the workspace, or renew its summaries
 ///
-/// `_MANIFEST.md` tells an agent what there is, so that it opens little. It is
+/// `_MANIFEST.md` shows an agent what there is, so that it opens little. It is
 /// read with and without a marker, and whatever people wrote in it stays.
 #[derive(Debug, Args)]
 #[command(
@@ -24,7 +24,7 @@ use crate::ui::{Ui, escape_hidden, style};
     disable_help_subcommand = true,
     after_help = "\
 Examples:
-  memory-forge workspace manifest show                What the manifest says
+  memory-forge workspace manifest show                What the manifest contains
   memory-forge workspace manifest refresh --dry-run   Which summaries would change
   memory-forge workspace manifest refresh             Change them"
 )]
@@ -35,7 +35,7 @@ pub(crate) struct ManifestArgs {
 
 #[derive(Debug, Subcommand)]
 enum ManifestCommand {
-    /// List what the manifest says
+    /// List what the manifest contains
     #[command(after_help = "\
 Examples:
   memory-forge workspace manifest show")]
@@ -62,7 +62,7 @@ struct ManifestShowArgs {
 /// Renew the summaries of rows whose files changed
 ///
 /// Rows of Tier 1, of the Hub Map and of hub pages. A row that a person wrote
-/// stays; one that says no more than the name beside it is filled. At most 250
+/// stays; one that only repeats the name is replaced. At most 250
 /// characters each.
 #[derive(Debug, Args)]
 struct ManifestRefreshArgs {
@@ -166,7 +166,7 @@ fn show_manifest(
     }
     if manifest.age() == Some(VersionAge::Older) {
         ui.note(&format!(
-            "The format is {MANIFEST_FORMAT_VERSION} now; `memory-forge upgrade` brings it there, and `--dry-run` shows how"
+            "The format is {MANIFEST_FORMAT_VERSION} now; `memory-forge upgrade` upgrades it, and `--dry-run` shows how"
         ));
     }
     Ok(CommandExit::Success)

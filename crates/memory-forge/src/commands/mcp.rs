@@ -16,7 +16,7 @@ use crate::ui::Ui;
 
 /// Serve the memory to agent clients (Model Context Protocol)
 ///
-/// Clients start this themselves once `setup` has told them of it. It speaks
+/// Clients start this themselves after `setup` added it. It speaks
 /// on standard input and output and ends with its client. With `--http` it
 /// listens on this machine alone, and every request must bear the token.
 #[derive(Debug, Args)]
@@ -100,7 +100,7 @@ fn list_tools(
         }))?;
         return Ok(CommandExit::Success);
     }
-    ui.print_line("Tools that clients are told of, in tokens (o200k):")?;
+    ui.print_line("Tools that clients see, in tokens (o200k):")?;
     for tool in &all {
         let about = tool.description.as_deref().unwrap_or_default();
         ui.print_line(&format!(
@@ -139,10 +139,10 @@ fn listen_http(
     let shown = match (from, settings.stderr_terminal) {
         (TokenOrigin::MadeUp, true) => format!("Authorization: Bearer {token}"),
         (TokenOrigin::MadeUp, false) => {
-            return Err(
-                CommandError::usage("There is no token, and nobody to show a new one to")
-                    .hint("Name a file with `--token-file`, or set `MEMORY_FORGE_MCP_TOKEN`"),
-            );
+            return Err(CommandError::usage(
+                "No token is set, and there is no terminal to show a new one on",
+            )
+            .hint("Name a file with `--token-file`, or set `MEMORY_FORGE_MCP_TOKEN`"));
         }
         (TokenOrigin::File, _) => "Authorization: Bearer <the token in the file>".to_owned(),
         (TokenOrigin::Environment, _) => {

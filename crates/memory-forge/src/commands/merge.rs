@@ -16,8 +16,8 @@ use crate::ui::{Ui, escape_hidden};
 ///
 /// Writes the result over the second file. Sessions, decisions, tasks and
 /// pointers of both sides are kept; a decision under an id that is taken gets
-/// the next one and says what it was called. Exits with 1 where both sides
-/// changed one entry differently; that entry then stands between markers.
+/// the next one and its earlier number. Exits with 1 if both sides
+/// changed one entry differently; that entry is then between markers.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -62,7 +62,7 @@ pub(crate) fn run_merge(
             if merged.renamed.len() > MAX_LISTED_RENAMES {
                 let more = merged.renamed.len() - MAX_LISTED_RENAMES;
                 ui.note(&format!(
-                    "{}: {more} more have new numbers; each says what it was called",
+                    "{}: {more} more have new numbers; each states its earlier one",
                     escape_hidden(&name)
                 ));
             }
@@ -98,7 +98,7 @@ pub(crate) fn run_merge(
 
 /// Merges and writes, or returns the reason why git has to.
 fn merge_by_entry(files: &[PathBuf; 3], name: &str) -> Result<teams::MergeOutcome, String> {
-    let kind = MergeKind::from_path(name).ok_or("it is no file of entries")?;
+    let kind = MergeKind::from_path(name).ok_or("its format has no entries that can be merged")?;
     let [base, ours, theirs] = files.each_ref().map(|path| OutsideFile {
         base: path.parent().unwrap_or(path).to_owned(),
         path: path.clone(),

@@ -48,7 +48,7 @@ enum MindCommand {
 Examples:
   memory-forge mind show
   memory-forge mind show decisions
-  memory-forge mind show briefing      What an agent is told at its start")]
+  memory-forge mind show briefing      What an agent gets at its start")]
     Show(MindShowArgs),
     /// Change parts of the state; the others stay
     Set(MindSetArgs),
@@ -113,7 +113,7 @@ enum MindPart {
     Decisions,
     /// Every session in full
     Sessions,
-    /// What an agent is told at its start
+    /// What an agent gets at its start
     Briefing,
 }
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use forge_app::counts::count_noun;
 use forge_app::documents;
 use forge_app::routing::closets::ClosetField;
 
@@ -11,7 +12,7 @@ use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
 use crate::ui::{Ui, escape_hidden, style};
 
-/// Show how a file is cut into passages, and what is odd about it
+/// Show how a file is cut into passages, and the problems in it
 ///
 /// It also shows what the file's closet entry would say.
 #[derive(Debug, Args)]
@@ -90,8 +91,8 @@ pub(crate) fn run_preview(
         ));
     }
     ui.note(&format!(
-        "{} passage(s); tokens are estimates",
-        passages.len()
+        "{}; token counts are estimates",
+        count_noun(passages.len(), "passage")
     ));
     Ok(CommandExit::Success)
 }

@@ -10,7 +10,7 @@ use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
 use crate::ui::{Ui, escape_hidden};
 
-/// Bring back what was forgotten, or lift a correction
+/// Bring back what was forgotten, or withdraw a correction
 #[derive(Debug, Args)]
 #[command(
     group = ArgGroup::new("what").required(true),

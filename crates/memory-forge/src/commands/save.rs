@@ -121,7 +121,7 @@ pub(crate) fn run_save(
             };
             (
                 remember::NewKnowledge::Skill(skill),
-                "Agents load it by themselves, so it is audited and not indexed",
+                "Agents load it automatically, so it is audited and not indexed",
             )
         }
         (SaveKindChoice::Context, Some(route)) => {

@@ -3,6 +3,7 @@
 
 use clap::Args;
 use forge_app::corrections::Correction;
+use forge_app::counts::count_noun;
 use forge_app::index::DocumentKind;
 use forge_app::recall::pack::{self, ContextPacking};
 use forge_app::recall::{self, RecallAnswer, RecallHit, RecallMode, RecallQuery, context, snippet};
@@ -53,7 +54,7 @@ pub(crate) struct SearchArgs {
     #[arg(long, short, value_parser = choice::parser::<SearchScope>())]
     pub(crate) scope: Option<SearchScope>,
 
-    /// How to look; by default as `search.mode` of the configuration says
+    /// How to search [default: `search.mode` of the configuration]
     #[arg(long, short, value_parser = choice::parser::<RecallMode>())]
     pub(crate) mode: Option<RecallMode>,
 
@@ -125,7 +126,7 @@ pub(crate) fn run_search(
     }
     if question.trim().is_empty() {
         return Err(CommandError::usage("The query is empty")
-            .hint("Say what to look for: `memory-forge search retry policy`"));
+            .hint("Add the words to search for: `memory-forge search retry policy`"));
     }
     let mut memory = crate::library::open_library(paths::open_workspace(settings, ui)?, settings);
     let workspace = memory.workspace.clone();
@@ -168,7 +169,7 @@ pub(crate) fn run_search(
             }
             (Some(_), SearchScope::Org) => {
                 return Err(CommandError::usage(
-                    "`--as-of` asks the history of this workspace; it does not go with `--scope org`",
+                    "`--as-of` searches the history of this workspace; it cannot be combined with `--scope org`",
                 ));
             }
             (Some(rev), _) => search_past(&workspace, rev, &ask, ui)?,
@@ -188,12 +189,12 @@ pub(crate) fn run_search(
     }
     if answer.undated > 0 {
         ui.note(&format!(
-            "{} document(s) without a date were left out by `--since`",
-            answer.undated
+            "Left out {} without a date (`--since`)",
+            count_noun(answer.undated, "document")
         ));
     }
     if let Some(note) = &answer.mode_note {
-        ui.note(&format!("Searched by full text alone: {note}"));
+        ui.note(&format!("Searched by keyword only: {note}"));
     }
     let nonce = settings.nonce();
     let packing = args
@@ -326,7 +327,8 @@ fn show_answer(
     let width = settings.width.clamp(40, 120);
     let shown = packing.map_or(answer.hits.len(), |p| p.pieces.len());
     ui.print_line(&format!(
-        "Found {shown} relevant result(s), searched by {}:",
+        "{} ({}):",
+        count_noun(shown, "result"),
         describe_mode(answer)
     ))?;
     if let Some(missing) = missing_line(answer) {
@@ -440,7 +442,7 @@ fn show_hit(
     Ok(())
 }
 
-/// Says that nothing is relevant, and what is nearest.
+/// Reports that nothing is relevant, and what is nearest.
 fn show_nothing(answer: &RecallAnswer, ui: &mut Ui) -> Result<(), CommandError> {
     if answer.withheld == 0 {
         ui.print_line("No matching results found.")?;

@@ -9,6 +9,7 @@ use clap::{Args, Subcommand};
 use forge_app::brief::{
     BriefDetail, BriefOccasion, BriefRequest, RenderedBrief, SESSION_BUDGET, build_brief,
 };
+use forge_app::counts::count_noun;
 use forge_app::mind::{
     MindStore, NewDecision, NewSession, SessionRecord, StateChange, StateWriteOutcome,
 };
@@ -25,7 +26,7 @@ use crate::ui::{Ui, escape_hidden};
 ///
 /// `start` prints where things stand; `update` keeps status and decisions in
 /// between; `end` writes status, log entry and decisions, refreshes the maps of
-/// the files that were touched, checks links and says what it did. They work on
+/// the files that were touched, checks links and prints what it did. They work on
 /// the files of a manifest (`memory/`), or on `.mind/` where there is none.
 #[derive(Debug, Args)]
 #[command(
@@ -186,11 +187,11 @@ fn update_session(
 ) -> Result<CommandExit, CommandError> {
     let workspace = paths::open_workspace(settings, ui)?;
     let mind = MindStore::open(&workspace);
-    let said = SessionInput::from(args.fields);
+    let input = SessionInput::from(args.fields);
     let record = SessionRecord {
         refresh_date: true,
         annotate: true,
-        ..said.to_record(None)
+        ..input.to_record(None)
     };
     let recorded = mind.write_record("Update the session", &record, settings.now)?;
     let path = mind.file_path(forge_app::mind::MindFile::State);
@@ -203,12 +204,15 @@ fn update_session(
         return Ok(CommandExit::Success);
     }
     ui.print_line(&format!("{path} {}.", outcome_word(recorded.state)))?;
-    for (id, text) in recorded.decided.iter().zip(&said.decisions) {
+    for (id, text) in recorded.decided.iter().zip(&input.decisions) {
         ui.print_line(&escape_hidden(&format!("Decision {id} saved: {text}")))?;
     }
     if recorded.annotated > 0 {
         let count = recorded.annotated;
-        ui.print_line(&format!("{count} superseded decision(s) marked."))?;
+        ui.print_line(&format!(
+            "Marked {}.",
+            count_noun(count, "superseded decision")
+        ))?;
     }
     Ok(CommandExit::Success)
 }
@@ -219,24 +223,24 @@ fn end_session(
     ui: &mut Ui,
 ) -> Result<CommandExit, CommandError> {
     let workspace = paths::open_workspace(settings, ui)?;
-    let mut said = match &args.from {
+    let mut input = match &args.from {
         Some(path) => SessionInput::parse_text(&read_summary(path, settings)?)?,
         None => SessionInput::default(),
     };
-    said.override_with(SessionInput {
+    input.override_with(SessionInput {
         title: args.title,
         did: args.did,
         ..SessionInput::from(args.fields)
     });
-    let session = match (&said.title, said.did.is_empty()) {
+    let session = match (&input.title, input.did.is_empty()) {
         (Some(title), _) => Some(title.clone()),
-        (None, false) => Some(said.did[0].clone()),
+        (None, false) => Some(input.did[0].clone()),
         (None, true) => None,
     };
     let session = session.map(|summary| NewSession {
         summary,
-        did: said.did.clone(),
-        next: said.next.first().cloned(),
+        did: input.did.clone(),
+        next: input.next.first().cloned(),
         ..NewSession::default()
     });
     let mut touched = Vec::new();
@@ -245,7 +249,7 @@ fn end_session(
     }
     let closing = SessionCloseRequest {
         ending: SessionEnding::Described {
-            record: Box::new(said.to_record(session)),
+            record: Box::new(input.to_record(session)),
             touched: (!touched.is_empty()).then_some(touched),
         },
         log_folder: settings.claude_plugin_data.as_deref(),
@@ -331,8 +335,8 @@ impl SessionInput {
             CommandError::usage(what).hint("`memory-forge session end --help` lists the keys")
         };
         let value: Value = serde_json::from_str(text)
-            .map_err(|error| wrong(format!("What happened is no JSON: {error}")))?;
-        let mut said = SessionInput::default();
+            .map_err(|error| wrong(format!("The input is not valid JSON: {error}")))?;
+        let mut input = SessionInput::default();
         for (key, value) in value.as_object().into_iter().flatten() {
             let texts: Option<Vec<String>> = match value {
                 Value::String(text) => Some(vec![text.clone()]),
@@ -343,53 +347,53 @@ impl SessionInput {
                 Value::Null => Some(Vec::new()),
                 _ => None,
             };
-            let texts =
-                texts.ok_or_else(|| wrong(format!("`{key}` is no text or list of texts")))?;
+            let texts = texts
+                .ok_or_else(|| wrong(format!("`{key}` is neither a text nor a list of texts")))?;
             let one = || (!texts.is_empty()).then(|| texts.join(" "));
             match key.as_str() {
-                "title" | "summary" => said.title = one(),
-                "did" | "completed" => said.did = texts,
-                "phase" => said.phase = one(),
-                "focus" => said.focus = one(),
-                "in_progress" => said.in_progress = texts,
-                "blocked" => said.blocked = texts,
-                "next" => said.next = texts,
-                "decision" | "decisions" => said.decisions = texts,
-                other => return Err(wrong(format!("`{other}` is no key of a session"))),
+                "title" | "summary" => input.title = one(),
+                "did" | "completed" => input.did = texts,
+                "phase" => input.phase = one(),
+                "focus" => input.focus = one(),
+                "in_progress" => input.in_progress = texts,
+                "blocked" => input.blocked = texts,
+                "next" => input.next = texts,
+                "decision" | "decisions" => input.decisions = texts,
+                other => return Err(wrong(format!("`{other}` is not a key of a session"))),
             }
         }
-        Ok(said)
+        Ok(input)
     }
 
     fn from_markdown(text: &str) -> SessionInput {
         let document = forge_app::document::parse_document(text.to_owned());
-        let mut said = SessionInput::default();
+        let mut input = SessionInput::default();
         for section in &document.sections {
             let items = forge_app::mind::list_items(document.span_text(&section.own));
             let title = section.title.to_lowercase();
             let list = match title.trim_start_matches("what's ").trim() {
-                "in progress" => &mut said.in_progress,
-                "blocked" | "blockers" => &mut said.blocked,
-                "next" | "next priorities" | "next steps" => &mut said.next,
-                "decisions" => &mut said.decisions,
+                "in progress" => &mut input.in_progress,
+                "blocked" | "blockers" => &mut input.blocked,
+                "next" | "next priorities" | "next steps" => &mut input.next,
+                "decisions" => &mut input.decisions,
                 "phase" => {
-                    said.phase = (!items.is_empty()).then(|| items.join(" "));
+                    input.phase = (!items.is_empty()).then(|| items.join(" "));
                     continue;
                 }
                 "focus" | "active focus" => {
-                    said.focus = (!items.is_empty()).then(|| items.join(" "));
+                    input.focus = (!items.is_empty()).then(|| items.join(" "));
                     continue;
                 }
                 _ => {
-                    if section.level > 0 && said.title.is_none() {
-                        said.title = Some(section.title.clone());
+                    if section.level > 0 && input.title.is_none() {
+                        input.title = Some(section.title.clone());
                     }
-                    &mut said.did
+                    &mut input.did
                 }
             };
             list.extend(items);
         }
-        said
+        input
     }
 
     /// Overrides what the other input states.

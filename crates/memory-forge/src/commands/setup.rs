@@ -31,7 +31,7 @@ Examples:
   memory-forge setup                       Find the clients in use here, ask about each
   memory-forge setup --all                 Connect all that are found, without being asked
   memory-forge setup claude --dry-run      Show the changes for Claude Code as a diff
-  memory-forge setup claude codex --yes    Set up two clients without being asked
+  memory-forge setup claude codex --yes    Set up two clients without a question
   memory-forge setup codex --scope user    For all your projects, in your home
   memory-forge setup claude --skills       With the skills that the plugin has
   memory-forge setup --git                 Have git merge memory entry by entry")]
@@ -248,7 +248,7 @@ pub(super) fn confirm_and_apply(
     }
     if plan.files.is_empty() && plan.git.is_none() {
         if !json {
-            ui.print_line("Nothing to change: everything is as asked")?;
+            ui.print_line("Nothing to do")?;
         }
         return Ok(PlanOutcome::Nothing);
     }
@@ -298,15 +298,15 @@ pub(super) fn confirm_and_apply(
             ui.print_line(&format!("{effect:<8} git config merge.memory-forge.driver"))?;
         }
         if let Some(id) = &id {
-            ui.note(&format!(
-                "`memory-forge doctor --undo {id}` takes this back"
-            ));
+            ui.note(&format!("`memory-forge doctor --undo {id}` reverts this"));
         } else if plan
             .files
             .iter()
             .any(|file| matches!(file.place, ClientFile::User(_)))
         {
-            ui.detail("Files that were there have a copy beside them, `*.memory-forge-backup`");
+            ui.detail(
+                "Files that existed before have a backup next to them, `*.memory-forge-backup`",
+            );
         }
     }
     Ok(PlanOutcome::Done(id))

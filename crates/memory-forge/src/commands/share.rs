@@ -93,12 +93,12 @@ pub(crate) fn run_share(
         }))?;
     } else if let Some(id) = &change {
         ui.print_line(&format!("✓ {done}: {}", escape_hidden(to.as_str())))?;
-        ui.note(&format!("`memory-forge doctor --undo {id}` takes it back"));
+        ui.note(&format!("`memory-forge doctor --undo {id}` reverts it"));
         if args.private {
             ui.note("What was committed before stays in git's history");
         } else {
             ui.note(&format!(
-                "`git add {to}` and commit, and the others have it"
+                "`git add {to}` and a commit share it with the others"
             ));
         }
     }

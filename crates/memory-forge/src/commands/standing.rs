@@ -1,4 +1,4 @@
-//! The program's name alone, in a project: where it stands and the next step,
+//! The program's name alone, in a project: its status and the next step,
 //! in at most ten lines.
 
 use forge_app::standing;
@@ -11,7 +11,7 @@ use crate::settings::Settings;
 use crate::ui::{Ui, cut_to_columns, escape_hidden};
 
 /// Whether this is a place that can have a memory: elsewhere a newcomer is
-/// told how to begin.
+/// shown how to begin.
 pub(crate) fn is_in_project(settings: &Settings) -> bool {
     let Ok(cwd) = settings.cwd() else {
         return false;

@@ -83,7 +83,7 @@ pub(super) fn undo_or_preview(
     let what = escape_hidden(&receipt.what).into_owned();
     ui.note(&format!("Undid change {}: {what}", receipt.undid));
     if let Some(id) = &receipt.id {
-        ui.note(&format!("`memory-forge doctor --undo {id}` does it again"));
+        ui.note(&format!("`memory-forge doctor --undo {id}` redoes it"));
     }
     Ok(CommandExit::Success)
 }

@@ -16,9 +16,9 @@ use crate::ui::{Ui, escape_hidden};
 
 /// Take out what `setup` put into the files of agent clients
 ///
-/// Files that were not edited since become what they were before `setup`, to
-/// the byte; from others only our entries leave. What `init` made stays and is
-/// listed; `--all` takes it out as well, with the cache and with repairs that
+/// Files without later edits become what they were before `setup`, to the
+/// byte; from others only our entries are removed. What `init` made stays and is
+/// listed; `--all` removes it as well, with the cache and with repairs that
 /// are not committed. `.mind/` and your documents in `knowledge/` always stay.
 #[derive(Debug, Args)]
 #[command(after_help = "\

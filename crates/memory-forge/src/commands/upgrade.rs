@@ -13,8 +13,8 @@ use crate::ui::{Ui, escape_hidden};
 
 /// Bring an older workspace to the current format
 ///
-/// Summaries first, then closets, the marker last. Notes are not touched. A
-/// run that was cut off goes on where it stopped, and where everything is
+/// Summaries first, then closets, the marker last. Notes are not touched. An
+/// interrupted run continues where it stopped, and where everything is
 /// current nothing is done.
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -11,14 +11,14 @@ use crate::paths;
 use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
 use crate::ui::Ui;
-use crate::view::{self, PageDesk};
+use crate::view::{self, PageService};
 
 /// Look at the memory in a browser
 ///
 /// Shows where the work stands, what memory costs, how documents hang together
 /// and what the audit found; documents can be searched, read and edited. The
 /// page is served on this machine alone, as long as this command runs, to
-/// whoever has the address with its token.
+/// anyone with the address and its token.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -53,27 +53,27 @@ pub(crate) fn run_view(
             ui,
         );
     }
-    let desk = PageDesk::for_workspace(&workspace, settings);
+    let service = PageService::for_workspace(&workspace, settings);
     let token = serve::new_token();
     let options = serve::PageOptions {
         port: args.port,
         token: token.clone(),
     };
-    let mut told = Ok(());
+    let mut printed = Ok(());
     let ready = |address| {
         // Behind `#` the token never leaves the browser: it is in no request,
         // no referrer and no log.
         let address = format!("http://{address}/#token={token}");
-        told = ui.print_line(&address).and_then(|()| ui.flush());
+        printed = ui.print_line(&address).and_then(|()| ui.flush());
         ui.note("This page is served until you press Ctrl-C");
         if !args.no_open && !open_browser(&address) {
             ui.note("No browser could be opened; follow the address above");
         }
     };
-    let answer = move |asked| desk.answer_request(asked);
+    let answer = move |request| service.answer_request(request);
     serve::serve_page(view::PAGE_ASSETS, answer, options, ready)
         .map_err(|error| CommandError::failure(error.to_string()))?;
-    told?;
+    printed?;
     Ok(CommandExit::Success)
 }
 

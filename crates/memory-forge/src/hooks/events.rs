@@ -61,7 +61,7 @@ pub(super) fn note_unnamed_event(
     root: Option<&str>,
 ) {
     if let Some(workspace) = open_workspace(payload, process, root) {
-        let what = format!("An event that nobody named: {what}");
+        let what = format!("Event without a name: {what}");
         note_failure(&MindStore::open(&workspace), &what, process.now());
     }
 }
@@ -76,7 +76,7 @@ pub(super) fn note_missed_deadline(event: Option<SessionEvent>, now: Timestamp) 
     // No time is left to wait for a lock.
     if let Some(workspace) = workspace.map(|it| it.with_lock_wait(Duration::ZERO)) {
         let event = event.map_or("A hook", SessionEvent::name);
-        let what = format!("{event}: it took too long and was given up");
+        let what = format!("{event}: timed out");
         note_failure(&MindStore::open(&workspace), &what, now);
     }
 }
@@ -252,11 +252,12 @@ impl EventHandler<'_> {
             return Ok(None);
         }
         let (kind, id) = self.agent_identity();
-        let said = self.payload.text_field(&["last_assistant_message"]);
+        let last_message = self.payload.text_field(&["last_assistant_message"]);
         // The beginning states what was done; the log keeps no secrets of it.
-        let said = said.map(|it| &it[..it.floor_char_boundary(2_000)]);
-        let said = said.unwrap_or_default();
-        self.mind.log_agent_report(kind, id, said, self.now)?;
+        let last_message = last_message.map(|it| &it[..it.floor_char_boundary(2_000)]);
+        let last_message = last_message.unwrap_or_default();
+        self.mind
+            .log_agent_report(kind, id, last_message, self.now)?;
         let text = self.mind.render_agent_stop(kind, id);
         let quiet =
             continues_after_stop_output(self.client) || self.payload.is_set("stop_hook_active");

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use forge_app::audit;
+use forge_app::counts::count_noun;
 use forge_app::doctor;
 use forge_app::forget;
 use forge_app::index::{DocumentKind, Index};
@@ -77,7 +78,7 @@ pub(super) fn search_knowledge(
     }
     if let Some(why) = &answer.mode_note {
         remarks.push(AnswerRemark::Note(format!(
-            "Searched by full text alone: {why}"
+            "Searched by keyword only: {why}"
         )));
     }
     let (embedded, passages) = answer.embedded;
@@ -117,7 +118,10 @@ fn pack_reply(
         if text.is_empty() {
             text = match left_out.len() {
                 0 => nothing_found(answer, nonce),
-                found => format!("{found} passage(s) found; none fits into `max_tokens`."),
+                found => format!(
+                    "{} found; none fits into `max_tokens`.",
+                    count_noun(found, "passage")
+                ),
             };
         } else {
             if let Some(missing) = missing_line(answer) {
@@ -139,14 +143,14 @@ fn pack_reply(
             }
         }
     });
-    let told = reply(&packing.pieces, &packing.left_out, remarks);
-    let told = if budget.holds(&told.text) {
-        told
+    let rendered = reply(&packing.pieces, &packing.left_out, remarks);
+    let rendered = if budget.holds(&rendered.text) {
+        rendered
     } else {
         // Remarks are dropped first.
         reply(&packing.pieces, &packing.left_out, &[])
     };
-    (packing, told)
+    (packing, rendered)
 }
 
 /// The answer where nothing is relevant, with the titles that are nearest.
@@ -247,7 +251,7 @@ pub(super) fn save_knowledge(
                 importance,
                 clients: &[],
             };
-            let became = "Agents load it by themselves; it is not indexed.";
+            let became = "Agents load it automatically; it is not indexed.";
             (remember::NewKnowledge::Skill(skill), became)
         }
         _ => {
@@ -333,13 +337,13 @@ pub(super) fn correct_knowledge(
         reason: arguments.text("reason"),
     };
     let done = forget::correct_fact(&call.memory.workspace, &new, call.now)?;
-    let told = one_line(&done.correction.describe());
+    let rendered = one_line(&done.correction.describe());
     let message = match done.receipt.id {
-        Some(_) => told,
-        None => format!("It is corrected already. {told}"),
+        Some(_) => rendered,
+        None => format!("It is corrected already. {rendered}"),
     };
     let message = format!(
-        "{message}\nFiles that say it are untouched; `{}` lifts the correction.",
+        "{message}\nFiles that contain it are untouched; `{}` withdraws the correction.",
         one_line(&done.correction.restore_command())
     );
     let changes = list_changes(&done.receipt);
@@ -416,9 +420,9 @@ pub(super) fn audit_knowledge(
     let summary = &report.summary;
     let label = report.tokenizer.label();
     let figures = format!(
-        "\nSummary:\nAutoload: {} tokens ({label}) in {} file(s)\nKnowledge files: {}",
+        "\nSummary:\nAutoload: {} tokens ({label}) in {}\nKnowledge files: {}",
         format_thousands(summary.autoload_tokens),
-        summary.autoload_files,
+        count_noun(summary.autoload_files, "file"),
         summary.knowledge_files
     );
     let mut advice = String::new();
@@ -494,7 +498,10 @@ pub(super) fn forget_knowledge(
     if chosen.len() > MAX_LISTED_FILES {
         names.push_str(&format!("- and {} more\n", chosen.len() - MAX_LISTED_FILES));
     }
-    let mut message = format!("Took {} file(s) out of searches:\n", chosen.len());
+    let mut message = format!(
+        "Took {} out of searches:\n",
+        count_noun(chosen.len(), "file")
+    );
     message.push_str(&fence_text(&names, &call.nonce));
     message.push_str("\nThe files are untouched; `memory-forge restore` brings them back.");
     let changes = list_changes(&receipt);

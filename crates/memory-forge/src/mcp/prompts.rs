@@ -20,7 +20,7 @@ Look back over this session and decide what is worth keeping. Go down this list 
 
 1. Nothing was investigated or found out, or none of it will be needed again: save nothing and say so.
 2. It is a trivial fix, a setting used once, a guess that was not verified, or already there (check with search_knowledge): save nothing.
-3. Something that the memory says turned out to be wrong: correct_knowledge with what holds instead.
+3. Something in the memory turned out to be wrong: correct_knowledge with what holds instead.
 4. An error or a workaround that can be recognised when it comes back: save_knowledge with type skill. Give the problem, the exact trigger (message, symptom, situation) and a solution that was tried.
 5. A pattern, a convention or a fact about this project: save_knowledge with type context. It goes to knowledge/ and is found by searching.
 6. It holds in one module of a monorepo only: propose it for that module's CLAUDE.md or AGENTS.md instead, in a line or two; where both exist, for both.
@@ -29,7 +29,7 @@ Look back over this session and decide what is worth keeping. Go down this list 
 Before saving, check that each entry is reusable, has specific triggers or names, is complete and tested, and holds no secret. One subject an entry. Importance is 5; 8 and above only for what must never be forgotten.";
 
 const CLOSE_PROMPT: &str = "\
-End this session so that the next one can go on without asking.
+End this session so that the next one can continue without questions.
 
 1. memory_save_progress: complete the tasks that are done, add those that came up.
 2. memory_save_decision for each decision that is not recorded yet.
@@ -81,8 +81,8 @@ pub(super) fn get_prompt(
             text_argument(given, "note")?,
         ),
         other => {
-            let told = format!("Unknown prompt: {}", one_line(other));
-            return Err(ErrorData::invalid_params(told, None));
+            let message = format!("Unknown prompt: {}", one_line(other));
+            return Err(ErrorData::invalid_params(message, None));
         }
     };
     Ok(GetPromptResult::new(vec![PromptMessage::new_text(
@@ -93,8 +93,8 @@ pub(super) fn get_prompt(
 
 fn text_argument<'a>(given: &'a JsonObject, name: &str) -> Result<Option<&'a str>, ErrorData> {
     let wrong = |what: &str| {
-        let told = format!("Argument \"{name}\" must be {what}");
-        Err(ErrorData::invalid_params(told, None))
+        let message = format!("Argument \"{name}\" must be {what}");
+        Err(ErrorData::invalid_params(message, None))
     };
     match given.get(name).filter(|value| !value.is_null()) {
         None => Ok(None),

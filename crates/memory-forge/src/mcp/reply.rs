@@ -62,14 +62,14 @@ impl ToolReply {
 
     /// Adds remarks to the text and to the data.
     pub(crate) fn with_remarks(mut self, remarks: &[AnswerRemark]) -> ToolReply {
-        let told: Vec<String> = remarks.iter().map(|it| one_line(it.text())).collect();
-        if told.is_empty() {
+        let notes: Vec<String> = remarks.iter().map(|it| one_line(it.text())).collect();
+        if notes.is_empty() {
             return self;
         }
-        for line in &told {
+        for line in &notes {
             self.text.push_str(&format!("\nNote: {line}"));
         }
-        self.data["notes"] = json!(told);
+        self.data["notes"] = json!(notes);
         self
     }
 

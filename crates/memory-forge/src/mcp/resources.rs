@@ -3,6 +3,7 @@
 //! derived ones, nor anything outside.
 
 use forge_app::documents;
+use forge_app::quote;
 use forge_app::workspace::{RelPath, Workspace};
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -121,16 +122,19 @@ pub(super) fn read_resource(
     uri: &str,
 ) -> Result<ResourceContents, ErrorData> {
     let missing = || {
-        let told = format!("Resource not found: {}", one_line(uri));
-        ErrorData::resource_not_found(told, Some(json!({ "uri": uri })))
+        let message = format!("Resource not found: {}", one_line(uri));
+        ErrorData::resource_not_found(message, Some(json!({ "uri": uri })))
     };
     let path = locate_file(workspace, uri).ok_or_else(missing)?;
     let text = match workspace.read_text(&path) {
-        Ok(text) => forge_app::quote::sanitize_text(&text).into_owned(),
+        Ok(text) => quote::sanitize_text(&text).into_owned(),
         Err(error) if error.is_not_found() => return Err(missing()),
         Err(error) => {
-            let told = one_line(&format!("Cannot read `{path}`: {}", error.reason()));
-            return Err(ErrorData::internal_error(told, Some(json!({ "uri": uri }))));
+            let message = one_line(&format!("Cannot read `{path}`: {}", error.reason()));
+            return Err(ErrorData::internal_error(
+                message,
+                Some(json!({ "uri": uri })),
+            ));
         }
     };
     let (shown, left_out) = fit_lines(

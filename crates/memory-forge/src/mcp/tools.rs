@@ -164,11 +164,11 @@ pub(crate) static ALL_TOOLS: [ToolSpec; 13] = [
     },
     ToolSpec {
         name: "index_knowledge",
-        about: "Bring the index up to date; searches do this by themselves.",
+        about: "Bring the index up to date; searches also do this automatically.",
         fields: &[optional_field(
             "force",
             ToolFieldKind::Flag,
-            "Build it anew",
+            "Rebuild it from all files",
         )],
         effect: ToolEffect::AddsOnce,
         answers: ToolAnswerForm::Figures,
@@ -200,7 +200,7 @@ pub(crate) static ALL_TOOLS: [ToolSpec; 13] = [
                     least: 0,
                     most: 1_000_000,
                 },
-                "Keep at most so many",
+                "Maximum number of documents to keep",
             ),
             optional_field(
                 "max_age_days",
@@ -208,7 +208,7 @@ pub(crate) static ALL_TOOLS: [ToolSpec; 13] = [
                     least: 0,
                     most: 36_500,
                 },
-                "Not found for so long",
+                "Days without a hit",
             ),
         ],
         effect: ToolEffect::Replaces,

@@ -113,7 +113,7 @@ pub(crate) fn resolve_tenant(
         set.map_err(|problem| CommandError::usage(problem.to_string()))?;
     }
     if config.engine.tenant.is_empty() {
-        Err(CommandError::failure("It is not said whose index is meant")
+        Err(CommandError::failure("The owner of the index is missing")
             .hint("Set `engine.tenant` in `memory-forge.toml` to the name of your organisation"))
     } else {
         Ok(config.engine.tenant)

@@ -49,7 +49,7 @@ pub(crate) struct EngineWorker<'a> {
     /// Limit of a search, `engine.timeout_ms`.
     search_limit: Duration,
     /// Lines that were shown: a command may need more than one request.
-    said: HashSet<String>,
+    printed_warnings: HashSet<String>,
 }
 
 /// Result, and the documents that came with it.
@@ -83,7 +83,7 @@ impl<'a> EngineWorker<'a> {
             settings,
             root: workspace.root(),
             search_limit: Duration::from_millis(workspace.config().engine.timeout_ms),
-            said: HashSet::new(),
+            printed_warnings: HashSet::new(),
         }
     }
 
@@ -133,7 +133,7 @@ impl<'a> EngineWorker<'a> {
             let shown = limits.total.filter(|_| has_begun).unwrap_or(limit);
             let line = running.next_line(left.map_or(limit, |left| left.min(limit)), shown)?;
             let line: wire::WorkerLine<T> = serde_json::from_slice(&line).map_err(|_| {
-                worker_failed("answered with something that is no line of its protocol")
+                worker_failed("answered with a line that its protocol does not have")
             })?;
             match line {
                 wire::WorkerLine::Hello(program) if program == wire::ProgramVersion::current() => {
@@ -167,7 +167,7 @@ impl<'a> EngineWorker<'a> {
     /// Shows a line to the user, once for each command.
     fn show_once(&mut self, text: &str, ui: Option<&mut Ui>, how: fn(&mut Ui, &str)) {
         if let Some(ui) = ui
-            && self.said.insert(text.to_owned())
+            && self.printed_warnings.insert(text.to_owned())
         {
             how(ui, &escape_hidden(text));
         }
@@ -304,11 +304,11 @@ impl RunningWorker {
     /// Returns the error for a worker that ended without an answer, with its
     /// last words.
     fn ended_early(&mut self) -> CommandError {
-        let said = self
+        let last_words = self
             .complaint
             .recv_timeout(ANSWER_MARGIN)
             .unwrap_or_default();
-        match said.lines().find(|line| !line.trim().is_empty()) {
+        match last_words.lines().find(|line| !line.trim().is_empty()) {
             Some(line) => {
                 worker_failed(&format!("ended without an answer: {}", escape_hidden(line)))
             }
@@ -320,7 +320,7 @@ impl RunningWorker {
 /// Returns a request as the one line that the worker reads.
 fn request_line(request: &wire::WorkerRequest) -> Result<Vec<u8>, CommandError> {
     let line = wire::to_line(request);
-    let line = line.map_err(|error| worker_failed(&format!("cannot be asked: {error}")))?;
+    let line = line.map_err(|error| worker_failed(&format!("cannot be reached: {error}")))?;
     if line.len() > wire::MAX_REQUEST_BYTES {
         let mib = wire::MAX_REQUEST_BYTES >> 20;
         return Err(CommandError::usage(format!(
@@ -335,9 +335,9 @@ fn request_line(request: &wire::WorkerRequest) -> Result<Vec<u8>, CommandError> 
 /// could then choose the program that runs.
 fn find_worker(settings: &Settings) -> Option<PathBuf> {
     let name = format!("{}{}", wire::WORKER_PROGRAM, PROGRAM_SUFFIX);
-    let beside = settings.binary.as_ref().and_then(|it| it.parent());
+    let sibling = settings.binary.as_ref().and_then(|it| it.parent());
     let on_path = settings.path.iter().map(PathBuf::as_path);
-    beside
+    sibling
         .into_iter()
         .chain(on_path)
         .filter(|folder| folder.is_absolute())
@@ -358,7 +358,7 @@ fn worker_failed(what: &str) -> CommandError {
 
 fn worker_missing() -> CommandError {
     let message = format!(
-        "`{}`, the program that talks to servers, is neither beside `memory-forge` nor on `PATH`",
+        "`{}`, the program that talks to servers, is neither in the folder of `memory-forge` nor on `PATH`",
         wire::WORKER_PROGRAM
     );
     worker_error("engine.worker-missing", message).hint(INSTALL_HINT)

@@ -8,13 +8,13 @@ use std::sync::Mutex;
 use forge_app::document::html;
 use forge_app::documents;
 use forge_app::workspace::{
-    BackupAction, OutsideChange, OutsideFile, Workspace, change_outside, is_temp_name,
+    BackupAction, OutsideChange, OutsideFile, RelPath, Workspace, change_outside, is_temp_name,
 };
 use serde_json::{Map, Value};
 use serve::{PageMethod, PageRequest};
 
 use super::bundle::bundle_modules;
-use super::{PAGE_ASSETS, PageDesk, PageRefusal};
+use super::{PAGE_ASSETS, PageRefusal, PageService};
 use crate::report::CommandError;
 use crate::settings::Settings;
 
@@ -51,17 +51,17 @@ pub(crate) fn export_pages(
     };
     refuse_foreign(folder, &page("index.html"))?;
     let workspace = Workspace::open(root)?;
-    let desk = PageDesk {
+    let service = PageService {
         audience: documents::DocumentAudience::Others,
         memory: Mutex::new(crate::library::open_library(workspace.clone(), settings)),
-        ..PageDesk::for_workspace(&workspace, settings)
+        ..PageService::for_workspace(&workspace, settings)
     };
     let mut notes = Vec::new();
     let mut answers = Map::new();
     for name in ["overview", "trend", "graph", "timeline", "audit", "repair"] {
-        answers.insert(name.to_owned(), ask_desk(&desk, name, "")?);
+        answers.insert(name.to_owned(), read_page_answer(&service, name, "")?);
     }
-    let mut list = ask_desk(&desk, "documents", "")?;
+    let mut list = read_page_answer(&service, "documents", "")?;
     let mut size: usize = answers.values().map(|it| it.to_string().len()).sum();
     let mut kept = Vec::new();
     let mut images: Vec<String> = Vec::new();
@@ -69,7 +69,7 @@ pub(crate) fn export_pages(
     for row in list["documents"].as_array().into_iter().flatten() {
         let path = row[0].as_str().unwrap_or_default();
         let query = format!("path={}", forge_app::document::percent_encode(path));
-        let Ok(mut document) = ask_desk(&desk, "document", &query) else {
+        let Ok(mut document) = read_page_answer(&service, "document", &query) else {
             left_out += 1;
             continue;
         };
@@ -113,7 +113,7 @@ pub(crate) fn export_pages(
     let mut of_images = 0;
     let mut named = Map::new();
     for path in images {
-        let Ok(relative) = forge_app::workspace::RelPath::new(&path) else {
+        let Ok(relative) = RelPath::new(&path) else {
             continue;
         };
         match workspace.read_up_to_limit(&relative, 8_000_000) {
@@ -154,8 +154,8 @@ pub(crate) fn export_pages(
     Ok(PageExport { documents, notes })
 }
 
-fn ask_desk(desk: &PageDesk, name: &str, query: &str) -> Result<Value, CommandError> {
-    let reply = desk.answer_request(PageRequest {
+fn read_page_answer(service: &PageService, name: &str, query: &str) -> Result<Value, CommandError> {
+    let reply = service.answer_request(PageRequest {
         method: PageMethod::Get,
         name: name.to_owned(),
         query: query.to_owned(),

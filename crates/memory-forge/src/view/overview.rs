@@ -39,7 +39,7 @@ pub(super) fn answer_overview(
         }
     }
     let limits = reports[0].total_limits;
-    let own = visit.desk.audience == documents::DocumentAudience::Owner;
+    let own = visit.service.audience == documents::DocumentAudience::Owner;
     let count = |level| reports[0].findings_at(level).count();
     let root = workspace.root();
     let name = root.file_name().map_or_else(
@@ -90,7 +90,7 @@ fn run_visible_audit(
     views: Vec<AuditView>,
     tokenizer: Option<Tokenizer>,
 ) -> Vec<AuditReport> {
-    let own = visit.desk.audience == documents::DocumentAudience::Owner;
+    let own = visit.service.audience == documents::DocumentAudience::Owner;
     let request = audit::AuditRequest {
         views,
         tokenizer,
@@ -108,9 +108,9 @@ fn run_visible_audit(
             let inside = |file: &str| !file.starts_with(['/', '~']);
             // The message of a finding elsewhere may name a private file too.
             report.findings.retain(|it| {
-                let told = [Some(&it.message), it.advice.as_ref()];
+                let texts = [Some(&it.message), it.advice.as_ref()];
                 let speaks = |text: &String| text.contains(PRIVATE_SUFFIX);
-                let speaks = told.into_iter().flatten().any(speaks);
+                let speaks = texts.into_iter().flatten().any(speaks);
                 inside(&it.file) && !private(&it.file) && !speaks
             });
         }

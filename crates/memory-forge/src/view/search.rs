@@ -1,5 +1,6 @@
 //! Answers a question to the memory, in the same way as `search`.
 
+use forge_app::counts::count_noun;
 use forge_app::federation::{self, SourceRegistry};
 use forge_app::index::DocumentKind;
 use forge_app::recall::{RecallAnswer, RecallHit, RecallMode, RecallQuery, context};
@@ -58,7 +59,7 @@ pub(super) fn answer_search(
             &retractions.prepare_query(&visit.workspace, &request),
         );
     }
-    let mut memory = lock_mutex(&visit.desk.memory);
+    let mut memory = lock_mutex(&visit.service.memory);
     memory.workspace = visit.workspace.clone();
     let found = forge_app::search::run_search(&mut memory, &request, None, &mut |_, _, _| {});
     drop(memory);
@@ -67,11 +68,14 @@ pub(super) fn answer_search(
     let mut notes: Vec<String> = remarks.iter().map(|it| it.text().to_owned()).collect();
     notes.extend(context::extra_correction_notes(&answer));
     if let Some(note) = &answer.mode_note {
-        notes.push(format!("Searched by full text alone: {note}"));
+        notes.push(format!("Searched by keyword only: {note}"));
     }
     if answer.undated > 0 {
         let count = answer.undated;
-        notes.push(format!("{count} document(s) without a date were left out"));
+        notes.push(format!(
+            "Left out {} without a date",
+            count_noun(count, "document")
+        ));
     }
     let results: Vec<Value> = answer
         .hits
@@ -92,7 +96,7 @@ fn search_sources(visit: &QuestionContext, ask: &RecallQuery) -> Result<PageAnsw
     let (mut results, mut notes, mut more) = (Vec::new(), Vec::new(), 0);
     for one in &found {
         match &one.answer {
-            Err(why) => notes.push(format!("`{}` was passed over: {why}", one.source.name)),
+            Err(why) => notes.push(format!("Skipped `{}`: {why}", one.source.name)),
             Ok(answered) => {
                 more += answered.answer.more;
                 notes.extend(answered.notes.iter().cloned());
@@ -103,7 +107,7 @@ fn search_sources(visit: &QuestionContext, ask: &RecallQuery) -> Result<PageAnsw
     }
     if found.is_empty() {
         notes.push(
-            "No other workspace is registered; `memory-forge sources add` does it".to_owned(),
+            "No other workspace is registered; `memory-forge sources add` registers one".to_owned(),
         );
     }
     more += results.len().saturating_sub(MAX_RESULTS);

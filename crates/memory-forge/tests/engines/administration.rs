@@ -357,7 +357,7 @@ fn an_owner_of_the_database_is_enough(shared: Organisation) {
     assert!(made.ok().contains("Prepared"), "{made}");
     push(&org.workspace("ann", "acme", "w", "pay", NOTE));
     let new = dba.run(&["engine", "member", "add", "nobody_yet"]);
-    assert!(new.fails(1).contains("may not make it"), "{new}");
+    assert!(new.fails(1).contains("may not create it"), "{new}");
 }
 
 fn a_check_finds_what_is_wrong(org: Organisation) {

@@ -230,7 +230,7 @@ fn no_door_lets_a_secret_into_a_file() {
             ],
         );
         assert_eq!(
-            answers.matches("looks as if it held a secret").count(),
+            answers.matches("seems to contain a secret").count(),
             7,
             "{answers}"
         );
@@ -301,7 +301,7 @@ fn no_reason_name_or_disguise_gets_around_the_check() {
                 call("memory_save_session", json!({ "summary": said })),
             ],
         );
-        let refused = answers.matches("looks as if it held a secret").count();
+        let refused = answers.matches("seems to contain a secret").count();
         assert_eq!(refused, 6, "{answers}");
         assert_clean(&ws, "mcp", &[]);
     }

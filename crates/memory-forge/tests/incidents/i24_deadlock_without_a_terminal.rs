@@ -81,7 +81,7 @@ fn a_question_that_nobody_can_answer_is_an_error_and_no_wait() {
             drop(input);
             let code = output.status.expect("not by a signal");
             assert!(code <= 2, "{line:?}: {output}");
-            if code == 2 && output.stderr.contains("without a terminal") {
+            if code == 2 && output.stderr.contains("Not a terminal") {
                 asked += 1;
                 let agrees = ["--yes", "--force"];
                 let named = agrees.iter().any(|flag| output.stderr.contains(flag));

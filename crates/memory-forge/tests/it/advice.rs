@@ -311,7 +311,7 @@ const ROWS: &[Row] = &[
         check: "doctor readme",
         provoke: || knowledge("# A\n\nText of a document.\n"),
         look: &["doctor", "--json"],
-        part: "no index of what is in",
+        part: "the list of documents for people, is missing",
         end: End::Command(&["--yes"]),
     },
     Row {
@@ -366,7 +366,7 @@ const ROWS: &[Row] = &[
             ws
         },
         look: &["doctor", "--json"],
-        part: "its name says private",
+        part: "its name marks it as private",
         end: End::Person(|ws| {
             ws.git(&["rm", "-q", "--cached", "knowledge/mine.local.md"]);
         }),
@@ -772,7 +772,7 @@ const ROWS: &[Row] = &[
         check: "status workspace",
         provoke: || ws(""),
         look: &["status"],
-        part: "none here yet",
+        part: "none yet; `memory-forge init`",
         end: End::Command(&["--yes"]),
     },
     Row {
@@ -1030,14 +1030,32 @@ impl And for TestWorkspace {
     }
 }
 
+/// Calls `show` with the check, message and advice of the finding of each row.
+pub(crate) fn each_finding(mut show: impl FnMut(&str, &str, &str)) {
+    for row in ROWS {
+        let ws = (row.provoke)();
+        if let Some((message, advice)) = finding(row, &ws) {
+            show(row.check, &message, &advice);
+        }
+    }
+}
+
 /// The advice of the finding that a row is about; none when it is gone.
 fn advice(row: &Row, ws: &TestWorkspace) -> Option<String> {
+    let (message, advice) = finding(row, ws)?;
+    // Where a command has no JSON, its text holds both.
+    let is_text = !row.look.contains(&"--json");
+    Some(if is_text { message } else { advice })
+}
+
+/// The message of the finding that a row is about, and its advice.
+fn finding(row: &Row, ws: &TestWorkspace) -> Option<(String, String)> {
     let output = ws.run(row.look);
     let (_, name) = row.check.split_once(' ').expect("program and check");
     if !row.look.contains(&"--json") {
         let text = format!("{}\n{}", output.stdout, output.stderr);
         let at = text.find(row.part)?;
-        return Some(text[at..].to_owned());
+        return Some((text[at..].to_owned(), String::new()));
     }
     let value: Value = serde_json::from_str(&output.stdout)
         .unwrap_or_else(|error| panic!("{}: {error}: {output}", row.check));
@@ -1068,18 +1086,18 @@ fn advice(row: &Row, ws: &TestWorkspace) -> Option<String> {
     let found = findings
         .iter()
         .find(|it| text(it, "message").contains(row.part))?;
-    Some(text(found, key))
+    Some((text(found, "message"), text(found, key)))
 }
 
 /// The first command in a text, as words.
 fn command(text: &str) -> Option<Vec<String>> {
     let (_, rest) = text.split_once("`memory-forge ")?;
     let (line, _) = rest.split_once('`')?;
-    Some(words(line))
+    Some(split_words(line))
 }
 
 /// A command line as a shell would split it.
-fn words(line: &str) -> Vec<String> {
+pub(crate) fn split_words(line: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;
@@ -1191,7 +1209,7 @@ fn every_command_that_is_named_exists() {
     let ws = ws("");
     let mut broken = Vec::new();
     for line in &lines {
-        let all = words(line);
+        let all = split_words(line);
         let named: Vec<&String> = all
             .iter()
             .take_while(|it| {

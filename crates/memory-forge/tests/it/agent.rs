@@ -199,9 +199,9 @@ fn a_near_duplicate_is_refused_and_can_be_added_to() {
     let refused = remember(&["Deploy windows", "--content", "Tuesdays and Thursdays."]);
     assert_eq!(
         refused.fails(1),
-        "error: `.agents/memory/eng/builder/deploy-window.md` says this already: Deploy window\n\n\
+        "error: `.agents/memory/eng/builder/deploy-window.md` contains this already: Deploy window\n\n\
          hint: Add to it: `memory-forge agent remember --update deploy-window.md`\n\
-         hint: If it is another matter, give it another name, or pass `--new`\n"
+         hint: For a different topic, choose another name or pass `--new`\n"
     );
     remember(&[
         "--update",

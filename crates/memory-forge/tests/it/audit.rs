@@ -43,12 +43,12 @@ fn the_words_of_the_specification() {
     ℹ️  Good to know:
       - AGENTS.md: Claude Code does not read it, because CLAUDE.md exists
         Write `@AGENTS.md` into CLAUDE.md if it is meant for Claude Code as well
-      - This is the first audit here: 3 files are recorded, and the next one names what is new or modified
+      - First audit: recorded 3 files as the baseline
 
     ℹ️  Recommendation:
       - Move stable knowledge to knowledge/
       - Reduce CLAUDE.md to a stub (< 500 tokens)
-      - Keep each skill under 300 tokens, with the rest in `references/` beside it
+      - Keep each skill under 300 tokens, with the rest in `references/` in the same folder
       - `memory-forge doctor --fix` does this and can be undone
     ");
 }
@@ -70,7 +70,7 @@ fn a_clean_workspace_has_no_issues() {
       - Claude Code: 5 tokens (~claude) in 1 file
 
     ℹ️  Good to know:
-      - This is the first audit here: 2 files are recorded, and the next one names what is new or modified
+      - First audit: recorded 2 files as the baseline
 
     No issues found.
     ");
@@ -109,7 +109,7 @@ fn a_client_shows_what_is_always_on_and_what_waits() {
     ℹ️  Total autoload: 14 ~claude tokens, 10 o200k
 
     ℹ️  Good to know:
-      - This is the first audit here: 3 files are recorded, and the next one names what is new or modified
+      - First audit: recorded 3 files as the baseline
 
     No issues found.
     ");
@@ -136,7 +136,7 @@ fn all_clients_stand_in_one_table() {
     ℹ️  Good to know:
       - AGENTS.md: Claude Code does not read it, because CLAUDE.md exists [claude]
         Write `@AGENTS.md` into CLAUDE.md if it is meant for Claude Code as well
-      - This is the first audit here: 2 files are recorded, and the next one names what is new or modified
+      - First audit: recorded 2 files as the baseline
 
     ℹ️  Recommendation:
       - Move stable knowledge to knowledge/
@@ -292,11 +292,7 @@ fn twice_is_once_and_nothing_of_the_users_changes() {
 #[test]
 fn a_skill_is_new_until_the_next_audit() {
     let ws = ws("//- CLAUDE.md\nRun the tests.\n");
-    assert!(
-        ws.run(&["audit"])
-            .ok()
-            .contains("This is the first audit here")
-    );
+    assert!(ws.run(&["audit"]).ok().contains("First audit"));
     ws.write(".claude/skills/payments/SKILL.md", SKILL);
     let line = "  - .claude/skills/payments/SKILL.md: new since the last audit\n";
     assert!(ws.run(&["audit"]).ok().contains(line));
@@ -357,7 +353,7 @@ fn a_folder_that_cannot_be_written_still_gets_its_answer() {
     assert!(
         output
             .stderr
-            .contains("The next audit cannot tell what is new"),
+            .contains("The next audit cannot show what is new"),
         "{output}"
     );
 }

@@ -382,8 +382,8 @@ fn what_the_audit_saw_is_believed_only_if_this_program_wrote_it() {
     let other = ws_with_same_skill();
     other.write(".memory-forge/audit.json", known);
     let output = other.run(&["audit"]);
-    assert!(output.stdout.contains("first audit"), "{output}");
-    assert!(!other.run(&["audit"]).stdout.contains("first audit"));
+    assert!(output.stdout.contains("First audit"), "{output}");
+    assert!(!other.run(&["audit"]).stdout.contains("First audit"));
 }
 
 fn ws_with_same_skill() -> TestWorkspace {

@@ -33,7 +33,7 @@ fn a_check_of_a_new_project_says_what_it_looked_at() {
     insta::assert_snapshot!(ws.run(&["doctor"]), @r"
     exit: 0
     --- stdout
-    ✓ settings: Every setting that is given is understood
+    ✓ settings: All settings are valid
     ✓ knowledge: Every file is readable text (2 read)
     ✓ front matter: All of it is valid (0 of 2 files have it)
     ✓ secrets: None found (2 files read)
@@ -95,7 +95,7 @@ fn without_a_terminal_a_repair_needs_a_yes() {
     let ws = overgrown();
     let before = ws.tree_of_sources();
     let output = ws.run(&["doctor", "--fix"]);
-    assert!(output.fails(2).contains("Pass `--yes`"), "{output}");
+    assert!(output.fails(2).contains("pass `--yes` to "), "{output}");
     assert!(
         output.stdout.contains("--- a/CLAUDE.md\n+++ b/CLAUDE.md\n"),
         "{output}"

@@ -55,7 +55,7 @@ fn a_domain_is_made_beside_its_siblings_and_twice_is_once() {
     );
     let once = ws.tree_of_sources();
     let again = ws.run(&["domain", "add", "customer research"]);
-    assert!(again.ok().contains("there already"), "{again}");
+    assert!(again.ok().contains("exists already"), "{again}");
     assert_eq!(ws.tree_of_sources(), once);
     let list = json(&ws.run(&["domain", "list", "--json"]));
     assert_eq!(list["domains"][1]["folder"], "working/customer-research");
@@ -89,7 +89,10 @@ fn files_move_with_their_links_in_one_change() {
     let ws = ws(FILES);
     let before = ws.tree_of_sources();
     let asked = ws.run(&["domain", "add", "research", "--move", "interviews.md"]);
-    assert!(asked.fails(2).contains("Move 1 file(s)"), "{asked}");
+    assert!(
+        asked.fails(2).contains("pass `--yes` to move 1 file"),
+        "{asked}"
+    );
     assert_eq!(ws.tree_of_sources(), before);
     ws.run(&[
         "domain",
@@ -122,8 +125,8 @@ fn catch_alls_and_taken_names_are_refused() {
         let output = ws.run(&["domain", "add", "--", name]);
         assert!(output.fails(1).contains(expect), "{name}: {output}");
     };
-    check("Misc", "whatever fits nowhere else");
-    check("stuff", "whatever fits nowhere else");
+    check("Misc", "is a catch-all name");
+    check("stuff", "is a catch-all name");
     check("memory", "has a meaning of its own");
     check("../evil", "leads upwards");
     check("🙂", "no letters or digits");
@@ -131,7 +134,7 @@ fn catch_alls_and_taken_names_are_refused() {
     let output = ws.run(&["domain", "add", "legals"]);
     output.ok();
     assert!(
-        output.stderr.contains("There is a domain `legal` already"),
+        output.stderr.contains("The domain `legal` exists already"),
         "{output}"
     );
 }

@@ -84,7 +84,7 @@ fn claude_gets_topics_and_pointers_and_keeps_its_own() {
     ];
     let asked = ws.run(&both);
     assert!(
-        asked.fails(2).contains("Cannot ask without a terminal"),
+        asked.fails(2).contains("Not a terminal: pass `--yes` to "),
         "{asked}"
     );
     assert!(
@@ -97,7 +97,7 @@ fn claude_gets_topics_and_pointers_and_keeps_its_own() {
     assert!(output.ok().ends_with("✓ Wrote 2 files\n"), "{output}");
     assert!(
         output.stderr.contains(
-            "`knowledge/deploys.md` was left out: `deploys.md` is there already and not ours"
+            "`knowledge/deploys.md` was left out: `deploys.md` exists already and was not written by this program"
         ),
         "{output}"
     );
@@ -130,7 +130,8 @@ fn claude_gets_topics_and_pointers_and_keeps_its_own() {
     );
     let out = ws.run(&["export", "native", "knowledge/claude/deploys.md", "--yes"]);
     assert!(
-        out.stderr.contains("was left out: it comes from there"),
+        out.stderr
+            .contains("was left out: it was imported from there"),
         "{out}"
     );
     ws.run(&["export", "native"]).fails(2);

@@ -136,7 +136,7 @@ fn requests_that_cannot_be_met_are_refused() {
     --- stderr
     error: Specify at least one of a path, `--max-files`, `--max-age` or `--fact`
 
-    hint: Run `memory-forge forget --help` to see what it takes
+    hint: Run `memory-forge forget --help` to see its options
     ");
     insta::assert_snapshot!(ws.run(&["forget", "refunds.md", "--yes"]), @r"
     exit: 1
@@ -153,6 +153,6 @@ fn requests_that_cannot_be_met_are_refused() {
     hint: Name it from the root, as `knowledge/notes.md`
     ");
     let output = ws.run(&["forget", "knowledge/style.md"]);
-    assert!(output.fails(2).contains("Pass `--yes`"), "{output}");
+    assert!(output.fails(2).contains("pass `--yes` to "), "{output}");
     assert!(!ws.exists("knowledge/_FORGOTTEN.md"));
 }

@@ -305,35 +305,35 @@ fn errors_in_the_request_exit_with_2_and_say_what_to_do() {
         &["serch", "x"],
         "error: Unknown command `serch`\n\n\
          hint: Did you mean `search`?\n\
-         hint: Run `memory-forge --help` to see what it takes\n",
+         hint: Run `memory-forge --help` to see its options\n",
     );
     check(
         &["search"],
         "error: Missing: `<QUERY>...`\n\n\
-         hint: Run `memory-forge search --help` to see what it takes\n",
+         hint: Run `memory-forge search --help` to see its options\n",
     );
     check(
         &["search", "x", "--mode", "texx"],
         "error: Invalid value `texx` for `--mode <MODE>`\n\n\
          hint: Did you mean `text`?\n\
          hint: Possible values: hybrid · text · vector\n\
-         hint: Run `memory-forge search --help` to see what it takes\n",
+         hint: Run `memory-forge search --help` to see its options\n",
     );
     check(
         &["search", "--max-files"],
         "error: Unexpected argument `--max-files`\n\n\
          hint: To pass `--max-files` as text, put `--` before it\n\
-         hint: Run `memory-forge search --help` to see what it takes\n",
+         hint: Run `memory-forge search --help` to see its options\n",
     );
     check(
         &["search", "x", "--json", "--context"],
         "error: `--json` cannot be used together with `--context`\n\n\
-         hint: Run `memory-forge search --help` to see what it takes\n",
+         hint: Run `memory-forge search --help` to see its options\n",
     );
     check(
         &["forget", "--dry-run"],
         "error: Specify at least one of a path, `--max-files`, `--max-age` or `--fact`\n\n\
-         hint: Run `memory-forge forget --help` to see what it takes\n",
+         hint: Run `memory-forge forget --help` to see its options\n",
     );
     check(
         &["man", "fly"],

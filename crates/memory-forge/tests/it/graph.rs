@@ -110,7 +110,10 @@ fn show_query_and_path_answer() {
     );
     let output = ws.run(&["graph", "path", "launch", "alice", "--directed"]);
     output.fails(1);
-    assert_eq!(output.stdout, "No way leads from [[launch]] to [[Alice]]\n");
+    assert_eq!(
+        output.stdout,
+        "There is no path from [[launch]] to [[Alice]]\n"
+    );
     assert!(
         ws.run(&["graph", "show", "zzz"])
             .fails(1)

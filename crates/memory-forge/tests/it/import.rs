@@ -438,8 +438,11 @@ fn formats_that_are_not_read_are_named() {
             "exec.jsonl",
             "it is a session of `codex exec --json`, which is not supported",
         ),
-        ("what.jsonl", "it is no transcript of Claude Code or Codex"),
-        ("no.jsonl", "it is no transcript of Claude Code or Codex"),
+        (
+            "what.jsonl",
+            "it is not a transcript of Claude Code or Codex",
+        ),
+        ("no.jsonl", "it is not a transcript of Claude Code or Codex"),
     ] {
         let output = ws.run(&["import", "transcripts", file]);
         output.fails(1);
@@ -473,12 +476,12 @@ fn bad_lines_are_named_and_the_rest_is_imported() {
     let output = ws.run(&["import", "transcripts", "t.jsonl"]);
     output.ok();
     for (line, why) in [
-        (2, "it is no JSON (column 2)"),
-        (3, "it is no JSON object"),
+        (2, "it is not valid JSON (column 2)"),
+        (3, "it is not a JSON object"),
         (4, "it is not UTF-8"),
         (8, "it is cut off; the session may still be running"),
     ] {
-        let expect = format!("t.jsonl:{line} was passed over: {why}");
+        let expect = format!("t.jsonl:{line}: {why}");
         assert!(output.stderr.contains(&expect), "{expect}: {output}");
     }
     assert!(output.stdout.contains("(4 entries)"), "{output}");

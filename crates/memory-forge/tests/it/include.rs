@@ -72,7 +72,7 @@ fn a_repository_with_documents_is_searched_after_one_command() {
         "{before}"
     );
     let refused = ws.run(&["init"]);
-    assert!(refused.fails(2).contains("Pass `--yes`"), "{refused}");
+    assert!(refused.fails(2).contains("pass `--yes` to "), "{refused}");
     assert!(
         refused.stderr.contains("Found 4 documents in docs/, *.md"),
         "{refused}"

@@ -616,7 +616,7 @@ fn a_reader_is_not_blocked_by_a_writer() {
     assert_eq!(
         output.stderr,
         "warning: Another process is updating the index; \
-         1 changed file(s) may be answered from older text\n"
+         answers from 1 changed file may be out of date\n"
     );
     drop(lock);
     assert!(ws.run(&["index"]).ok().contains("+ knowledge/b.md"));

@@ -31,7 +31,7 @@ fn a_repository_is_prepared_once() {
     Nothing was changed (`--dry-run`)
     "#);
     assert_eq!(ws.tree(), before);
-    assert!(ws.run(&["init"]).fails(2).contains("Pass `--yes`"));
+    assert!(ws.run(&["init"]).fails(2).contains("pass `--yes` to "));
 
     let output = ws.run(&["init", "--yes"]);
     assert!(

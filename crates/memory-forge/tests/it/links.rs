@@ -107,7 +107,7 @@ fn mentions_are_listed_and_exact_ones_become_links() {
     );
     assert_eq!(ws.tree_of_sources(), before);
     let output = ws.run(&["links", "apply"]);
-    assert!(output.fails(2).contains("Pass `--yes`"), "{output}");
+    assert!(output.fails(2).contains("pass `--yes` to "), "{output}");
     let output = ws.run(&["links", "apply", "--yes"]);
     assert!(
         output.ok().ends_with("✓ Added 1 link in 1 file\n"),
@@ -156,7 +156,7 @@ fn a_rename_takes_its_links_along_and_comes_back_with_one_undo() {
     +[[words]], [[plan#Gone]], [[Roadmpa]], [b](missing.md) and the Glossary.
     ✓ Renamed; rewrote 1 link in 1 file
     --- stderr
-    `memory-forge doctor --undo 0001` takes it back, byte for byte
+    `memory-forge doctor --undo 0001` restores the exact bytes
     ");
     assert!(!ws.exists("work/Glossary.md"));
     assert_eq!(

@@ -37,6 +37,7 @@ mod links;
 mod lint;
 mod manifest;
 mod merge;
+mod messages;
 mod mind;
 mod model;
 mod organise;

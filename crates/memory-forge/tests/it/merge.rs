@@ -365,7 +365,7 @@ fn set_up_twice_is_once_and_uninstall_takes_both_out() {
     assert!(
         ws.run(&["setup", "--git", "--yes"])
             .ok()
-            .contains("Nothing to change")
+            .contains("Nothing to do")
     );
     assert_eq!(ws.tree(), tree);
     ws.run(&["uninstall", "--yes"]).ok();

@@ -102,14 +102,14 @@ fn a_model_that_cannot_be_used_is_a_warning_and_the_words_still_answer() {
     let check = |why: &str| {
         let output = ws.run(&["search", "heron"]);
         assert!(output.ok().contains("birds.md"), "{output}");
-        for part in ["`search.model`", "`models/own.bin`", why, "full text"] {
+        for part in ["`search.model`", "`models/own.bin`", why, "keyword only"] {
             assert!(output.stderr.contains(part), "no {part}: {output}");
         }
         assert_eq!(stored(&ws), before, "stored vectors stay");
     };
     check("cannot read it");
     ws.write("models/own.bin", "not a model");
-    check("it is no model file of this program");
+    check("it is not a model file of this program");
     ws.write("models/own.bin", &model()[..5_000_000]);
     check("it is cut short");
     // A table of words that is full would be searched without end.
@@ -117,7 +117,7 @@ fn a_model_that_cannot_be_used_is_a_warning_and_the_words_still_answer() {
     let slots = section(&hostile, "vocab.slots");
     hostile[slots].fill(0);
     ws.write("models/own.bin", hostile);
-    check("holds values that no model has");
+    check("contains invalid values");
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn a_repository_names_no_file_outside_of_itself() {
         ws.write("memory-forge.toml", "[search]\nmodel = \"own.bin\"\n");
         let output = ws.run(&["search", "heron"]);
         assert!(output.ok().contains("birds.md"), "{output}");
-        assert!(output.stderr.contains("full text"), "{output}");
+        assert!(output.stderr.contains("keyword only"), "{output}");
     }
 }
 

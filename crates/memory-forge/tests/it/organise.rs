@@ -59,7 +59,7 @@ fn a_plan_is_written_edited_applied_and_undone() {
     ws.write("memory-forge-plan.toml", kept);
     let planned = ws.tree_of_sources();
     let asked = ws.run(&["init", "--apply", "memory-forge-plan.toml"]);
-    assert!(asked.fails(2).contains("Pass `--yes`"), "{asked}");
+    assert!(asked.fails(2).contains("pass `--yes` to "), "{asked}");
     ws.run(&["init", "--apply", "memory-forge-plan.toml", "--dry-run"])
         .ok();
     assert_eq!(ws.tree_of_sources(), planned, "nothing moves unasked");
@@ -78,7 +78,8 @@ fn a_plan_is_written_edited_applied_and_undone() {
         "{manifest}"
     );
     assert!(
-        manifest.contains("| [[misc/baguette]] | says \"deprecated\" in line 3 | 2026-03-01 |"),
+        manifest
+            .contains("| [[misc/baguette]] | has the word \"deprecated\" in line 3 | 2026-03-01 |"),
         "{manifest}"
     );
     assert!(ws.exists("recipes/_CLOSETS.md") && ws.exists("memory/status.md"));
@@ -180,10 +181,7 @@ fn a_repository_of_software_or_of_a_site_keeps_its_order() {
         ws.write(file, "");
         let output = ws.run(&["init", "--organise"]);
         output.ok();
-        assert!(
-            output.stderr.contains("nothing to put in order"),
-            "{output}"
-        );
+        assert!(output.stderr.contains("no files to organise"), "{output}");
         assert!(!ws.exists("memory-forge-plan.toml"));
         let output = ws.run(&["init", "--yes"]);
         assert!(!output.stderr.contains("--organise"), "{output}");

@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! $ memory-forge search refunds
-//! Found 1 relevant result(s), searched by full text and vectors:
+//! 1 result (keyword + semantic):
 //! …
 //! ```
 //!

@@ -88,9 +88,9 @@ fn what_cannot_be_saved_is_refused_and_leaves_nothing() {
     insta::assert_snapshot!(output, @r"
     exit: 1
     --- stderr
-    error: The text looks as if it held a secret (github-token)
+    error: The text seems to contain a secret (github-token)
 
-    hint: Take it out, and name the place where it is kept instead
+    hint: Remove it, and state where it is kept instead
     ");
 }
 
@@ -117,7 +117,7 @@ fn a_skill_goes_where_agents_look() {
     ✓ Saved .codex/skills/flaky-webhooks/SKILL.md
     ✓ Saved .agents/skills/flaky-webhooks/SKILL.md
     --- stderr
-    Agents load it by themselves, so it is audited and not indexed
+    Agents load it automatically, so it is audited and not indexed
     ");
     insta::assert_snapshot!(ws.read(".claude/skills/flaky-webhooks/SKILL.md"), @r"
     ---

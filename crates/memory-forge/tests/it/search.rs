@@ -142,13 +142,13 @@ fn people_see_place_headings_text_and_mode() {
         ws.run(&["search", "money", "back", "--mode", "text"])
             .to_string(),
         "exit: 0\n--- stdout\n\
-         Found 1 relevant result(s), searched by full text:\n\n\
+         1 result (keyword):\n\n\
          knowledge/refunds.md:3  Refunds  [partial]\n    \
          Money goes back within five days.\n"
     );
     for (mode, said) in [
-        ("vector", "searched by vectors:"),
-        ("hybrid", "searched by full text and vectors:"),
+        ("vector", "(semantic):"),
+        ("hybrid", "(keyword + semantic):"),
     ] {
         let output = ws.run(&["search", "money back", "--mode", mode]);
         assert!(output.ok().contains(said), "{output}");
@@ -346,10 +346,7 @@ fn a_budget_names_what_it_left_out() {
         zebra with a rather long explanation of what a zebra is and does all day long
     ");
     let output = ws.run(&["search", "zebra", "--mode", "text", "--budget", "8"]);
-    assert!(
-        output.ok().contains("Found 1 relevant result(s)"),
-        "{output}"
-    );
+    assert!(output.ok().contains("1 result ("), "{output}");
     assert!(
         output
             .stderr
@@ -639,10 +636,10 @@ fn k16_offline_and_without_vectors_it_still_answers() {
     ws.write("memory-forge.toml", "[search]\nembed_budget_ms = 0\n");
     ws.run(&["index", "--no-vectors"]).ok();
     let output = ws.run(&["search", "retry_policy"]);
-    assert!(output.ok().contains("searched by full text:"), "{output}");
+    assert!(output.ok().contains("(keyword):"), "{output}");
     assert_eq!(
         output.stderr,
-        "Searched by full text alone: no passage has a vector yet\n"
+        "Searched by keyword only: no passage has a vector yet\n"
     );
     assert_eq!(
         answer(&ws, "retry_policy", &["--mode", "vector"])["mode"],
@@ -727,7 +724,7 @@ fn since_leaves_out_what_is_older_and_says_what_has_no_date() {
     assert_eq!(paths(&json(&output)), ["knowledge/new.md"]);
     assert_eq!(
         output.stderr,
-        "1 document(s) without a date were left out by `--since`\n"
+        "Left out 1 document without a date (`--since`)\n"
     );
     let output = ws.run(&["search", "quokka", "--since", "soon"]);
     assert!(output.fails(2).contains("hint: Write it as `2026-03-01`"));
@@ -856,7 +853,7 @@ fn a_question_that_says_when_prefers_documents_of_that_time() {
         "text",
     ]);
     assert!(
-        explained.ok().contains("dated in the time asked for"),
+        explained.ok().contains("dated in the time of the query"),
         "{explained}"
     );
 }

@@ -117,7 +117,7 @@ fn the_briefing_has_its_labels_in_order() {
 - 2026-02-20 - Order seeds from the cooperative
 **Ideas inbox:** Empty.
 
-→ **Start session** - go on with the next priority
+→ **Start session** - continue with the next priority
 → **Update first** - bring status and decisions up to date
 "
     );
@@ -230,7 +230,7 @@ fn an_update_leaves_the_log_alone_and_marks_what_it_ends() {
     ]);
     assert_eq!(
         output.ok(),
-        "memory/status.md updated.\nDecision 2026-03-01 saved: Order seeds from the cooperative instead of Bloom\n1 superseded decision(s) marked.\n"
+        "memory/status.md updated.\nDecision 2026-03-01 saved: Order seeds from the cooperative instead of Bloom\nMarked 1 superseded decision.\n"
     );
     let decisions = ws.read("memory/decisions.md");
     assert!(
@@ -382,7 +382,7 @@ fn what_happened_may_come_as_json_or_as_markdown() {
     }
     let ws = workspace();
     let wrong = ws.feed(r#"{"titel": "x"}"#, &[], &["session", "end", "--from", "-"]);
-    assert!(wrong.fails(2).contains("`titel` is no key"), "{wrong}");
+    assert!(wrong.fails(2).contains("`titel` is not a key"), "{wrong}");
 }
 
 #[test]

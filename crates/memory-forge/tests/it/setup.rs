@@ -178,7 +178,7 @@ fn uninstall_is_the_inverse_of_setup_for_every_scope_and_shape() {
             let once = both(&ws);
             assert_ne!(once, before, "{case}");
             let again = setup(&ws, name, &[]);
-            assert!(again.ok().contains("Nothing to change"), "{case}: {again}");
+            assert!(again.ok().contains("Nothing to do"), "{case}: {again}");
             assert_same(&both(&ws), &once, &case);
             ws.run(&["uninstall", "--yes"]).ok();
             assert_same(&both(&ws), &before, &case);
@@ -311,7 +311,7 @@ fn without_an_answer_nothing_is_changed() {
     let ws = ws("");
     let output = ws.run(&["setup", "claude"]);
     assert!(
-        output.fails(2).contains("Cannot ask without a terminal"),
+        output.fails(2).contains("Not a terminal: pass `--yes` to "),
         "{output}"
     );
     assert_eq!(ws.tree_of_sources(), "");
@@ -635,7 +635,7 @@ fn hooks_of_the_predecessor_are_skipped_migrated_or_joined() {
     assert!(servers.contains("\"memory-forge\""), "{servers}");
     assert_eq!(ws.read(".mind/STATE.md"), "# Project State\n");
     let again = ws.run(&["setup", "claude", "--yes", "--migrate"]);
-    assert!(again.ok().contains("Nothing to change"), "{again}");
+    assert!(again.ok().contains("Nothing to do"), "{again}");
     ws.run(&["doctor", "--undo"]).ok();
     assert!(
         ws.read(".claude/settings.json")

@@ -125,9 +125,7 @@ fn a_source_that_is_gone_is_named_and_passed_over() {
     let output = ws.run(&["search", "mike", "--scope", "sources"]);
     assert!(output.ok().contains("_CLOSETS.md"), "{output}");
     assert!(
-        output
-            .stderr
-            .contains("`work` was passed over: path missing: "),
+        output.stderr.contains("Skipped `work`: path missing: "),
         "{output}"
     );
     let list = ws.run(&["sources", "list"]);

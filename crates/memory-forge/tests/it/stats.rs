@@ -42,7 +42,7 @@ fn it_counts_what_the_index_holds() {
         "Files:        3 (2 knowledge, 1 skill)",
         "Scopes:       1 archive, 2 knowledge",
         "Last indexed: 2026-03-01T09:00:00.000Z",
-        "Use: 2 of 3 files were never found by a search",
+        "Use: 2 of 3 files never appeared in a result",
         "      1×  knowledge/a.md (last 2026-03-01)",
         "Skipped: 1",
         "  knowledge/bad.md: line 1 is not UTF-8; convert the file to UTF-8 to have it used",

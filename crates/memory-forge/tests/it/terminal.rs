@@ -233,7 +233,7 @@ fn a_newcomer_is_told_what_to_do_next() {
     check(said(&[]), "Begin here:\n  memory-forge init");
     check(
         said(&["status"]),
-        "none here yet; `memory-forge init` prepares",
+        "none yet; `memory-forge init` creates it",
     );
     check(
         said(&["search", "refunds"]),
@@ -251,11 +251,11 @@ fn a_newcomer_is_told_what_to_do_next() {
     ws.write("CLAUDE.md", "# Shop\n");
     check(
         said(&["init", "--yes"]),
-        "`memory-forge audit` says what it costs",
+        "`memory-forge audit` shows what it costs",
     );
     check(
         said(&["init", "--yes"]),
-        "This is no git repository; `git init` makes one",
+        "Not a git repository; `git init` makes one",
     );
     ws.git_init();
     assert!(!said(&["init", "--yes"]).contains("git init"));

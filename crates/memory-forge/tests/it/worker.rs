@@ -116,7 +116,7 @@ fn without_the_worker_a_command_says_how_to_get_it() {
             "{command:?}: {output}"
         );
     }
-    searches_alone(&ws, "neither beside `memory-forge` nor on `PATH`");
+    searches_alone(&ws, "neither in the folder of `memory-forge` nor on `PATH`");
     // What needs no server needs no worker.
     ws.run(&["engine", "push", "--dry-run"]).ok();
     ws.run(&["graph", "ask", "blocked"]).ok();
@@ -132,7 +132,7 @@ fn it_is_found_on_the_path_and_in_no_relative_folder_of_it() {
     assert!(on_path.fails(1).contains("found"), "{on_path}");
     let in_project = ws.feed("", &[("PATH", relative)], &["engine", "status"]);
     assert!(
-        in_project.fails(1).contains("neither beside"),
+        in_project.fails(1).contains("neither in the folder of"),
         "{in_project}"
     );
 }
@@ -151,7 +151,10 @@ fn a_worker_that_misbehaves_is_an_error_and_stops_no_search() {
         (dies, "ended without an answer: it broke"),
         (silent, "did not answer in 1.5 s"),
         (&hangs, "did not answer in 2.5 s"),
-        (&garbage, "no line of its protocol"),
+        (
+            &garbage,
+            "answered with a line that its protocol does not have",
+        ),
         (&other, "is of version 99.0.0"),
         (early, "before it named its version"),
         (&cut, "ended without an answer"),

@@ -113,7 +113,11 @@ fn a_status_file_alone_is_a_workspace() {
         .expect("the program starts");
     let below = String::from_utf8_lossy(&below.stdout);
     assert!(below.contains("Spring"), "{below}");
-    assert!(!ws.run(&["status"]).ok().contains("none here yet"));
+    assert!(
+        !ws.run(&["status"])
+            .ok()
+            .contains("none yet; `memory-forge init`")
+    );
     ws.run(&[
         "session",
         "end",

@@ -121,7 +121,7 @@ fn an_empty_folder_claims_nothing() {
     assert_eq!(findings(&ws, ""), Vec::<String>::new());
     assert_eq!(
         findings(&ws, "index"),
-        ["index ok Not there, and there is nothing to index"]
+        ["index ok Not needed: there are no documents to index"]
     );
     assert_eq!(
         findings(&ws, "search"),
@@ -397,7 +397,7 @@ fn an_index_that_is_wrong_about_a_file_of_the_sample_is_not_believed() {
     let found = sampled(&ws, FEW);
     has(
         &found,
-        "index.damaged error knowledge/note00.md The index has another text",
+        "index.damaged error knowledge/note00.md The indexed text differs",
     );
     has(&found, "files.secret error knowledge/unseen.md");
 }

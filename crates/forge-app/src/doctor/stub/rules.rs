@@ -12,7 +12,7 @@ use crate::knowledge::readme::find_sentence_end;
 
 use super::line_span;
 
-/// What a section is about, by its heading.
+/// Subject of a section, by its heading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SectionRole {
     /// How to work: rules, conventions, reviews.
@@ -276,7 +276,7 @@ pub(super) fn find_rules(items: &[RuleItem]) -> Vec<bool> {
             rules[parent] = true;
         }
     }
-    // What a rule says in detail goes with it. In a description an item that
+    // The details of a rule stay with it. In a description an item that
     // stays for one below it does not keep the others.
     for at in 0..items.len() {
         let Some(parent) = items[at].parent else {
@@ -288,14 +288,14 @@ pub(super) fn find_rules(items: &[RuleItem]) -> Vec<bool> {
     rules
 }
 
-/// Whether a column of a table says what to do with what is in it.
+/// Returns `true` if a column of a table contains instructions.
 fn has_imperative(header: &RuleItem) -> bool {
     let mut cells = header.text.split('|');
     // "Call" alone is the name of a column.
     cells.any(|cell| cell.trim().contains(' ') && begins_with(cell, CLEAR_IMPERATIVES))
 }
 
-/// Whether a paragraph says that what follows are rules.
+/// Returns `true` if a paragraph announces rules.
 fn announces(text: &str) -> bool {
     let words = spaced(text);
     ["these are", "the following", "non negotiable", "rules"]
@@ -333,7 +333,7 @@ const ORDERS_IN_SHORT: &[&str] = &[
     "and not", "go in", "goes in", "live in", "belongs", "belong", "default to", "invoke",
 ];
 
-/// Words that a sentence begins with that says what to do.
+/// First words of sentences that give an order.
 #[rustfmt::skip]
 const IMPERATIVES: &[&str] = &[
     "accept", "add", "adhere", "aim", "allow", "annotate", "answer", "append", "apply", "ask",
@@ -368,7 +368,7 @@ const IMPERATIVES: &[&str] = &[
     "wait", "watch", "work", "wrap", "write",
 ];
 
-/// Of these, those that are nouns as well; they order where an object follows.
+/// The ones among them that are also nouns; an object after them makes an order.
 #[rustfmt::skip]
 const NOUNS_AS_WELL: &[&str] = &[
     "answer", "audit", "branch", "break", "build", "change", "clone", "comment", "commit",
@@ -393,7 +393,7 @@ const OBJECTS: &[&str] = &[
     "until", "up", "user", "users", "when", "whether", "with", "without", "your", "yourself",
 ];
 
-/// Of these, those that hardly begin a description.
+/// The ones among them that rarely begin a description.
 #[rustfmt::skip]
 const CLEAR_IMPERATIVES: &[&str] = &[
     "add", "ask", "avoid", "be", "bump", "call", "check", "commit", "confirm", "consult", "create",
@@ -404,7 +404,7 @@ const CLEAR_IMPERATIVES: &[&str] = &[
 ];
 
 /// Signs that people put before what is allowed and what is not.
-const SIGNS: &[char] = &[
+const PERMISSION_SIGNS: &[char] = &[
     '✅', '❌', '⚠', '🚫', '⛔', '❗', '🔴', '🛑', '✓', '✗', '✔', '✘', '‼',
 ];
 
@@ -437,7 +437,10 @@ fn is_rule(item: &RuleItem) -> bool {
         return false;
     }
     let text = plain(&item.text);
-    if item.text.contains(SIGNS) || is_checkbox(&item.text) || sentences(text).any(orders) {
+    if item.text.contains(PERMISSION_SIGNS)
+        || is_checkbox(&item.text)
+        || sentences(text).any(orders)
+    {
         return true;
     }
     let is_plain = |it: &&str| it.split_whitespace().count() <= MAX_PLAIN_WORDS;
@@ -464,7 +467,7 @@ fn is_rule(item: &RuleItem) -> bool {
     }
 }
 
-/// What follows the condition of "If it fails, run it again".
+/// Returns the text after the condition of "If it fails, run it again".
 fn after_condition(sentence: &str) -> Option<&str> {
     #[rustfmt::skip]
 const CONDITIONS: &[&str] = &[
@@ -495,7 +498,7 @@ fn plain(text: &str) -> &str {
         .map_or(text, |(_, rest)| rest.trim_start())
 }
 
-/// What follows the label of "**Tests**: write them first"; what follows a name
+/// Returns the text after the label of "**Tests**: write them first"; what follows a name
 /// in code describes it.
 fn after_label(text: &str) -> Option<&str> {
     if text.trim_start_matches(['*', '_']).starts_with('`') {
@@ -591,7 +594,7 @@ fn spaced(text: &str) -> String {
     format!(" {} ", words.join(" "))
 }
 
-/// Programs whose name at the beginning of a line tells a command.
+/// Programs whose name at the beginning of a line marks a command.
 #[rustfmt::skip]
 const PROGRAMS: &[&str] = &[
     "bash", "brew", "bun", "bundle", "bunx", "cargo", "cd", "cmake", "composer", "curl", "deno",
@@ -652,7 +655,7 @@ pub(super) fn is_rule_code(
     let has_order = text.lines().any(|line| {
         let comment = line.trim_start();
         let is_comment = comment.starts_with(['#', '/', '*', '-', ';']) || comment.contains("//");
-        (is_comment || is_prose) && (orders(line) || line.contains(SIGNS))
+        (is_comment || is_prose) && (orders(line) || line.contains(PERMISSION_SIGNS))
     });
     is_form || has_order || role == SectionRole::Rules && lines <= MAX_SHORT_CODE
 }

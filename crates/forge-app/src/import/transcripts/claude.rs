@@ -326,9 +326,9 @@ impl RecordTree {
             next = self.nodes[node as usize].parent;
         }
         let mut abandoned = vec![false; self.nodes.len()];
-        let settled = self.answered.map_or(0, |node| node as usize);
+        let answered_count = self.answered.map_or(0, |node| node as usize);
         // Parents come before their children, so one pass is enough.
-        for (at, node) in self.nodes.iter().enumerate().take(settled) {
+        for (at, node) in self.nodes.iter().enumerate().take(answered_count) {
             let parent = node.parent.is_some_and(|parent| abandoned[parent as usize]);
             abandoned[at] = !on_way[at] && (parent || node.prompt);
         }

@@ -113,7 +113,7 @@ fn find_below(folder: &Path, report: &mut ImportReport) -> Vec<FoundTranscript> 
     }
     if helpers > 0 {
         let what = format!("{}: agent-*.jsonl ({helpers})", folder.display());
-        report.add_skipped(what, "sub-agents are folded into the session that called them; name such a file to import it");
+        report.add_skipped(what, "subagents are part of the session that called them; name the file of one to import it alone");
     }
     found
 }

@@ -1,7 +1,7 @@
 //! What stays where it is because something reads it there: files that every
 //! repository has, and files that code, a build, a site or a client knows by
 //! their paths. A note that moves costs a click; a page that moves breaks links
-//! that nobody here can see.
+//! that this workspace cannot see.
 
 use std::collections::HashSet;
 
@@ -68,14 +68,14 @@ const CODE_EXTENSIONS: &[&str] = &[
 /// is software.
 const MIN_CODE_FILES: usize = 10;
 
-/// Files that are searched for the names of notes; with more of them nobody can
+/// Files that are searched for the names of notes; with more of them no one can
 /// say what is read, so everything stays.
 const MAX_READERS: usize = 2_000;
 
 /// Files with more bytes than this are data.
 const MAX_READER_BYTES: usize = 256 * 1024;
 
-/// What must not move.
+/// Files and folders that must not move.
 pub(super) struct FixedPaths {
     /// Whether the whole repository is software or the source of a site.
     is_project: bool,

@@ -45,7 +45,7 @@ struct CandidateNote {
     reference: Option<ReferenceKind>,
 }
 
-/// How many notes lie around in no order, by their paths alone. Files that
+/// Counts notes that are in no domain, by their paths alone. Files that
 /// something reads where they are do not count.
 pub fn count_loose_notes(workspace: &Workspace) -> usize {
     let tree = workspace.tree();
@@ -535,8 +535,8 @@ fn add_new_domains(
     }
 }
 
-/// Why a note may be past its time: what it states about itself as a whole. A note
-/// that speaks of deprecated things is not stale, and neither is one with an
+/// Explains why a note may be out of date: a statement about the whole note. A
+/// note that speaks of deprecated things is not stale, and neither is one with an
 /// old date: a meeting, a day or a book is a record.
 fn find_stale_reason(document: &Document) -> Option<String> {
     let front = document.front_matter.as_ref();
@@ -545,7 +545,7 @@ fn find_stale_reason(document: &Document) -> Option<String> {
         .unwrap_or_default()
         .to_lowercase();
     if ["archived", "superseded", "deprecated", "obsolete"].contains(&status.as_str()) {
-        return Some(format!("its front matter says {status}"));
+        return Some(format!("its front matter has the status {status}"));
     }
     let (body, _) = document.line_range(&document.body);
     let first = (0..8).filter_map(|at| {
@@ -558,7 +558,7 @@ fn find_stale_reason(document: &Document) -> Option<String> {
     let mut texts = first.filter(|(_, text)| !text.starts_with('#'));
     texts.find_map(|(line, text)| {
         let word = statement_of_age(text)?;
-        Some(format!("says \"{word}\" in line {line}"))
+        Some(format!("has the word \"{word}\" in line {line}"))
     })
 }
 
@@ -584,8 +584,8 @@ fn statement_of_age(line: &str) -> Option<&'static str> {
             .iter()
             .position(|it| matches!(*it, "is" | "was" | "are"))?;
         let is_self = *first == "this" && verb <= 3;
-        let said = words[verb + 1..].iter().take(3).find_map(|it| found(it));
-        said.filter(|_| is_self && !words[verb + 1..].contains(&"not"))
+        let stated = words[verb + 1..].iter().take(3).find_map(|it| found(it));
+        stated.filter(|_| is_self && !words[verb + 1..].contains(&"not"))
     })
 }
 

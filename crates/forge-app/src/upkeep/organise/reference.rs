@@ -68,14 +68,14 @@ pub(super) fn detect_reference_kind(document: &Document, stem: &str) -> Option<R
     }
     // A list that was only started is recognised by its name.
     let named = format!("{stem} {}", document.title().unwrap_or_default()).to_lowercase();
-    let says = |words: &[&str]| words.iter().any(|word| named.contains(word));
+    let has_any = |words: &[&str]| words.iter().any(|word| named.contains(word));
     if total > MIN_ENTRIES {
         None
-    } else if says(&["glossary", "glossar", "terminology", "acronyms"]) {
+    } else if has_any(&["glossary", "glossar", "terminology", "acronyms"]) {
         Some(ReferenceKind::Glossary)
-    } else if says(&["contacts", "address book", "phone list", "kontakte"]) {
+    } else if has_any(&["contacts", "address book", "phone list", "kontakte"]) {
         Some(ReferenceKind::Contacts)
-    } else if says(&[
+    } else if has_any(&[
         "cheat sheet",
         "cheatsheet",
         "cheat-sheet",

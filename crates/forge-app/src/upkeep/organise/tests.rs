@@ -89,7 +89,7 @@ fn notes_find_their_domain() {
         .collect();
     assert_eq!(
         stale,
-        ["recipes/rye-old.md: says \"outdated\" in line 3"],
+        ["recipes/rye-old.md: has the word \"outdated\" in line 3"],
         "a date alone makes no note stale"
     );
     assert_eq!(plan.conflicts.len(), 1, "{:?}", plan.conflicts);

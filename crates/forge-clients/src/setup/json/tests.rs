@@ -73,7 +73,7 @@ fn what_cannot_be_edited_is_told_with_its_line() {
     check(
         "{\"hooks\": {},\n\"hooks\": {}}",
         2,
-        "`hooks` is there twice",
+        "`hooks` appears twice",
     );
     check("{\"a\": 'b'}", 1, "Single-quoted strings are not allowed");
 }

@@ -246,8 +246,8 @@ fn allocate_once(
         add_lines(&mut moved, rest);
     }
     // A copy of what the index already contains is of no use on a page.
-    let mut said: HashSet<String> = here.iter().map(trimmed_text).collect();
-    behind.retain(|unit| said.insert(trimmed_text(unit)));
+    let mut seen_texts: HashSet<String> = here.iter().map(trimmed_text).collect();
+    behind.retain(|unit| seen_texts.insert(trimmed_text(unit)));
     let new = find_unpointed_topics(&here, &behind, candidates);
     let added = new.iter().map(|it| it.target.clone()).collect();
     let mut draft = IndexDraft {
@@ -272,9 +272,9 @@ fn allocate_once(
     // Copies within the index go only when there is no room.
     let mut here = reduce_text(names, here.clone(), candidates, keep, &mut moved);
     let mut behind = behind.clone();
-    let mut said = HashSet::new();
-    here.retain(|unit| !is_pointer(unit, keep) || said.insert(trimmed_text(unit)));
-    behind.retain(|unit| said.insert(trimmed_text(unit)));
+    let mut seen_texts = HashSet::new();
+    here.retain(|unit| !is_pointer(unit, keep) || seen_texts.insert(trimmed_text(unit)));
+    behind.retain(|unit| seen_texts.insert(trimmed_text(unit)));
     let new = find_unpointed_topics(&here, &behind, candidates);
     draft.here = here.iter().collect();
     draft.back = behind.iter().collect();
@@ -577,9 +577,9 @@ fn choose_pointers<'a>(
 struct IndexDraft<'a> {
     names: &'a PointerTargets<'a>,
     newline: &'static str,
-    /// What stays where it is.
+    /// Lines that stay in the index.
     here: Vec<&'a IndexUnit>,
-    /// What comes back from the pages.
+    /// Lines that return from the pages.
     back: Vec<&'a IndexUnit>,
     /// Pointers to topics that had none.
     new: Vec<&'a str>,

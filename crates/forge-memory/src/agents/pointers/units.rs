@@ -200,8 +200,8 @@ fn find_movable_items(
     pieces
 }
 
-/// Returns the end of an item whose marker is at `indent`: before the next item
-/// of its own or an outer list, without the blank lines between.
+/// Returns the end of an item whose marker is at `indent`: the start of the next
+/// item of the same or an outer list, less the blank lines before it.
 fn find_item_end(text: &str, indent: usize) -> usize {
     let (mut end, mut at) = (0, 0);
     for line in text.split_inclusive('\n') {

@@ -24,7 +24,7 @@ fn new<'a>(name: &'a str, body: &'a str) -> NewTopic<'a> {
         body,
         importance: None,
         private: None,
-        beside: false,
+        allow_similar: false,
     }
 }
 
@@ -228,7 +228,7 @@ fn a4_two_spellings_of_one_folder_take_one_lock() {
                         workspace,
                         &home(),
                         &NewTopic {
-                            beside: true,
+                            allow_similar: true,
                             ..new(&name, &body)
                         },
                         now(),

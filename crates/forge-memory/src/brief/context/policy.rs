@@ -98,7 +98,7 @@ impl ContextPolicy {
                 "layers" | "version" => {}
                 other => {
                     return Err(policy_error(format!(
-                        "`{other}` is no part of a policy; it has `roles` and `layers`"
+                        "`{other}` is not a key of a policy; the keys are `roles` and `layers`"
                     )));
                 }
             }
@@ -111,7 +111,7 @@ impl ContextPolicy {
     fn from_json(policy: &Value) -> Result<ContextPolicy, ContextError> {
         let layers = policy["layers"]
             .as_array()
-            .ok_or_else(|| policy_error("`layers` is no list"))?;
+            .ok_or_else(|| policy_error("`layers` is not a list"))?;
         let mut layers: Vec<ContextLayer> =
             layers.iter().map(parse_layer).collect::<Result<_, _>>()?;
         layers.sort_by_key(|it| it.id);
@@ -123,7 +123,7 @@ impl ContextPolicy {
         }
         let roles = policy["roles"]
             .as_object()
-            .ok_or_else(|| policy_error("`roles` is no map"))?;
+            .ok_or_else(|| policy_error("`roles` is not a map"))?;
         let roles = roles
             .iter()
             .map(|(name, value)| Ok((name.to_lowercase(), parse_role(name, value, &layers)?)))
@@ -186,7 +186,7 @@ fn built_in_policy() -> Value {
             },
             {
                 "id": 5, "key": "feedback", "name": "Feedback (act on this first)",
-                "description": "What was said about the agent's work",
+                "description": "Feedback on the agent's work",
                 "paths": [format!("{own}/feedback.md"), format!("{memory}/{{squad}}/feedback.md")],
                 "also": [format!("{memory}/{{squad}}/feedback.md")],
                 "required": false, "outside_budget": false, "decay_days": 30, "channel": "session",
@@ -206,7 +206,7 @@ fn built_in_policy() -> Value {
 fn parse_layer(value: &Value) -> Result<ContextLayer, ContextError> {
     let map = value
         .as_object()
-        .ok_or_else(|| policy_error("a layer is no map"))?;
+        .ok_or_else(|| policy_error("a layer is not a map"))?;
     let id = value["id"]
         .as_u64()
         .and_then(|id| u8::try_from(id).ok())
@@ -226,13 +226,13 @@ fn parse_layer(value: &Value) -> Result<ContextLayer, ContextError> {
             "channel",
         ];
         if !KNOWN_KEYS.contains(&key.as_str()) {
-            return Err(here(&format!("`{key}` is no part of a layer")));
+            return Err(here(&format!("`{key}` is not a key of a layer")));
         }
     }
     let text = |key: &str| match &value[key] {
         Value::Null => Ok(None),
         Value::String(text) => Ok(Some(document::escape_markdown_line(text))),
-        _ => Err(here(&format!("`{key}` is no text"))),
+        _ => Err(here(&format!("`{key}` is not a text"))),
     };
     let flag = |key: &str| match &value[key] {
         Value::Null => Ok(false),
@@ -247,8 +247,8 @@ fn parse_layer(value: &Value) -> Result<ContextLayer, ContextError> {
                 .iter()
                 .map(|it| it.as_str().map(str::to_owned))
                 .collect::<Option<_>>()
-                .ok_or_else(|| here(&format!("`{key}` is no list of paths")))?,
-            _ => return Err(here(&format!("`{key}` is no list of paths"))),
+                .ok_or_else(|| here(&format!("`{key}` is not a list of paths")))?,
+            _ => return Err(here(&format!("`{key}` is not a list of paths"))),
         };
         for path in &list {
             check_path_template(path)
@@ -262,13 +262,13 @@ fn parse_layer(value: &Value) -> Result<ContextLayer, ContextError> {
         days => days
             .as_u64()
             .and_then(|days| u32::try_from(days).ok())
-            .ok_or_else(|| here("`decay_days` is no number of days"))?,
+            .ok_or_else(|| here("`decay_days` is not a number of days"))?,
     };
     let channel = match value["channel"].as_str() {
         Some("static") => LayerChannel::Static,
         Some("session") => LayerChannel::Session,
         Some("turn") => LayerChannel::Turn,
-        Some(_) => return Err(here("`channel` is none of `static`, `session`, `turn`")),
+        Some(_) => return Err(here("`channel` must be `static`, `session` or `turn`")),
         // The channels of the built-in layers with these ids.
         None if id <= 3 => LayerChannel::Static,
         None if id <= 5 => LayerChannel::Session,
@@ -303,7 +303,7 @@ fn check_path_template(template: &str) -> Result<(), String> {
         return Err("only `{squad}`, `{agent}` and `{ctx}` are filled in".to_owned());
     }
     if template.split(['/', '\\']).any(put_away) {
-        return Err("what lies under `archive/` or `tombstoned/` was put away".to_owned());
+        return Err("files below `archive/` or `tombstoned/` are out of use".to_owned());
     }
     match RelPath::new(&plain) {
         Ok(_) => Ok(()),
@@ -318,21 +318,21 @@ fn parse_role(
     layers: &[ContextLayer],
 ) -> Result<RolePolicy, ContextError> {
     let here = |what: &str| policy_error(format!("role `{name}`: {what}"));
-    let map = value.as_object().ok_or_else(|| here("it is no map"))?;
+    let map = value.as_object().ok_or_else(|| here("it is not a map"))?;
     for key in map.keys() {
         if !["layers", "budget_chars", "caps"].contains(&key.as_str()) {
-            return Err(here(&format!("`{key}` is no part of a role")));
+            return Err(here(&format!("`{key}` is not a key of a role")));
         }
     }
     let number = |value: &Value| value.as_u64().and_then(|it| usize::try_from(it).ok());
     let ids = value["layers"]
         .as_array()
-        .ok_or_else(|| here("`layers` is no list"))?;
+        .ok_or_else(|| here("`layers` is not a list"))?;
     let ids: Vec<u8> = ids
         .iter()
         .map(|it| it.as_u64().and_then(|id| u8::try_from(id).ok()))
         .collect::<Option<_>>()
-        .ok_or_else(|| here("`layers` is no list of numbers"))?;
+        .ok_or_else(|| here("`layers` is not a list of numbers"))?;
     if let Some(unknown) = ids.iter().find(|id| !layers.iter().any(|it| it.id == **id)) {
         // A policy with fewer layers than the built-in one need not redefine
         // every built-in role.
@@ -348,12 +348,12 @@ fn parse_role(
             .iter()
             .map(|(key, most)| Some((key.clone(), number(most)?)))
             .collect::<Option<_>>()
-            .ok_or_else(|| here("`caps` has what is no number"))?,
-        _ => return Err(here("`caps` is no map")),
+            .ok_or_else(|| here("`caps` has a value that is not a number"))?,
+        _ => return Err(here("`caps` is not a map")),
     };
     Ok(RolePolicy {
         layers: ids,
-        budget_chars: budget.ok_or_else(|| here("`budget_chars` is no number above 0"))?,
+        budget_chars: budget.ok_or_else(|| here("`budget_chars` is not a number above 0"))?,
         caps,
     })
 }

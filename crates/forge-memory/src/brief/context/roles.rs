@@ -65,7 +65,7 @@ const ROLE_WORDS: [(&str, &[&str]); 5] = [
 
 /// Returns the role of an agent: a name that the policy has, else the role with
 /// the most matching words, else `worker`.
-pub fn resolve_role(said: Option<&str>, agent: &str, policy: &ContextPolicy) -> String {
+pub fn resolve_role(stated_role: Option<&str>, agent: &str, policy: &ContextPolicy) -> String {
     let exact = |text: &str| {
         let name = text.trim().to_lowercase();
         match name.as_str() {
@@ -73,7 +73,7 @@ pub fn resolve_role(said: Option<&str>, agent: &str, policy: &ContextPolicy) -> 
             _ => policy.roles.contains_key(&name).then_some(name),
         }
     };
-    for text in said.into_iter().chain([agent]) {
+    for text in stated_role.into_iter().chain([agent]) {
         if let Some(role) = exact(text).or_else(|| guess_role(text)) {
             return role;
         }

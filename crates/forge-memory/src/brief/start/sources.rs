@@ -8,6 +8,7 @@ use super::frame::BriefFrame;
 use crate::brief::fence::clean_for_fence;
 use crate::brief::pack::{BriefBudget, BriefPacker, BriefPiece, PieceFit};
 use crate::brief::{BriefInput, SessionStartReason};
+use crate::counts::count_noun;
 use crate::mind::parts::{
     StatePart, WorkLine, has_known_form, is_long, lost_since_checkpoint, recent_decisions,
     recent_sessions, state_at_a_glance, work_document, work_lines,
@@ -57,11 +58,11 @@ pub(crate) struct BriefSources {
 impl BriefSources {
     /// Reads the state files once.
     pub(crate) fn read(mind: &MindStore<'_>) -> BriefSources {
-        let told = |error: MindError| error.to_string();
+        let to_message = |error: MindError| error.to_string();
         // Redacts the whole text before anything is cut: half a secret is not
         // recognized.
         let safe = |text: String| quote::sanitize_unrequested(&text).into_owned();
-        let text = |which| mind.read_text(which).map_err(told);
+        let text = |which| mind.read_text(which).map_err(to_message);
         let config = &mind.workspace().config().mind;
         let characters = |text: &Result<Option<String>, String>| match text {
             Ok(Some(text)) => text.chars().count(),
@@ -217,7 +218,7 @@ impl BriefSources {
             );
             if left > 0 {
                 let path = quote::path_outside_fence(&pointers.path);
-                left_out.push(format!("{left} line(s) of {path}"));
+                left_out.push(format!("{} of {path}", count_noun(left, "line")));
             }
         }
         let mut remarks = 0;
@@ -234,7 +235,7 @@ impl BriefSources {
             }
         }
         if remarks > 0 {
-            left_out.push(format!("{remarks} line(s) on the workspace"));
+            left_out.push(format!("{} on the workspace", count_noun(remarks, "line")));
         }
         let mut events = 0;
         for (index, event) in input.events.iter().enumerate() {
@@ -250,7 +251,7 @@ impl BriefSources {
             }
         }
         if events > 0 {
-            left_out.push(format!("{events} event(s)"));
+            left_out.push(count_noun(events, "event"));
         }
         let mut missing = 0;
         for (index, decision) in recent.enumerate() {
@@ -264,7 +265,7 @@ impl BriefSources {
             missing += usize::from(fit == PieceFit::Out);
         }
         if missing > 0 {
-            left_out.push(format!("{missing} recent decision(s)"));
+            left_out.push(count_noun(missing, "recent decision"));
         }
         skipped += self.add_work(
             packer,
@@ -274,7 +275,7 @@ impl BriefSources {
             &[TaskBucket::Next, TaskBucket::NotStarted],
         );
         if skipped > 0 {
-            left_out.push(format!("{skipped} line(s) of progress"));
+            left_out.push(format!("{} of progress", count_noun(skipped, "line")));
         }
         if cut_state {
             let path = quote::path_outside_fence(self.state_path.as_str());
@@ -393,7 +394,7 @@ impl BriefSources {
         let text = self.checkpoint.as_deref()?;
         if !has_known_form(text) {
             return Some(format!(
-                "`.mind/checkpoints/latest.md` has a form of its own, and is given as it is:\n{}",
+                "`.mind/checkpoints/latest.md` has an unknown format and is shown unchanged:\n{}",
                 quote::sanitize_unrequested(text).trim()
             ));
         }
@@ -402,7 +403,7 @@ impl BriefSources {
             lost_since_checkpoint(text, &self.state_text, progress.unwrap_or_default());
         let made = truncate_at_word(&plain_value(&made), 40);
         Some(if lines.is_empty() {
-            format!("The checkpoint of {made} says what the files say.")
+            format!("The checkpoint of {made} has the same contents as the files.")
         } else {
             format!(
                 "In the checkpoint of {made} and no longer in the files:\n{}",

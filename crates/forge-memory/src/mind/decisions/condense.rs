@@ -14,7 +14,7 @@ use crate::document::{self, Document, TextEdit};
 use crate::mind::MindError;
 use crate::mind::values::{self, apply_edits, list_marker_length};
 
-/// What was condensed.
+/// Counts of condensed decisions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CondenseOutcome {
     /// Number of decisions that absorbed the one they replaced.
@@ -106,12 +106,12 @@ fn find_plain_lines(document: &Document, all: &[Decision]) -> HashSet<usize> {
     let alone = |it: &Decision| {
         let rest = &document.text[it.span.end..];
         let next = rest.lines().next().unwrap_or("");
-        let goes_on = next.starts_with([' ', '\t']) && !next.trim().is_empty();
+        let is_continued = next.starts_with([' ', '\t']) && !next.trim().is_empty();
         let outer = !document.span_text(&it.span).starts_with([' ', '\t']);
         it.form == DecisionForm::Line
             && it.date.is_some()
             && outer
-            && !goes_on
+            && !is_continued
             && extract_fact(&it.text).is_some()
     };
     (0..all.len()).filter(|at| alone(&all[*at])).collect()

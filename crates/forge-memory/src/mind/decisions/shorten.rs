@@ -34,7 +34,7 @@ pub struct ShortenedDecisions {
     pub moved: usize,
 }
 
-/// How full the file of decisions is, and what can shorten it.
+/// Fill level of the file of decisions, and the ways to shorten it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DecisionFullness {
     /// Nothing has to be done.

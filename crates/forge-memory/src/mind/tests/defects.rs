@@ -473,7 +473,9 @@ fn m28_after_compaction_nothing_is_there_twice() {
     assert!(text.starts_with("=== CONTEXT RESTORED (post-compaction) ==="));
     assert!(text.contains("--- PRE-COMPACTION CHECKPOINT ---"));
     assert!(
-        text.contains("The checkpoint of 2026-03-01T09:00:00.000Z says what the files say."),
+        text.contains(
+            "The checkpoint of 2026-03-01T09:00:00.000Z has the same contents as the files."
+        ),
         "{text}"
     );
     for once in [

@@ -23,7 +23,7 @@ use crate::workspace::{
     FileRole, RelPath, Workspace, WorkspaceChange, WorkspaceError, role_by_path,
 };
 
-/// What a build did, or would do.
+/// Result of a build, or of its dry run.
 #[derive(Debug, Clone, Default)]
 pub struct ClosetBuildReport {
     /// Number of documents that could be read.
@@ -147,7 +147,7 @@ fn is_listed(manifest: &Manifest, hub: &Hub) -> bool {
     entries.any(|it| it.target == old || link_target(&it.target) == link)
 }
 
-/// How the entries of a hub match its documents.
+/// Pairs of entries and documents of a hub.
 pub(super) struct HubMatches {
     /// One match per entry, in the order of the files.
     pub(super) of_entries: Vec<EntryMatch>,
@@ -165,7 +165,7 @@ pub(super) enum EntryMatch {
     Stale,
     /// A document that another entry describes already.
     Twice,
-    /// No existing document.
+    /// The entry has no document.
     Nothing,
 }
 

@@ -93,7 +93,7 @@ impl ClosetMismatch {
             ClosetMismatchKind::Missing => format!("no entry for `{entry}`"),
             ClosetMismatchKind::Stale => format!("closet entry [[{entry}]] is older than its file"),
             ClosetMismatchKind::Unstamped => {
-                format!("closet entry [[{entry}]] does not say which text it describes")
+                format!("closet entry [[{entry}]] does not record which text it describes")
             }
             ClosetMismatchKind::Orphan => {
                 format!("closet entry [[{entry}]] points to missing file")

@@ -18,7 +18,7 @@ use crate::document::{self, Document, TurnSpeaker, document_date, escape_markdow
 use crate::index::terms::TermSplitter;
 use crate::secrets;
 
-/// What an entry depends on besides the text.
+/// Inputs of an entry apart from the text.
 #[derive(Debug, Clone, Copy)]
 pub struct EntryContext<'a> {
     /// The name of the entry.
@@ -177,7 +177,7 @@ struct EntryCandidate {
     field: ClosetField,
     text: String,
     /// Term ids and their weights.
-    tells: Vec<(usize, f32)>,
+    term_weights: Vec<(usize, f32)>,
     factor: f32,
     /// Position in the text, which orders the values of the entry.
     at: usize,
@@ -259,7 +259,7 @@ impl CandidatePool {
         if text.is_empty() {
             return;
         }
-        let mut tells: Vec<(usize, f32)> = Vec::new();
+        let mut term_weights: Vec<(usize, f32)> = Vec::new();
         let mut known: HashSet<usize> = HashSet::new();
         let mut words: Vec<(std::ops::Range<usize>, String)> = Vec::new();
         self.terms
@@ -281,10 +281,10 @@ impl CandidatePool {
             };
             self.counts[id] += 1;
             if known.insert(id) {
-                tells.push((id, weight + if capital { 0.15 } else { 0.0 }));
+                term_weights.push((id, weight + if capital { 0.15 } else { 0.0 }));
             }
         }
-        if tells.is_empty()
+        if term_weights.is_empty()
             || !self
                 .offered
                 .insert(format!("{}{}", field.name(), text.to_lowercase()))
@@ -294,7 +294,7 @@ impl CandidatePool {
         self.candidates.push(EntryCandidate {
             field,
             text,
-            tells,
+            term_weights,
             factor,
             at,
             sentence,
@@ -322,8 +322,8 @@ impl CandidatePool {
         let mut decisions = 0;
         let counts = &self.counts;
         let gain = |candidate: &EntryCandidate, covered: &[u8]| {
-            let told: f32 = candidate
-                .tells
+            let weight_gain: f32 = candidate
+                .term_weights
                 .iter()
                 .map(|(id, weight)| {
                     let often = 1.0 + 0.25 * (counts[*id] as f32).ln();
@@ -332,7 +332,7 @@ impl CandidatePool {
                 .sum();
             // The constant is the cost of starting a new value, which makes a
             // phrase better than its words one by one.
-            candidate.factor * told / (candidate.text.chars().count() as f32 + 8.0)
+            candidate.factor * weight_gain / (candidate.text.chars().count() as f32 + 8.0)
         };
         let mut heap: BinaryHeap<RankedCandidate> = self
             .candidates
@@ -354,13 +354,16 @@ impl CandidatePool {
                 continue;
             }
             // A phrase whose words are all covered adds nothing.
-            let told = candidate.tells.iter().all(|(id, _)| covered[*id] > 0);
-            if told && candidate.field == ClosetField::Subjects {
+            let is_covered = candidate
+                .term_weights
+                .iter()
+                .all(|(id, _)| covered[*id] > 0);
+            if is_covered && candidate.field == ClosetField::Subjects {
                 continue;
             }
             left -= cost;
             decisions += (candidate.field == ClosetField::Decisions) as usize;
-            for (id, _) in &candidate.tells {
+            for (id, _) in &candidate.term_weights {
                 covered[*id] = (covered[*id] + 1).min(2);
             }
             if candidate.sentence > 0 {

@@ -89,7 +89,7 @@ impl ClosetFolder {
     /// Creates the folder of a closets file that belongs to no hub.
     fn around_file(path: &RelPath, tree: &[RelPath]) -> Result<ClosetFolder, WorkspaceError> {
         let folder = path.parent();
-        let beside = |name: &str| match &folder {
+        let in_folder = |name: &str| match &folder {
             Some(folder) => folder.join(name),
             None => RelPath::new(name),
         };
@@ -106,8 +106,8 @@ impl ClosetFolder {
                 Some(folder) => folder.file_name().to_owned(),
                 None => "workspace".to_owned(),
             },
-            closets: beside(CLOSETS_FILE)?,
-            archive: beside(CLOSETS_ARCHIVE_FILE)?,
+            closets: in_folder(CLOSETS_FILE)?,
+            archive: in_folder(CLOSETS_ARCHIVE_FILE)?,
             members: tree.iter().filter(described).cloned().collect(),
         })
     }

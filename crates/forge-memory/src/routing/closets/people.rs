@@ -143,14 +143,14 @@ fn find_in_sentence(text: &str, trust: f32, found: &mut PeopleNames) {
         let honorific = has_word(words::HONORIFIC_WORDS, before) && at > 0 && !first
             || at > 0 && tokens[at - 1].ends_with('.') && has_word(words::HONORIFIC_WORDS, before);
         let relation = has_word(words::RELATION_WORDS, before);
-        let said = lower
+        let has_person_verb = lower
             .get(end)
             .is_some_and(|next| has_word(words::PERSON_VERBS, next))
             && !ends_clause(tokens[end - 1]);
         let given = has_word(words::GIVEN_NAMES, &lower[at]);
         let ambiguous = has_word(words::AMBIGUOUS_NAMES, &lower[at]);
         let label = at == 0 && tokens[end - 1].ends_with(':') && given;
-        let evidence = if honorific || relation || (said && (given || !first)) || label {
+        let evidence = if honorific || relation || (has_person_verb && (given || !first)) || label {
             2.0
         } else if given && !title && (end == at + 2 || !first && (end > at + 1 || !ambiguous)) {
             1.0
@@ -161,7 +161,7 @@ fn find_in_sentence(text: &str, trust: f32, found: &mut PeopleNames) {
         };
         // After a relation or before a verb, another capitalized word may be a
         // place.
-        let take = if given || honorific || relation || said {
+        let take = if given || honorific || relation || has_person_verb {
             end
         } else {
             at + 1

@@ -28,7 +28,7 @@ pub fn with_included(text: Option<&str>, more: &KnowledgeConfig) -> Result<Strin
     let table = document
         .get_mut("knowledge")
         .and_then(Item::as_table_like_mut)
-        .ok_or("has a `knowledge` that is no table")?;
+        .ok_or("has a `knowledge` that is not a table")?;
     for (key, globs) in [("include", &more.include), ("exclude", &more.exclude)] {
         if globs.is_empty() {
             continue;
@@ -41,7 +41,7 @@ pub fn with_included(text: Option<&str>, more: &KnowledgeConfig) -> Result<Strin
         }
         let array = item
             .as_array_mut()
-            .ok_or_else(|| format!("has a `knowledge.{key}` that is no list"))?;
+            .ok_or_else(|| format!("has a `knowledge.{key}` that is not a list"))?;
         for glob in globs {
             if !array.iter().any(|it| it.as_str() == Some(glob)) {
                 array.push(glob.as_str());

@@ -43,7 +43,7 @@ pub(super) enum KeyKind {
         get: fn(&WorkspaceConfig) -> String,
         set: fn(&mut WorkspaceConfig, Option<RelPath>),
     },
-    /// Globs of paths; a text stands for a list of one.
+    /// Globs of paths; a text counts as a list of one.
     Globs {
         get: fn(&WorkspaceConfig) -> &[String],
         set: fn(&mut WorkspaceConfig, Vec<String>),
@@ -293,7 +293,7 @@ fn check_bolt_address(url: &str) -> Option<&'static str> {
     }
     let known = matches!(scheme, "bolt" | "bolt+s" | "neo4j" | "neo4j+s");
     let plain = url.len() <= 500 && !url.chars().any(|c| c.is_control() || c.is_whitespace());
-    (!known || !plain).then_some("is no address of `bolt`, `bolt+s`, `neo4j` or `neo4j+s`")
+    (!known || !plain).then_some("is not an address of `bolt`, `bolt+s`, `neo4j` or `neo4j+s`")
 }
 
 /// Checks an address of the shared index. A user name may be in it, a password
@@ -336,7 +336,7 @@ pub(super) static CONFIG_KEYS: &[ConfigKey] = &[
     },
     ConfigKey {
         name: "knowledge.exclude",
-        about: "What `knowledge.include` names and is left out all the same.",
+        about: "Exceptions from `knowledge.include`, as globs.",
         old_name: None,
         kind: KeyKind::Globs {
             get: |c| &c.knowledge.exclude,
@@ -357,7 +357,7 @@ pub(super) static CONFIG_KEYS: &[ConfigKey] = &[
         50,
         8000,
         None,
-        "The most tokens that one passage of the index has."
+        "Maximum number of tokens of a passage."
     ),
     number!(
         "search.limit",
@@ -365,7 +365,7 @@ pub(super) static CONFIG_KEYS: &[ConfigKey] = &[
         1,
         100,
         None,
-        "How many passages a search returns unless told otherwise."
+        "Number of passages that a search returns by default."
     ),
     number!(
         "search.embed_budget_ms",
@@ -373,11 +373,11 @@ pub(super) static CONFIG_KEYS: &[ConfigKey] = &[
         0,
         60_000,
         None,
-        "How long a search may take to bring vectors up to date before it answers without the rest."
+        "Time that a search may spend on missing vectors before it answers without the rest."
     ),
     ConfigKey {
         name: "search.mode",
-        about: "What ranks the passages: words, meaning, or both.",
+        about: "Ranking of passages: by words, by meaning, or both.",
         old_name: None,
         kind: KeyKind::Choice {
             of: &["hybrid", "text", "vector"],
@@ -401,7 +401,7 @@ pub(super) static CONFIG_KEYS: &[ConfigKey] = &[
     },
     ConfigKey {
         name: "search.model",
-        about: "A model file that takes the place of the built-in one.",
+        about: "Model file that replaces the built-in one.",
         old_name: None,
         kind: KeyKind::File {
             get: |c| {
@@ -418,14 +418,14 @@ pub(super) static CONFIG_KEYS: &[ConfigKey] = &[
         engine.url,
         "a postgres:// address without a password",
         check_postgres_address,
-        "Where the index lies that many workspaces share."
+        "Address of the index that many workspaces share."
     ),
     text!(
         "engine.replica",
         engine.replica,
         "a postgres:// address without a password",
         check_postgres_address,
-        "A copy of it that only reads, for searches."
+        "A read-only replica of it, for searches."
     ),
     text!(
         "engine.tenant",
@@ -446,7 +446,7 @@ pub(super) static CONFIG_KEYS: &[ConfigKey] = &[
         engine.workspace,
         "a name",
         check_plain_name,
-        "What this workspace is called there; else the name of its folder."
+        "Name of this workspace there; by default the name of its folder."
     ),
     number!(
         "engine.timeout_ms",
@@ -454,7 +454,7 @@ pub(super) static CONFIG_KEYS: &[ConfigKey] = &[
         100,
         600_000,
         None,
-        "How long a search waits for the shared index, in milliseconds, replica and primary together."
+        "Time limit of a search for the shared index in milliseconds, replica and primary together."
     ),
     number!(
         "engine.max_lag_s",
@@ -462,7 +462,7 @@ pub(super) static CONFIG_KEYS: &[ConfigKey] = &[
         1,
         86_400,
         None,
-        "A replica that is further behind, in seconds, is not asked."
+        "Maximum delay of a replica in seconds; one that is further behind is not queried."
     ),
     number!(
         "audit.file_warn",
@@ -532,7 +532,7 @@ pub(super) static CONFIG_KEYS: &[ConfigKey] = &[
     ),
     ConfigKey {
         name: "graph.engine",
-        about: "Who answers `graph ask`: the files themselves, or the graph server.",
+        about: "Source of answers to `graph ask`: the files themselves, or the graph server.",
         old_name: None,
         kind: KeyKind::Choice {
             of: &["embedded", "server"],
@@ -552,7 +552,7 @@ pub(super) static CONFIG_KEYS: &[ConfigKey] = &[
         graph.user,
         "a name",
         check_plain_name,
-        "Who asks the graph server."
+        "User name for the graph server."
     ),
     text!(
         "graph.database",
@@ -563,7 +563,7 @@ pub(super) static CONFIG_KEYS: &[ConfigKey] = &[
     ),
     ConfigKey {
         name: "graph.authority",
-        about: "A PEM file with the certificate that the graph server's own is signed by.",
+        about: "PEM file of the authority that signed the graph server's certificate.",
         old_name: None,
         kind: KeyKind::File {
             get: |c| {
@@ -580,14 +580,14 @@ pub(super) static CONFIG_KEYS: &[ConfigKey] = &[
         graph.tenant,
         "a name",
         check_plain_name,
-        "Whose graph it is, where several teams share a server."
+        "Tenant of the graph, if several teams share a server."
     ),
     text!(
         "graph.workspace",
         graph.workspace,
         "a name",
         check_plain_name,
-        "What the graph server calls this workspace; empty is made from its first commit."
+        "Name of this workspace on the graph server; if empty, made from its first commit."
     ),
     number!(
         "mind.keep_sessions",
@@ -595,7 +595,7 @@ pub(super) static CONFIG_KEYS: &[ConfigKey] = &[
         1,
         MAX_COUNT,
         Some("keepSessionsFull"),
-        "How many sessions stay in full when state is compressed."
+        "Number of sessions that stay in full when the state is compressed."
     ),
     number!(
         "mind.keep_decisions",
@@ -603,7 +603,7 @@ pub(super) static CONFIG_KEYS: &[ConfigKey] = &[
         1,
         MAX_COUNT,
         Some("keepDecisionsFull"),
-        "How many decisions stay in full when state is compressed."
+        "Number of decisions that stay in full when the state is compressed."
     ),
     number!(
         "mind.archive_after_days",
@@ -619,7 +619,7 @@ pub(super) static CONFIG_KEYS: &[ConfigKey] = &[
         10,
         MAX_COUNT,
         Some("trackingMaxLines"),
-        "How many lines a log of events keeps."
+        "Number of lines that a log of events keeps."
     ),
     number!(
         "mind.compress_bytes",
@@ -635,7 +635,7 @@ pub(super) static CONFIG_KEYS: &[ConfigKey] = &[
         1,
         MAX_COUNT,
         Some("sessionLogTailLines"),
-        "How many lines of the session log a briefing shows."
+        "Number of lines of the session log that a briefing shows."
     ),
     number!(
         "mind.briefing_decisions",
@@ -643,7 +643,7 @@ pub(super) static CONFIG_KEYS: &[ConfigKey] = &[
         1,
         MAX_COUNT,
         Some("briefingRecentDecisions"),
-        "How many recent decisions a briefing shows."
+        "Number of recent decisions that a briefing shows."
     ),
     number!(
         "mind.briefing_progress_lines",
@@ -651,7 +651,7 @@ pub(super) static CONFIG_KEYS: &[ConfigKey] = &[
         1,
         MAX_COUNT,
         Some("briefingMaxProgressLines"),
-        "How many lines of progress a briefing shows."
+        "Number of lines of progress that a briefing shows."
     ),
     number!(
         "mind.checkpoints",
@@ -659,7 +659,7 @@ pub(super) static CONFIG_KEYS: &[ConfigKey] = &[
         3,
         MAX_COUNT,
         Some("maxCheckpointFiles"),
-        "How many checkpoints are kept."
+        "Number of checkpoints to keep."
     ),
     number!(
         "mind.stale_seconds",

@@ -138,7 +138,7 @@ fn what_is_wrong_is_named_with_its_line_and_the_default_applies() {
     check(
         "[audit]\nfile_warn = 2000\n",
         &[
-            "`memory-forge.toml`: `audit.file_warn` is above `audit.file_critical`; both have their defaults",
+            "`memory-forge.toml`: `audit.file_warn` is above `audit.file_critical`; the defaults of both apply",
         ],
     );
 }

@@ -37,7 +37,7 @@ const REPOSITORY_FILES: [&str; 12] = [
 /// The files of a work tree that git reads.
 const WORKTREE_FILES: [&str; 4] = [".gitattributes", ".gitignore", ".gitmodules", ".mailmap"];
 
-/// The most bytes of the name of a folder or a branch.
+/// Upper bound for bytes of the name of a folder or a branch.
 const MAX_REF_NAME_BYTES: u64 = 8192;
 
 /// Refuses a repository that leads elsewhere or would block git. If there is
@@ -58,7 +58,7 @@ pub(super) fn check_repository(root: &Path) -> Result<(), WorkspaceError> {
         } else if !points_back_to(&folder, top, &entry) {
             return Err(refusal_error(
                 &entry,
-                "names a repository that does not name it",
+                "names a repository that does not belong to this folder",
             ));
         }
     } else {
@@ -148,5 +148,5 @@ fn check_kind(
 }
 
 fn refusal_error(path: &Path, why: &str) -> WorkspaceError {
-    git_error(format!("git was not asked: `{}` {why}", path.display()))
+    git_error(format!("git was not run: `{}` {why}", path.display()))
 }

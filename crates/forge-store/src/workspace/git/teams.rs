@@ -29,8 +29,8 @@ pub fn merge_driver(root: &Path) -> MergeDriver {
     };
     match output.status.code() {
         Some(0) => {
-            let said = String::from_utf8_lossy(&output.stdout);
-            MergeDriver::Set(said.trim_end_matches('\n').to_owned())
+            let git_text = String::from_utf8_lossy(&output.stdout);
+            MergeDriver::Set(git_text.trim_end_matches('\n').to_owned())
         }
         Some(1) => MergeDriver::Missing,
         _ => MergeDriver::NoRepository,
@@ -78,10 +78,10 @@ pub fn merge_by_lines(
         // So many conflicts.
         Some(1..=127) => Ok(false),
         _ => {
-            let said = String::from_utf8_lossy(&output.stderr);
+            let git_text = String::from_utf8_lossy(&output.stderr);
             Err(git_error(format!(
                 "git could not merge the file: {}",
-                said.trim()
+                git_text.trim()
             )))
         }
     }

@@ -226,7 +226,7 @@ fn without_a_repository_or_a_commit_it_says_so() {
         .unwrap_err()
         .to_string();
     assert!(
-        error.ends_with("is not in a git repository, so there is no past to look at"),
+        error.ends_with("is not in a git repository, so it has no history to search"),
         "{error}"
     );
     assert_eq!(head_commit(dir.path()), None);

@@ -430,7 +430,7 @@ impl<'a> Journal<'a> {
             return Err(broken(format!("its format {} is unknown", record.format)));
         }
         if name.split('.').next() != Some(&record.id) {
-            return Err(broken(format!("it calls itself `{}`", record.id)));
+            return Err(broken(format!("its id is `{}`", record.id)));
         }
         let named = record
             .files

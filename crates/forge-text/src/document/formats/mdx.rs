@@ -1,5 +1,5 @@
-//! MDX: imports, exports, expressions and tags are no prose; what stands
-//! between tags is, and so are the titles that a tag carries.
+//! MDX: imports, exports, expressions and tags are not prose; the text
+//! between tags is, and so are the titles of tags.
 
 use super::{push_blank, split_end};
 
@@ -17,7 +17,7 @@ const SHOWN: [&str; 10] = [
     "alt",
 ];
 
-/// A statement or a tag that goes on for more lines than this is none.
+/// Maximum lines of a statement or tag; longer text is prose.
 const MOST_LINES: usize = 200;
 
 /// Returns the text with spaces in place of code, and what tags enclose moved
@@ -72,7 +72,7 @@ pub(super) fn prose(text: &str) -> String {
             let before = depth;
             let open = inline(body, &mut depth, &mut out);
             if open {
-                // A tag or an expression that goes on in the next lines.
+                // A tag or an expression that continues in the next lines.
                 push_moved(moved, end, &mut out);
                 lines.blank_tag(&mut depth, &mut out);
                 if depth != before {
@@ -113,7 +113,7 @@ impl<'a> MdxLines<'a> {
     /// Blanks the rest of a statement: up to the empty line behind its last
     /// bracket.
     fn blank_statement(&mut self, first: &str, out: &mut String) {
-        let mut open = brackets(first);
+        let mut open = count_open_brackets(first);
         for _ in 0..MOST_LINES {
             let Some((_, line)) = self.lines.peek() else {
                 return;
@@ -122,7 +122,7 @@ impl<'a> MdxLines<'a> {
                 return;
             }
             let (body, end) = split_end(line);
-            open += brackets(body);
+            open += count_open_brackets(body);
             push_blank(out, body);
             out.push_str(end);
             self.lines.next();
@@ -164,12 +164,12 @@ fn is_statement(line: &str) -> bool {
         && (line.contains(['{', '\'', '"', '=', '(']))
 }
 
-/// A heading, a list or a tag, which no statement goes on with.
+/// A heading, a list or a tag, which ends a statement.
 fn is_prose_start(line: &str) -> bool {
     line.starts_with(['#', '<', '-', '*', '>'])
 }
 
-fn brackets(line: &str) -> i64 {
+fn count_open_brackets(line: &str) -> i64 {
     line.chars()
         .map(|c| match c {
             '{' | '(' | '[' => 1,
@@ -245,7 +245,7 @@ fn tag(text: &str) -> Option<bool> {
     (begins && !is_link).then_some(name.is_some())
 }
 
-/// Where the `>` of a tag stands, outside of strings and braces.
+/// Finds the `>` that ends a tag, outside strings and braces.
 fn tag_end(text: &str, braces: &mut i64) -> Option<usize> {
     let mut quote = None;
     for (at, c) in text.char_indices() {

@@ -196,7 +196,7 @@ fn a_name_that_is_there_twice_is_told_however_it_is_written() {
     ] {
         let document = parse_document(format!("---\n{yaml}---\nbody\n"));
         let told = &document.problems[0].message;
-        assert!(told.contains("is there twice"), "{yaml}: {told}");
+        assert!(told.contains("appears twice"), "{yaml}: {told}");
         assert_eq!(document.span_text(&document.body), "body\n");
     }
 }

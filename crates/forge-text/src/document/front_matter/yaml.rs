@@ -76,7 +76,7 @@ pub fn parse_yaml(yaml: &str) -> Result<Vec<(String, YamlValue)>, YamlError> {
             let place = error.location();
             let message = match error.without_snippet() {
                 serde_saphyr::Error::DuplicateMappingKey { key: Some(key), .. } => {
-                    format!("the key `{key}` is there twice")
+                    format!("the key `{key}` appears twice")
                 }
                 error => serde_saphyr::UserMessageFormatter
                     .format_message(error)
@@ -172,7 +172,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
             let key = key.to_string();
             // `1` and `"1"` are two to YAML, and one name to everyone else.
             if !known.insert(key.clone()) {
-                return Err(A::Error::custom(format!("the key `{key}` is there twice")));
+                return Err(A::Error::custom(format!("the key `{key}` appears twice")));
             }
             entries.push((key, value));
         }

@@ -76,7 +76,7 @@ pub(super) fn run_agent_context(
 ) -> Result<CommandExit, CommandError> {
     let home = args.agent_home(workspace)?;
     let Some((squad, agent)) = home.squad_and_agent() else {
-        return Err(CommandError::usage("`knowledge` is no agent")
+        return Err(CommandError::usage("`knowledge` is not an agent")
             .hint("Name a squad and an agent: `--agent eng/builder`"));
     };
     let context = ContextRequest {

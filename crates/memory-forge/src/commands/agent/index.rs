@@ -110,7 +110,7 @@ fn show_index(
     for file in &done.files {
         let more = match file.more {
             0 => String::new(),
-            more => format!(", {more} more behind it"),
+            more => format!(", {more} more on further pages"),
         };
         let state = if done.changed.contains(&file.path) {
             format!(" ({would}written)")
@@ -124,7 +124,7 @@ fn show_index(
             file.bytes
         ))?;
         if file.was_too_long && args.check {
-            ui.print_line("  It is longer than those who load it read")?;
+            ui.print_line("  It is longer than what clients load")?;
         }
     }
     const MAX_SHOWN_PATHS: usize = 10;
@@ -138,21 +138,21 @@ fn show_index(
         ))?;
     }
     for lost in done.lost.iter().take(MAX_SHOWN_PATHS) {
-        let said = format!(
+        let described = format!(
             "`{}` line {}: `{}` is not there, or others lack it",
             lost.file, lost.line, lost.target
         );
         if args.fix {
-            ui.print_line(&format!("  - {}", escape_hidden(&said)))?
+            ui.print_line(&format!("  - {}", escape_hidden(&described)))?
         } else {
-            ui.warn(&escape_hidden(&said))
+            ui.warn(&escape_hidden(&described))
         }
     }
     if done.lost.len() > MAX_SHOWN_PATHS {
         ui.warn(&format!("and {} more", done.lost.len() - MAX_SHOWN_PATHS));
     }
     if !done.lost.is_empty() && !args.fix {
-        ui.note("`memory-forge agent index --fix` takes such pointers out");
+        ui.note("`memory-forge agent index --fix` removes such pointers");
     }
     for problem in &done.problems {
         ui.warn(&escape_hidden(problem));

@@ -12,7 +12,7 @@ use crate::ui::Ui;
 /// Write `.agents/SYSTEM.md`, which teaches agents to save in two steps
 ///
 /// Agents write a memory to a file of its own and then add a line to
-/// `MEMORY.md`; this file says so. `agent context` puts it first. A file that
+/// `MEMORY.md`, as this file states. `agent context` puts it first. A file that
 /// is there stays as it is.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -34,7 +34,7 @@ pub(super) fn run_agent_init(
     let proposal = system::propose_system_file(workspace);
     if proposal.is_empty() {
         ui.print_line(&format!(
-            "✓ {} is there and stays as it is",
+            "✓ {} exists and stays unchanged",
             system::SYSTEM_FILE
         ))?;
         return Ok(CommandExit::Success);

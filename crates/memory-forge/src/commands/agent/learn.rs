@@ -27,7 +27,7 @@ Examples:
       --learning \"Summaries fit on one screen\"
   memory-forge agent learn --list --squad eng --json")]
 pub(crate) struct LearnArgs {
-    /// What was learnt, or what is said of the work; read from standard input
+    /// The learning, or the feedback on the work; read from standard input
     /// when this is absent
     text: Option<String>,
 
@@ -47,7 +47,7 @@ pub(crate) struct LearnArgs {
     #[arg(long)]
     context: Option<String>,
 
-    /// Rate the work of `--agent` from 1 to 5; the text says why
+    /// Rate the work of `--agent` from 1 to 5; the text gives the reason
     #[arg(long, value_name = "1-5", requires = "agent", value_parser = clap::value_parser!(u8).range(1..=5))]
     rating: Option<u8>,
 
@@ -141,7 +141,7 @@ pub(super) fn run_agent_learn(
             "learning": learning_json(&learnt.learning), "change": learnt.receipt.id,
         }))?;
     } else if learnt.receipt.id.is_none() {
-        ui.print_line(&format!("{path} says this already"))?;
+        ui.print_line(&format!("{path} contains this already"))?;
     } else {
         let one = &learnt.learning;
         let tags = if one.tags.is_empty() {
@@ -161,7 +161,7 @@ fn resolve_squad(
     workspace: &Workspace,
     ui: &mut Ui,
 ) -> Result<String, CommandError> {
-    let Some(asked) = &args.squad else {
+    let Some(squad_name) = &args.squad else {
         let mut squads = learnings::list_squads(workspace);
         squads.retain(|squad| squad != learnings::GENERAL_SQUAD);
         return Ok(match squads.as_slice() {
@@ -169,11 +169,11 @@ fn resolve_squad(
             _ => learnings::GENERAL_SQUAD.to_owned(),
         });
     };
-    let (squad, other) = learnings::resolve_squad(workspace, asked)?;
+    let (squad, other) = learnings::resolve_squad(workspace, squad_name)?;
     if other {
         ui.warn(&format!(
             "There is no squad `{}`; this goes to `{squad}`",
-            escape_hidden(asked)
+            escape_hidden(squad_name)
         ));
     }
     Ok(squad)

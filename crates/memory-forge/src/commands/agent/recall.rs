@@ -75,8 +75,8 @@ pub(super) fn run_agent_recall(
         explain: false,
     };
     let wanted = |entry: &forge_app::index::CatalogueEntry| recall::is_topic_of(&home, entry);
-    let asked = memory.search_index(&ask, &wanted, settings.now, &mut ui.watch_stages());
-    let (mut answer, remarks) = asked?;
+    let found = memory.search_index(&ask, &wanted, settings.now, &mut ui.watch_stages());
+    let (mut answer, remarks) = found?;
     ui.show_remarks(&remarks);
     let recalled = recall::recall_topics(workspace, &home, &task, &mut answer, settings.now);
     let budget = args.budget as usize;
@@ -130,7 +130,7 @@ pub(super) fn run_agent_recall(
         ))?,
     }
     if packing.pieces.is_empty() && state.is_none() {
-        ui.note("Nothing that was remembered has to do with this task");
+        ui.note("No memory is relevant to this task");
     }
     if !packing.left_out.is_empty() {
         let names: Vec<&str> = packing

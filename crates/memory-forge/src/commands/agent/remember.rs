@@ -18,7 +18,7 @@ use crate::ui::{Ui, escape_hidden};
 /// things are as they are, where something is found. Do not keep patterns of
 /// the code, the history of git, how a bug was hunted down, or where today's
 /// task stands: the first three are in the repository, and `mind` is for the
-/// last. Secrets, and what a topic says already, are refused.
+/// last. Secrets, and repetitions of a topic, are refused.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -80,7 +80,7 @@ pub(crate) struct RememberArgs {
 enum TopicKindChoice {
     /// About a person: stays on this machine unless `--shared`
     User,
-    /// How somebody wants the work to be done
+    /// How a person wants the work to be done
     Feedback,
     /// About the project
     Project,
@@ -140,7 +140,7 @@ pub(super) fn run_agent_remember(
                     (_, true) => Some(false),
                     _ => None,
                 },
-                beside: args.new,
+                allow_similar: args.new,
             };
             remember_topic(workspace, &home, &new, settings.now)?
         }
@@ -164,7 +164,7 @@ fn show_remembered(
     let path = escape_hidden(done.path.as_str());
     match done.receipt.id {
         Some(_) => ui.print_line(&format!("✓ Remembered in {path}"))?,
-        None => ui.print_line(&format!("{path} says this already"))?,
+        None => ui.print_line(&format!("{path} contains this already"))?,
     }
     ui.note(&format!(
         "{} points to it",
@@ -172,7 +172,7 @@ fn show_remembered(
     ));
     for file in done.indexed.files.iter().filter(|file| file.more > 0) {
         ui.note(&format!(
-            "{} is full: {} topics are behind it",
+            "{} is full: {} topics are on further pages",
             escape_hidden(file.path.as_str()),
             file.more
         ));

@@ -15,7 +15,7 @@ use crate::ui::{Ui, escape_hidden};
 ///
 /// Looks at `state.md`, `learnings.md`, `output.md` and `feedback.md` of every
 /// agent and at what squads share. Entries have a date; the newest stay, and a
-/// line says where the others are: `<name>-archive.md` beside the file. An
+/// line names the file with the others, `<name>-archive.md` in the same folder. An
 /// index that is too long is brought within its caps.
 #[derive(Debug, Args)]
 #[command(after_help = "\

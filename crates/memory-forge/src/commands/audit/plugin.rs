@@ -58,7 +58,7 @@ pub(super) fn run_plugin_audit(
     }
     let bills: Vec<PluginBill> = clients
         .into_iter()
-        .map(|client| plugin.compute_bill(client, tokenizer, &our_offer))
+        .map(|client| plugin.compute_bill(client, tokenizer, &memory_forge_offer))
         .collect();
     let limits = plugin_limits(workspace);
     if args.json {
@@ -112,7 +112,7 @@ impl PluginLimits {
 
 /// Returns what `memory-forge mcp` sends to its clients; the offer of other
 /// servers is unknown without starting them.
-fn our_offer(server: &PluginServer) -> Option<ServerOffer> {
+fn memory_forge_offer(server: &PluginServer) -> Option<ServerOffer> {
     let file = server.command.rsplit(['/', '\\']).next()?;
     let is_ours = matches!(file, "memory-forge" | "memory-forge.exe");
     let (verb, rest) = server.arguments.split_first()?;

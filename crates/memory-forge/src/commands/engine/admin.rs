@@ -31,7 +31,7 @@ pub(crate) enum MemberCommand {
         /// It may push this workspace, and read nothing: for a job in CI
         #[arg(long, value_name = "NAME")]
         workspace: Option<String>,
-        /// It is a role of the server (of LDAP or an identity provider): whoever
+        /// It is a role of the server (of LDAP or an identity provider): anyone who
         /// is a member of it there is let in
         #[arg(long)]
         group: bool,
@@ -41,7 +41,7 @@ pub(crate) enum MemberCommand {
     },
     /// After a restored backup: let those in whose logins have the same names
     ///
-    /// A member is a login by its number, so that somebody new of the same name
+    /// A member is a login by its number, so that a new person of the same name
     /// inherits nothing. On another server the numbers are others.
     Renew {
         /// Do not ask
@@ -147,7 +147,7 @@ pub(super) fn run_member(
         MemberCommand::Renew { yes } => {
             let names = renew_members(index, true, ui)?;
             if names.is_empty() {
-                ui.print_line("Every member whose login is there has its rights")?;
+                ui.print_line("Every member with an existing login has its rights")?;
                 return Ok(CommandExit::Success);
             }
             let shown = names.join(", ");
@@ -185,7 +185,7 @@ pub(super) fn run_member(
                 ""
             };
             let question = format!(
-                "Take all rights {what} from `{}`{login_too}?",
+                "Revoke all rights {what} of `{}`{login_too}?",
                 escape_hidden(&login)
             );
             if !ui.confirm(&question, yes)? {
@@ -206,9 +206,7 @@ pub(super) fn run_member(
             } else if by_groups.is_empty() {
                 ui.print_line(&format!("✓ `{login}` has no rights {what} any more"))?;
             } else {
-                ui.print_line(&format!(
-                    "✓ Took the rights of its own {what} from `{login}`"
-                ))?;
+                ui.print_line(&format!("✓ Revoked the direct rights {what} of `{login}`"))?;
             }
             if !by_groups.is_empty() {
                 ui.warn(&format!(
@@ -268,7 +266,7 @@ fn list_members(
     for it in all.iter().take(MAX_LISTED_ROWS) {
         let group = if it.member.is_group { " (a group)" } else { "" };
         let gone = if it.is_gone {
-            "; the role is gone or another, so it has no rights"
+            "; the role was dropped or replaced, so it has no rights"
         } else {
             ""
         };
@@ -354,7 +352,7 @@ pub(super) fn run_tenant(
                     "There is no organisation `{}`",
                     escape_hidden(&name)
                 ))
-                .hint("`memory-forge engine tenant list` shows those that are there"))
+                .hint("`memory-forge engine tenant list` lists them"))
             }
         }
     }
@@ -372,7 +370,7 @@ pub(super) fn upgrade_format(
     let tenants = tenants.join(", ");
     let tenants = escape_hidden(&tenants);
     let question = format!(
-        "Bring the index at {shown} forward, for {tenants}? Older programs will have to be updated"
+        "Upgrade the index at {shown} for {tenants}? Older programs will have to be updated"
     );
     if !ui.confirm(&question, yes)? {
         ui.note("Nothing was changed");
@@ -386,7 +384,7 @@ pub(super) fn upgrade_format(
         ))?;
     } else {
         ui.print_line(&format!(
-            "✓ Brought {shown} from format {} to {}; workspaces: {}",
+            "✓ Upgraded {shown} from format {} to {}; workspaces: {}",
             done.from, done.to, done.workspaces
         ))?;
     }

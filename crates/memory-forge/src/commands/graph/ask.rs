@@ -164,19 +164,19 @@ pub(super) fn run_graph_ask(
     let questions = std::slice::from_ref(&question);
     let mut all = ask_engine(questions, engine, graph, workspace, settings, ui)?;
     let answer = all.pop().expect("one question has one answer");
-    let told = render_answer(&answer)?;
+    let rendered = render_answer(&answer)?;
     if args.json {
-        ui.print_json(&told.json)?;
-        return Ok(told.exit);
+        ui.print_json(&rendered.json)?;
+        return Ok(rendered.exit);
     }
-    for line in told.lines.iter().take(args.limit) {
+    for line in rendered.lines.iter().take(args.limit) {
         ui.print_line(line)?;
     }
-    note_more_rows(told.lines.len(), args.limit, ui)?;
-    for line in &told.behind {
+    note_more_rows(rendered.lines.len(), args.limit, ui)?;
+    for line in &rendered.behind {
         ui.print_line(line)?;
     }
-    Ok(told.exit)
+    Ok(rendered.exit)
 }
 
 /// Answer for people and for programs.
@@ -189,18 +189,18 @@ struct RenderedAnswer {
 }
 
 fn render_answer(answer: &GraphAnswer) -> Result<RenderedAnswer, CommandError> {
-    let told = |lines: Vec<String>, none: &str, json: Value| RenderedAnswer {
+    let rendered = |lines: Vec<String>, none: &str, json: Value| RenderedAnswer {
         behind: Vec::from_iter(lines.is_empty().then(|| none.to_owned())),
         lines,
         json,
         exit: CommandExit::Success,
     };
     Ok(match answer {
-        GraphAnswer::Blocked(rows) => told(
+        GraphAnswer::Blocked(rows) => rendered(
             rows.iter()
                 .map(|row| {
                     if row.by.is_empty() {
-                        format!("{}: says that it is blocked", entry_name(&row.item))
+                        format!("{}: marked as blocked", entry_name(&row.item))
                     } else {
                         format!(
                             "{} ← waits for {}",
@@ -215,7 +215,7 @@ fn render_answer(answer: &GraphAnswer) -> Result<RenderedAnswer, CommandError> {
                 "item": entry_json(&row.item), "by": entries_json(&row.by),
             })).collect::<Vec<_>>() }),
         ),
-        GraphAnswer::Active(rows) => told(
+        GraphAnswer::Active(rows) => rendered(
             rows.iter()
                 .map(|row| {
                     if row.assigned.is_empty() {
@@ -229,19 +229,19 @@ fn render_answer(answer: &GraphAnswer) -> Result<RenderedAnswer, CommandError> {
                     }
                 })
                 .collect(),
-            "No task is at work",
+            "No task is in progress",
             json!({ "version": 1, "active": rows.iter().map(|row| json!({
                 "task": entry_json(&row.task), "assigned": entries_json(&row.assigned),
             })).collect::<Vec<_>>() }),
         ),
-        GraphAnswer::Idle(rows) => told(
+        GraphAnswer::Idle(rows) => rendered(
             rows.iter().map(entry_name).collect(),
-            "Nobody is idle",
+            "No one is idle",
             json!({ "version": 1, "idle": entries_json(rows) }),
         ),
         GraphAnswer::CriticalPath(path) => {
             let steps = path.steps.iter().enumerate();
-            let mut told = told(
+            let mut rendered = rendered(
                 steps
                     .map(|(at, step)| format!("{}. {} ({})", at + 1, entry_name(step), step.weight))
                     .collect(),
@@ -252,17 +252,17 @@ fn render_answer(answer: &GraphAnswer) -> Result<RenderedAnswer, CommandError> {
                 }),
             );
             if !path.steps.is_empty() {
-                told.behind.push(format!("Together: {}", path.weight));
+                rendered.behind.push(format!("Together: {}", path.weight));
             }
             for ring in &path.rings {
-                told.behind.push(format!(
+                rendered.behind.push(format!(
                     "warning: these wait for each other, and none can begin: {}",
                     join_entry_names(ring)
                 ));
             }
-            told
+            rendered
         }
-        GraphAnswer::Done(rows) => told(
+        GraphAnswer::Done(rows) => rendered(
             rows.iter()
                 .map(|row| {
                     let day = row.completed.as_deref().unwrap_or("");
@@ -272,7 +272,7 @@ fn render_answer(answer: &GraphAnswer) -> Result<RenderedAnswer, CommandError> {
             "No task was done in that time",
             json!({ "version": 1, "done": entries_json(rows) }),
         ),
-        GraphAnswer::Rejections(rows) => told(
+        GraphAnswer::Rejections(rows) => rendered(
             rows.iter()
                 .map(|row| {
                     format!(
@@ -293,7 +293,7 @@ fn render_answer(answer: &GraphAnswer) -> Result<RenderedAnswer, CommandError> {
             })).collect::<Vec<_>>() }),
         ),
         GraphAnswer::Impact(None) => return Err(unknown_node("that node")),
-        GraphAnswer::Impact(Some(rows)) => told(
+        GraphAnswer::Impact(Some(rows)) => rendered(
             rows.iter()
                 .map(|row| {
                     let indent = "  ".repeat(row.distance - 1);
@@ -301,7 +301,7 @@ fn render_answer(answer: &GraphAnswer) -> Result<RenderedAnswer, CommandError> {
                     format!("{indent}{} ({relation}, {from})", entry_name(&row.node))
                 })
                 .collect(),
-            "It touched nothing",
+            "It touched no files",
             json!({ "version": 1, "touched": rows.iter().map(|row| json!({
                 "distance": row.distance, "node": entry_json(&row.node),
                 "relation": row.relation.name(), "from": row.from,
@@ -309,7 +309,7 @@ fn render_answer(answer: &GraphAnswer) -> Result<RenderedAnswer, CommandError> {
         ),
         GraphAnswer::Path(GraphPath::Unknown(id)) => return Err(unknown_node(&format!("`{id}`"))),
         GraphAnswer::Path(GraphPath::None) => RenderedAnswer {
-            lines: vec!["No way leads from one to the other".to_owned()],
+            lines: vec!["There is no path between them".to_owned()],
             behind: Vec::new(),
             json: json!({ "version": 1, "found": false, "hops": null }),
             exit: CommandExit::Failure,
@@ -333,7 +333,7 @@ fn render_answer(answer: &GraphAnswer) -> Result<RenderedAnswer, CommandError> {
                 "version": 1, "found": true, "start": entry_json(start),
                 "hops": hops.collect::<Vec<_>>(),
             });
-            told(lines, "", json)
+            rendered(lines, "", json)
         }
     })
 }

@@ -17,9 +17,9 @@ use crate::ui::{Ui, escape_hidden};
 #[command(after_help = "\
 Examples:
   MEMORY_FORGE_GRAPH_URL=bolt://localhost:7687 memory-forge graph push
-  memory-forge graph push --force                  Compare all, whatever the server says")]
+  memory-forge graph push --force                  Compare all nodes with the server")]
 pub(super) struct GraphPushArgs {
-    /// Compare with every node, even where the server says that nothing changed
+    /// Compare every node, even if the server reports no change
     #[arg(long)]
     force: bool,
 

@@ -19,7 +19,7 @@ pub(super) fn show_report(
     dry_run: bool,
     ui: &mut Ui,
 ) -> Result<(), CommandError> {
-    let told: Vec<&ImportedDocument> = report
+    let listed: Vec<&ImportedDocument> = report
         .files
         .iter()
         .filter(|file| file.outcome != ImportOutcome::Unchanged)
@@ -29,7 +29,7 @@ pub(super) fn show_report(
     } else {
         MAX_SHOWN_LINES
     };
-    for file in told.iter().take(most) {
+    for file in listed.iter().take(most) {
         let entries = match file.entries {
             1 => String::new(),
             count => format!(" ({count} entries)"),
@@ -40,10 +40,10 @@ pub(super) fn show_report(
             outcome_word(file.outcome, dry_run)
         ))?;
     }
-    if told.len() > most {
+    if listed.len() > most {
         ui.print_line(&format!(
             "… and {} more; `--json` lists all",
-            told.len() - most
+            listed.len() - most
         ))?;
     }
     let count = |outcome| report.count_outcome(outcome);
@@ -63,7 +63,7 @@ pub(super) fn show_report(
     if dry_run {
         ui.note("Nothing was written (`--dry-run`)");
     } else if written > 0 {
-        ui.note("A search finds them from now on; `memory-forge doctor --undo` takes them back");
+        ui.note("A search finds them from now on; `memory-forge doctor --undo` reverts the import");
     }
     Ok(())
 }
@@ -104,7 +104,7 @@ fn show_remarks(report: &ImportReport, ui: &mut Ui) {
     for problem in report.problems.iter().take(MAX_SHOWN_LINES) {
         let (file, why) = (escape_hidden(&problem.file), escape_hidden(&problem.why));
         match problem.line {
-            Some(line) => ui.warn(&format!("{file}:{line} was passed over: {why}")),
+            Some(line) => ui.warn(&format!("Skipped {file}:{line}: {why}")),
             None => ui.warn(&format!("{file}: {why}")),
         }
     }

@@ -259,7 +259,7 @@ pub(super) fn show_compression(done: &CompressionReport, ui: &mut Ui) -> Result<
     }
     ui.print_line(&format!("Total saved: ~{} tokens", done.saved_tokens()))?;
     if let Some(id) = &done.change {
-        ui.note(&format!("`memory-forge doctor --undo {id}` takes it back"));
+        ui.note(&format!("`memory-forge doctor --undo {id}` reverts it"));
     }
     Ok(())
 }

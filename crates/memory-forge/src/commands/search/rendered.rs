@@ -144,7 +144,7 @@ enum MarkKind {
     Link,
 }
 
-/// What stands inside, and how long it is with its marks.
+/// The text inside, and its length with its marks.
 type InlineMark = (Range<usize>, usize, MarkKind);
 
 fn code(rest: &str) -> Option<InlineMark> {

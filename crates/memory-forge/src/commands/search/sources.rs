@@ -21,7 +21,7 @@ pub(super) fn run_sources_search(
 ) -> Result<CommandExit, CommandError> {
     if args.as_of.is_some() {
         return Err(CommandError::usage(
-            "`--as-of` asks the history of this workspace; it does not go with `--scope sources`",
+            "`--as-of` searches the history of this workspace; it cannot be combined with `--scope sources`",
         ));
     }
     let registry = SourceRegistry::of_home(settings.home.as_deref())?;
@@ -31,7 +31,7 @@ pub(super) fn run_sources_search(
         federation::search_sources(&sources, here, forge_app::embed::builtin_embedder(), ask);
     for one in &found {
         match &one.answer {
-            Err(why) => ui.warn(&format!("`{}` was passed over: {why}", one.source.name)),
+            Err(why) => ui.warn(&format!("Skipped `{}`: {why}", one.source.name)),
             Ok(answered) => answered
                 .notes
                 .iter()
