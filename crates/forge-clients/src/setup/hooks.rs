@@ -340,10 +340,12 @@ fn take_program(line: &str) -> Option<(String, &str)> {
             let (part, after) = rest.split_once('\'')?;
             path.push_str(part);
             match after.strip_prefix('\'') {
-                Some(after) => path.push('\''),
+                Some(after) => {
+                    path.push('\'');
+                    rest = after;
+                }
                 None => return Some((path, after)),
             }
-            rest = &after[1..];
         }
     }
     if is_windows_path(line) {
