@@ -38,6 +38,7 @@ mod manifest;
 mod merge;
 mod mind;
 mod model;
+mod older_release;
 mod organise;
 #[cfg(unix)]
 mod pages;
