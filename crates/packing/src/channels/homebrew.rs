@@ -33,7 +33,8 @@ pub(crate) fn formula(program: &Program, archives: &[&Archive<'_>]) -> Published
                  bash_completion.install \"completions/{name}.bash\" => \"{name}\"\n    \
                  zsh_completion.install \"completions/_{name}\"\n    \
                  fish_completion.install \"completions/{name}.fish\"\n    \
-                 man1.install Dir[\"man/*.1\"]\n"
+                 man1.install Dir[\"man/*.1\"]\n    \
+                 pkgshare.install Dir[\"{name}.sums*\"]\n"
             ),
             format!(
                 "    (testpath/\"knowledge/tides.md\").write \"# Tides\\n\\nHigh water at noon.\\n\"\n    \
