@@ -538,7 +538,8 @@ fn is_here(program: &str) -> bool {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status();
-    found.is_ok_and(|status| status.success())
+    // `unzip` knows no `--version` and ends with an error.
+    found.is_ok()
 }
 
 /// Runs a program in an empty environment, and returns what it printed.
