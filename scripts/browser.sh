@@ -7,12 +7,12 @@
 #
 # MEMORY_FORGE_BROWSER=off installs and fetches nothing (about 110 MB).
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 # shellcheck source=scripts/fetch.sh
 . scripts/fetch.sh
 
 # To move this pin: `npm view axe-core@<version> dist.integrity`.
-axe_package=axe-core@4.14.0
+axe_package='axe-core@4.14.0'
 axe_sum=sha512-9WTZxEjsZ7b13TH8JPmbV2z8CHbl80/2hm3XPEG4JgNdQLK81IBRXmSxHfMAOkSqQeRxT/0dwNDz2GOm3zzpcQ==
 
 mkdir -p "${CARGO_TARGET_DIR:-target}/browser"

@@ -8,7 +8,7 @@
 # MEMORY_FORGE_CLIENTS=off fetches nothing (all of it is about 550 MB, 1.2 GB
 # unpacked); MEMORY_FORGE_CLIENTS="claude codex" fetches these alone.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 # shellcheck source=scripts/fetch.sh
 . scripts/fetch.sh
 

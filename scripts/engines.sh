@@ -17,7 +17,7 @@
 # MEMORY_FORGE_ENGINES=off fetches nothing (all of it is about 230 MB, 600 MB
 # unpacked).
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 
 seconds_a_download="${seconds_a_download:-300}"
 pgvector=pgvector_0.8.0.orig.tar.gz

@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Sourced by clients.sh, mcp-tools.sh, browser.sh and page-tools.sh: packages of
 # npm, pinned, checked against a sum, and unpacked once. Nothing here fails; what
 # cannot be had is told as a reason.

@@ -10,7 +10,7 @@
 # MEMORY_FORGE_MCP_TOOLS=off fetches nothing (all of it is about 100 MB, 390 MB
 # unpacked).
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 # shellcheck source=scripts/fetch.sh
 . scripts/fetch.sh
 

@@ -6,7 +6,7 @@
 #
 # MEMORY_FORGE_PAGE_TOOLS=off fetches nothing (34 MB, 98 MB unpacked).
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 # shellcheck source=scripts/fetch.sh
 . scripts/fetch.sh
 

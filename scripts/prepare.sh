@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Sourced by test.sh and try.sh: makes sure that Rust and a few programs are
 # there. As root on a Debian-like system it installs what is missing;
 # elsewhere it says what to install and stops.

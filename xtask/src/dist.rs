@@ -1,182 +1,283 @@
-//! `cargo xtask dist`: what a release publishes of each of the two programs. An
-//! archive for each target (of the first with manual pages and completions), npm
-//! packages (a wrapper and one package per platform, without install scripts), a
-//! Homebrew formula, and the sums of all. The same inputs give the same bytes.
+//! `cargo xtask dist`: builds both programs and writes what a release publishes.
+//! The formats are in the crate `packing`; this only builds, prints texts by the
+//! built program and puts files into a folder.
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
-use flate2::{Compression, GzBuilder};
-use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
+use packing::archive::Member;
+use packing::check;
+use packing::release::{Built, Release};
+use packing::table::{PROGRAMS, TARGETS, Target};
+use packing::trust::{self, PROGRAM_SIGNATURE_FILE, PROGRAM_SUMS_FILE, SUMS_FILE};
 
-const HOMEPAGE: &str = "https://github.com/memory-forge/memory-forge";
-
-/// A program that is published on its own.
-struct Program {
-    name: &'static str,
-    description: &'static str,
-    /// What npm shows.
-    readme: &'static str,
-    /// Whether it has commands of its own: pages, completions, an entry in the
-    /// registry of MCP servers.
-    has_commands: bool,
+/// What the command line asks for.
+#[derive(Default)]
+struct DistRequest {
+    targets: Vec<String>,
+    /// Programs that are built already: of this machine's target, the second one
+    /// beside the first.
+    binary: Option<PathBuf>,
+    /// Folder with a folder for each target that `--build` made, perhaps on
+    /// other machines.
+    binaries: Option<PathBuf>,
+    out: Option<PathBuf>,
+    /// Program that signs: it gets a file's name as its last argument, and
+    /// writes `<file>.minisig` beside it.
+    signer: Option<String>,
+    should_check: bool,
 }
-
-/// The second is a worker of the first, for those who have a server.
-const PROGRAMS: [Program; 2] = [
-    Program {
-        name: "memory-forge",
-        description: "Persistent, searchable, auditable memory for coding agents, kept as Markdown in git",
-        readme: "packaging/npm/README.md",
-        has_commands: true,
-    },
-    Program {
-        name: "memory-forge-engines",
-        description: "The part of memory-forge that talks to PostgreSQL and to graph servers",
-        readme: "packaging/npm/engines.md",
-        has_commands: false,
-    },
-];
-
-/// A platform, as Rust, npm and Homebrew call it.
-struct Platform {
-    target: &'static str,
-    /// `os` and `cpu` of npm, and what is appended to a package's name.
-    npm: (&'static str, &'static str, &'static str),
-    homebrew: Option<(&'static str, &'static str)>,
-}
-
-const PLATFORMS: [Platform; 6] = [
-    Platform {
-        target: "aarch64-apple-darwin",
-        npm: ("darwin", "arm64", ""),
-        homebrew: Some(("on_macos", "on_arm")),
-    },
-    Platform {
-        target: "x86_64-apple-darwin",
-        npm: ("darwin", "x64", ""),
-        homebrew: Some(("on_macos", "on_intel")),
-    },
-    Platform {
-        target: "aarch64-unknown-linux-gnu",
-        npm: ("linux", "arm64", ""),
-        homebrew: Some(("on_linux", "on_arm")),
-    },
-    Platform {
-        target: "x86_64-unknown-linux-gnu",
-        npm: ("linux", "x64", ""),
-        homebrew: Some(("on_linux", "on_intel")),
-    },
-    Platform {
-        target: "x86_64-unknown-linux-musl",
-        npm: ("linux", "x64", "-musl"),
-        homebrew: None,
-    },
-    Platform {
-        target: "x86_64-pc-windows-msvc",
-        npm: ("win32", "x64", ""),
-        homebrew: None,
-    },
-];
 
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
-    let host = host()?;
-    let mut targets: Vec<&str> = Vec::new();
-    let mut binary = None;
-    let mut out = crate::target().join("dist");
+    match arguments {
+        ["--verify", folder] => {
+            let count = trust::verify(folder.as_ref())?;
+            println!("{count} files have their checksums");
+            return Ok(());
+        }
+        ["--twice"] => return build_twice(),
+        ["--build", target, "--out", folder] => return build_into(target, folder.as_ref()),
+        _ => {}
+    }
+    let mut request = DistRequest::default();
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
         let mut value = || words.next().with_context(|| format!("{word} what?"));
         match *word {
-            "--target" => targets.push(value()?),
-            "--binary" => binary = Some(PathBuf::from(value()?)),
-            "--out" => out = PathBuf::from(value()?),
-            _ => bail!("expected --target TARGET, --binary FILE or --out FOLDER"),
+            "--target" => request.targets.push((*value()?).to_owned()),
+            "--binary" => request.binary = Some(value()?.into()),
+            "--binaries" => request.binaries = Some(value()?.into()),
+            "--out" => request.out = Some(value()?.into()),
+            "--signer" => request.signer = Some((*value()?).to_owned()),
+            "--check" => request.should_check = true,
+            _ => bail!(
+                "expected --target TARGET, --binary FILE, --binaries FOLDER, --out FOLDER, \
+                 --signer COMMAND or --check; or alone --verify FOLDER, --twice, or \
+                 --build TARGET --out FOLDER"
+            ),
         }
     }
-    if targets.is_empty() {
-        targets.push(&host);
+    let host = host()?;
+    if let Some(folder) = &request.binaries {
+        let is_there = |target: &&Target| folder.join(target.rust).is_dir();
+        let found = TARGETS.iter().filter(is_there);
+        request.targets = found.map(|target| target.rust.to_owned()).collect();
+        ensure!(
+            !request.targets.is_empty(),
+            "`{}` has no target",
+            folder.display()
+        );
+    }
+    if request.targets.is_empty() {
+        request.targets.push(host.clone());
     }
     ensure!(
-        binary.is_none() || targets == [host.as_str()],
+        request.binary.is_none() || request.targets == [host.as_str()],
         "--binary is for this machine's own target, {host}"
     );
+    let release = make_release(&request)?;
+    if request.should_check {
+        let host = target_of(&host)?;
+        let outcomes = check::check_ways_in(&release, host)?;
+        check::print_outcomes(&mut std::io::stdout(), &outcomes)?;
+        return Ok(());
+    }
+    let out = request.out.unwrap_or_else(|| crate::target().join("dist"));
+    // Files of an earlier run would not be among the checksums.
+    if out.exists() {
+        fs::remove_dir_all(&out)?;
+    }
     fs::create_dir_all(&out)?;
-    let mut made = Vec::new();
-    for program in &PROGRAMS {
-        // The worker lies beside the program, as where it is installed.
-        let suffix = std::env::consts::EXE_SUFFIX;
-        let name = format!("{}{suffix}", program.name);
-        let built = binary.as_ref().map(|path| path.with_file_name(name));
-        made.extend(published(program, &targets, built.as_deref())?);
+    for (name, bytes) in release.pack()? {
+        let path = out.join(name);
+        fs::write(&path, bytes)?;
+        println!("{}", path.display());
     }
-    let mut list = String::new();
-    for (name, bytes) in &made {
-        fs::write(out.join(name), bytes)?;
-        list += &format!("{}  {name}\n", sum(bytes));
-        println!("{}", out.join(name).display());
+    if let Some(signer) = &request.signer {
+        sign(signer, &out.join(SUMS_FILE))?;
     }
-    fs::write(out.join("SHA256SUMS"), list)?;
+    trust::verify(&out)?;
     Ok(())
 }
 
-/// All files of one program, each with its name.
-fn published(
-    program: &Program,
-    targets: &[&str],
-    built: Option<&Path>,
-) -> Result<Vec<(String, Vec<u8>)>> {
-    let texts = if program.has_commands {
-        // Pages and completions are the same everywhere, and only a program of
-        // this machine can be asked for them.
-        texts(&match built {
-            Some(path) => path.to_owned(),
-            None => crate::build_release(None)?,
-        })?
-    } else {
-        Vec::new()
-    };
-    let name = program.name;
-    let version = env!("CARGO_PKG_VERSION");
-    let mut made = Vec::new();
-    let mut sums = Vec::new();
-    for &target in targets {
-        let platform = PLATFORMS.iter().find(|p| p.target == target);
-        let platform = platform.with_context(|| {
-            let known: Vec<&str> = PLATFORMS.iter().map(|p| p.target).collect();
-            format!("unknown target `{target}`; known are {}", known.join(", "))
-        })?;
-        let path = match built {
-            Some(path) => path.to_owned(),
-            None => crate::build_program(name, Some(target))?,
-        };
-        let bytes = fs::read(&path).with_context(|| path.display().to_string())?;
-        let archive = archive(program, platform, version, &bytes, &texts)?;
-        sums.push((platform, sum(&archive)));
-        made.push((format!("{name}-v{version}-{target}.tar.gz"), archive));
-        made.push(platform_package(program, platform, version, bytes)?);
+/// Builds what is not built, and collects all that a release is made of.
+fn make_release(request: &DistRequest) -> Result<Release> {
+    let mut built = Vec::new();
+    for program in &PROGRAMS {
+        for name in &request.targets {
+            let target = target_of(name)?;
+            let file = format!("{}{}", program.name, target.exe_suffix());
+            let path = match (&request.binary, &request.binaries) {
+                // The worker is beside the program, as where it is installed.
+                (Some(path), _) => path.with_file_name(file),
+                (None, Some(folder)) => folder.join(name).join(file),
+                (None, None) => build_for_release(program.name, name)?,
+            };
+            let bytes = fs::read(&path).with_context(|| path.display().to_string())?;
+            built.push(Built {
+                program,
+                target,
+                bytes,
+            });
+        }
     }
-    made.push(wrapper_package(program, version)?);
-    let formula = formula(program, version, &sums)?;
-    made.push((format!("{name}.rb"), formula.into_bytes()));
-    Ok(made)
+    // Pages and completions are the same everywhere, and only a program of this
+    // machine can be asked for them.
+    let host = host()?;
+    let asked = match (&request.binary, &request.binaries) {
+        (Some(path), _) => path.clone(),
+        (None, Some(folder)) if folder.join(&host).is_dir() => {
+            let suffix = std::env::consts::EXE_SUFFIX;
+            folder
+                .join(&host)
+                .join(format!("{}{suffix}", PROGRAMS[0].name))
+        }
+        _ => build_for_release(PROGRAMS[0].name, &host)?,
+    };
+    let signed_sums = match &request.signer {
+        Some(signer) => Some(signed_sums(signer, &built)?),
+        None => None,
+    };
+    Ok(Release {
+        repository: crate::repository().to_owned(),
+        built,
+        texts: texts(&asked)?,
+        commit: commit(),
+        signed_sums,
+    })
+}
+
+fn target_of(name: &str) -> Result<&'static Target> {
+    Target::from_name(name).with_context(|| {
+        let known: Vec<&str> = TARGETS.iter().map(|target| target.rust).collect();
+        format!("unknown target `{name}`; known are {}", known.join(", "))
+    })
 }
 
 fn host() -> Result<String> {
     let output = Command::new("rustc").arg("-vV").output()?;
     let text = String::from_utf8(output.stdout)?;
     let host = text.lines().find_map(|line| line.strip_prefix("host: "));
-    Ok(host.context("rustc does not tell its host")?.to_owned())
+    Ok(host.context("rustc does not name its host")?.to_owned())
 }
 
-/// A file of an archive: its path there, its bytes, whether it is a program.
-type Member = (String, Vec<u8>, bool);
+/// Returns the commit of the repository, unless files differ from it.
+fn commit() -> Option<String> {
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git")
+            .args(arguments)
+            .current_dir(crate::repository())
+            .output()
+            .ok()?;
+        let text = String::from_utf8(output.stdout).ok()?;
+        output.status.success().then(|| text.trim().to_owned())
+    };
+    let is_clean = git(&["status", "--porcelain"])?.is_empty();
+    git(&["rev-parse", "HEAD"]).filter(|_| is_clean)
+}
 
-/// Manual pages and completions, as the program itself prints them.
+/// Returns the checksums of the programs with their signature.
+fn signed_sums(signer: &str, built: &[Built]) -> Result<(Vec<u8>, Vec<u8>)> {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join(PROGRAM_SUMS_FILE);
+    let sums = trust::program_sums(built).into_bytes();
+    fs::write(&file, &sums)?;
+    sign(signer, &file)?;
+    let signature = fs::read(folder.path().join(PROGRAM_SIGNATURE_FILE))
+        .with_context(|| format!("`{signer}` wrote no {PROGRAM_SIGNATURE_FILE}"))?;
+    Ok((sums, signature))
+}
+
+fn sign(signer: &str, file: &Path) -> Result<()> {
+    let mut words = signer.split_whitespace();
+    let program = words.next().context("--signer names no program")?;
+    let status = Command::new(program).args(words).arg(file).status()?;
+    ensure!(status.success(), "`{signer}` failed");
+    Ok(())
+}
+
+/// Builds both programs for a target, into a folder of its name.
+fn build_into(target: &str, folder: &Path) -> Result<()> {
+    let folder = folder.join(target_of(target)?.rust);
+    fs::create_dir_all(&folder)?;
+    for program in &PROGRAMS {
+        let built = build_for_release(program.name, target)?;
+        let name = built.file_name().context("a program has a name")?;
+        fs::copy(&built, folder.join(name)).with_context(|| built.display().to_string())?;
+    }
+    Ok(())
+}
+
+/// Builds one of the programs for release without a path of this machine in it,
+/// so that two people get the same bytes from one commit.
+fn build_for_release(program: &str, target: &str) -> Result<PathBuf> {
+    build_in(crate::repository(), &crate::target(), program, target)
+}
+
+fn build_in(repository: &Path, folder: &Path, program: &str, target: &str) -> Result<PathBuf> {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
+    let home = home.context("neither CARGO_HOME nor HOME is set")?;
+    let places = [
+        (repository, "/source"),
+        (folder, "/target"),
+        (&home, "/cargo"),
+    ];
+    let flags: Vec<String> = places
+        .iter()
+        .map(|(path, name)| format!("--remap-path-prefix={}={name}", path.display()))
+        .collect();
+    // What `.cargo/config.toml` sets is replaced by a variable, so it is said
+    // here as well.
+    let mut for_c = String::from("-fstack-protector-strong");
+    for (path, name) in &places {
+        for_c += &format!(" -ffile-prefix-map={}={name}", path.display());
+    }
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo
+        .args(["build", "--release", "--locked", "-p", program])
+        .args(["--bin", program, "--target", target, "--target-dir"])
+        .arg(folder)
+        .current_dir(repository)
+        .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"));
+    if target.contains("linux") {
+        cargo.env(format!("CFLAGS_{}", target.replace('-', "_")), for_c);
+    }
+    ensure!(cargo.status()?.success(), "the release build failed");
+    let name = format!("{program}{}", target_of(target)?.exe_suffix());
+    Ok(folder.join(target).join("release").join(name))
+}
+
+/// Builds the commit in two folders of different names, and compares the
+/// programs byte by byte.
+fn build_twice() -> Result<()> {
+    let host = host()?;
+    let place = tempfile::tempdir()?;
+    let mut sums = Vec::new();
+    for name in ["one", "another folder"] {
+        let copy = place.path().join(name).join("source");
+        let status = Command::new("git")
+            .args(["clone", "--quiet", "--local"])
+            .arg(crate::repository())
+            .arg(&copy)
+            .status()?;
+        ensure!(status.success(), "git could not clone the repository");
+        let folder = place.path().join(name).join("built");
+        for program in &PROGRAMS {
+            let path = build_in(&copy, &folder, program.name, &host)?;
+            let sum = packing::archive::sha256(&fs::read(path)?);
+            println!("{sum}  {name}: {}", program.name);
+            sums.push(sum);
+        }
+    }
+    let (first, second) = sums.split_at(PROGRAMS.len());
+    ensure!(first == second, "the two builds differ");
+    Ok(())
+}
+
+/// Returns manual pages and completions, as the program itself prints them.
 fn texts(program: &Path) -> Result<Vec<Member>> {
     let print = |arguments: &[&str]| -> Result<Vec<u8>> {
         let output = Command::new(program)
@@ -188,10 +289,10 @@ fn texts(program: &Path) -> Result<Vec<Member>> {
         Ok(output.stdout)
     };
     let name = PROGRAMS[0].name;
-    let mut texts = vec![(format!("man/{name}.1"), print(&["man"])?, false)];
+    let mut texts = vec![Member::file(format!("man/{name}.1"), print(&["man"])?)];
     for command in String::from_utf8(print(&["man", "--list"])?)?.lines() {
         let page = print(&["man", command])?;
-        texts.push((format!("man/{name}-{command}.1"), page, false));
+        texts.push(Member::file(format!("man/{name}-{command}.1"), page));
     }
     for (shell, file) in [
         ("bash", "memory-forge.bash"),
@@ -201,189 +302,7 @@ fn texts(program: &Path) -> Result<Vec<Member>> {
         ("elvish", "memory-forge.elv"),
     ] {
         let script = print(&["completion", shell])?;
-        texts.push((format!("completions/{file}"), script, false));
+        texts.push(Member::file(format!("completions/{file}"), script));
     }
     Ok(texts)
-}
-
-fn archive(
-    program: &Program,
-    platform: &Platform,
-    version: &str,
-    bytes: &[u8],
-    texts: &[Member],
-) -> Result<Vec<u8>> {
-    let mut members = texts.to_vec();
-    members.push((
-        format!("{}{}", program.name, suffix(platform)),
-        bytes.to_vec(),
-        true,
-    ));
-    for name in ["README.md", "CHANGELOG.md"] {
-        members.push((name.to_owned(), read(name)?, false));
-    }
-    members.extend(licences()?);
-    let folder = format!("{}-v{version}-{}", program.name, platform.target);
-    tar_gz(&folder, members)
-}
-
-/// The package with the program, which npm installs only where it fits.
-fn platform_package(
-    program: &Program,
-    platform: &Platform,
-    version: &str,
-    bytes: Vec<u8>,
-) -> Result<(String, Vec<u8>)> {
-    let name = package_name(program, platform);
-    let (os, cpu, flavour) = platform.npm;
-    let mut manifest = json!({
-        "name": name,
-        "version": version,
-        "description": format!("The {os} {cpu} program of {}", program.name),
-        "license": "MIT OR Apache-2.0",
-        "repository": HOMEPAGE,
-        "os": [os],
-        "cpu": [cpu],
-        "preferUnplugged": true,
-        "files": ["bin"],
-    });
-    if os == "linux" {
-        let libc = match flavour {
-            "-musl" => "musl",
-            _ => "glibc",
-        };
-        manifest["libc"] = json!([libc]);
-    }
-    let mut members = vec![
-        ("package.json".to_owned(), pretty(&manifest)?, false),
-        (
-            format!("bin/{}{}", program.name, suffix(platform)),
-            bytes,
-            true,
-        ),
-    ];
-    members.extend(licences()?);
-    Ok((format!("{name}-{version}.tgz"), tar_gz("package", members)?))
-}
-
-/// The package that users name: a few lines of JavaScript that start the
-/// program of the platform's package.
-fn wrapper_package(program: &Program, version: &str) -> Result<(String, Vec<u8>)> {
-    let name = program.name;
-    let script = format!("bin/{name}.js");
-    let programs: serde_json::Map<String, Value> = PLATFORMS
-        .iter()
-        .map(|platform| (package_name(program, platform), json!(version)))
-        .collect();
-    let mut manifest = json!({
-        "name": name,
-        "version": version,
-        "description": program.description,
-        "license": "MIT OR Apache-2.0",
-        "repository": HOMEPAGE,
-        "bin": { name: script },
-        "files": ["bin"],
-        "engines": { "node": ">=18" },
-        "optionalDependencies": programs,
-    });
-    if program.has_commands {
-        manifest["mcpName"] = json!("io.github.memory-forge/memory-forge");
-    }
-    let mut members = vec![
-        ("package.json".to_owned(), pretty(&manifest)?, false),
-        (
-            script,
-            // It starts the program that its own name says.
-            read("packaging/npm/memory-forge.js")?,
-            true,
-        ),
-        ("README.md".to_owned(), read(program.readme)?, false),
-    ];
-    members.extend(licences()?);
-    Ok((format!("{name}-{version}.tgz"), tar_gz("package", members)?))
-}
-
-fn formula(program: &Program, version: &str, sums: &[(&Platform, String)]) -> Result<String> {
-    let name = program.name;
-    let template = String::from_utf8(read(&format!("packaging/homebrew/{name}.rb"))?)?;
-    let mut platforms = String::new();
-    for system in ["on_macos", "on_linux"] {
-        let here: Vec<_> = sums
-            .iter()
-            .filter_map(|(platform, sum)| Some((platform.homebrew?, platform.target, sum)))
-            .filter(|((on, _), _, _)| *on == system)
-            .collect();
-        if here.is_empty() {
-            continue;
-        }
-        platforms += &format!("  {system} do\n");
-        for ((_, processor), target, sum) in here {
-            let url = format!(
-                "{HOMEPAGE}/releases/download/v{version}/{name}-v{version}-{target}.tar.gz"
-            );
-            platforms += &format!(
-                "    {processor} do\n      url \"{url}\"\n      sha256 \"{sum}\"\n    end\n"
-            );
-        }
-        platforms += "  end\n\n";
-    }
-    Ok(template
-        .replace("{homepage}", HOMEPAGE)
-        .replace("{version}", version)
-        .replace("{platforms}\n", &platforms))
-}
-
-fn package_name(program: &Program, platform: &Platform) -> String {
-    let (os, cpu, flavour) = platform.npm;
-    format!("{}-{os}-{cpu}{flavour}", program.name)
-}
-
-fn suffix(platform: &Platform) -> &'static str {
-    match platform.npm.0 {
-        "win32" => ".exe",
-        _ => "",
-    }
-}
-
-fn licences() -> Result<Vec<Member>> {
-    ["LICENSE-MIT", "LICENSE-APACHE"]
-        .into_iter()
-        .map(|name| Ok((name.to_owned(), read(name)?, false)))
-        .collect()
-}
-
-fn read(path: &str) -> Result<Vec<u8>> {
-    fs::read(crate::repository().join(path)).with_context(|| path.to_owned())
-}
-
-fn pretty(value: &Value) -> Result<Vec<u8>> {
-    Ok((serde_json::to_string_pretty(value)? + "\n").into_bytes())
-}
-
-fn sum(bytes: &[u8]) -> String {
-    let sum: [u8; 32] = Sha256::digest(bytes).into();
-    sum.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Members in order of their names, all of the same age and nobody's, so that
-/// an archive depends on what is in it and on nothing else.
-fn tar_gz(folder: &str, mut members: Vec<Member>) -> Result<Vec<u8>> {
-    members.sort();
-    let packer = GzBuilder::new()
-        .mtime(0)
-        .write(Vec::new(), Compression::default());
-    let mut tar = tar::Builder::new(packer);
-    for (name, bytes, program) in members {
-        let mut header = tar::Header::new_ustar();
-        header.set_size(bytes.len() as u64);
-        header.set_mode(if program { 0o755 } else { 0o644 });
-        // Some tools take zero for "unknown" and complain.
-        header.set_mtime(946_684_800);
-        header.set_uid(0);
-        header.set_gid(0);
-        tar.append_data(&mut header, format!("{folder}/{name}"), bytes.as_slice())?;
-    }
-    let mut packer = tar.into_inner()?;
-    packer.flush()?;
-    Ok(packer.finish()?)
 }

@@ -7,7 +7,6 @@ mod convert_model;
 mod dist;
 mod fuzz;
 mod lines;
-mod mcpb;
 mod reference;
 mod site;
 mod soak;
@@ -87,10 +86,16 @@ Commands:
       Put the small ones of those that reached something new into `fuzz/corpus`
   screenshots
       Take the pictures of `docs/images` anew
-  dist [--target TARGET]... [--binary FILE] [--out FOLDER]
-      Make what a release publishes: archives, npm packages, a Homebrew formula
-  mcpb [--binary FILE]
-      Make the bundle for desktop clients, of a release build unless told
+  dist [--target TARGET]... [--binary FILE] [--out FOLDER] [--signer COMMAND]
+      Make what a release publishes, in the format of each way to install it
+  dist --build TARGET --out FOLDER
+      Build both programs for a target, for `dist --binaries FOLDER` on any machine
+  dist --check [--binary FILE]
+      Install it in every way that this machine can run, in empty folders
+  dist --verify FOLDER
+      Compare published files with their checksums
+  dist --twice
+      Build the commit in two folders and compare the programs
   reference
       Write the pages of `docs/reference` that are made from the program
   site
@@ -138,7 +143,6 @@ fn main() -> ExitCode {
         ["fuzz", rest @ ..] => fuzz::run(rest),
         ["screenshots"] => screenshots(),
         ["dist", rest @ ..] => dist::run(rest),
-        ["mcpb", rest @ ..] => mcpb::run(rest),
         ["reference"] => reference::run(),
         ["site"] => site::run(),
         ["words", rest @ ..] => words::run(rest),

@@ -7,6 +7,7 @@
 mod checks;
 mod findings;
 pub mod legacy;
+pub mod release_check;
 mod repair;
 pub mod stub;
 mod vouched;

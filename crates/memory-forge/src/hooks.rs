@@ -134,10 +134,34 @@ fn print_answer(text: &str) -> bool {
     }
     *said = true;
     let mut stdout = std::io::stdout().lock();
+    let text = text.trim_end();
     // A client that closed its end does not want the answer.
-    let _ = writeln!(stdout, "{}", text.trim_end());
+    let _ = if cfg!(windows) {
+        writeln!(stdout, "{}", escape_to_ascii(text))
+    } else {
+        writeln!(stdout, "{text}")
+    };
     let _ = stdout.flush();
     true
+}
+
+/// Returns JSON with every character outside of ASCII as an escape. PowerShell
+/// decodes what a program prints by the code page of the console, which is not
+/// UTF-8 by default.
+fn escape_to_ascii(json: &str) -> String {
+    use std::fmt::Write;
+    let mut text = String::with_capacity(json.len());
+    for character in json.chars() {
+        if character.is_ascii() {
+            text.push(character);
+            continue;
+        }
+        for unit in character.encode_utf16(&mut [0; 2]) {
+            // Writing to a string cannot fail.
+            let _ = write!(text, "\\u{unit:04x}");
+        }
+    }
+    text
 }
 
 /// Warns the user where no client takes context: at the end of a session.
@@ -164,4 +188,18 @@ fn watch_deadline(event: Option<SessionEvent>, deadline: Instant) {
         let _ = is_done.recv_timeout(LATE_ANSWER_WAIT);
     }
     std::process::exit(0);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_escaped_answer_is_the_same_json_in_ascii() {
+        let json = r#"{"text":"≤ 2 \"Jörg\" 𝄞"}"#;
+        let escaped = escape_to_ascii(json);
+        assert!(escaped.is_ascii(), "{escaped}");
+        let read = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("JSON");
+        assert_eq!(read(&escaped), read(json));
+    }
 }

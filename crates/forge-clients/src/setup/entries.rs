@@ -2,6 +2,8 @@
 //! restores the file as it was without them. Entries of others are never
 //! touched.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use super::hooks;
@@ -114,9 +116,8 @@ pub fn calls_us(text: &str, event: &str) -> bool {
     let groups = value.get("hooks").and_then(|hooks| hooks.get(event));
     let groups = groups.and_then(Value::as_array).into_iter().flatten();
     groups.flat_map(handlers).any(|handler| {
-        let text = |key| handler.get(key).and_then(Value::as_str);
-        let command = text("command").or(text("bash"));
-        command.is_some_and(|command| command.contains("memory-forge") && command.contains(" hook"))
+        handler_line(&handler)
+            .is_some_and(|line| line.contains("memory-forge") && line.contains(" hook"))
     })
 }
 
@@ -172,8 +173,8 @@ pub(super) fn called_programs(text: &str) -> Vec<String> {
         let value = &found.item.value;
         let inner = value.get("hooks").and_then(Value::as_array);
         let handlers = inner.into_iter().flatten().chain([value]);
-        let commands = handlers.filter_map(handler_command);
-        programs.extend(commands.filter_map(hooks::command_program));
+        let commands = handlers.filter_map(handler_line);
+        programs.extend(commands.filter_map(|line| hooks::command_program(&line)));
         if found.item.name.is_some() {
             programs.extend(server_words(value).first().map(|it| (*it).to_owned()));
         }
@@ -227,7 +228,7 @@ impl FoundEntry {
 /// Finds the hooks whose commands satisfy `is_meant`. A group that has no other
 /// handlers is found as a whole.
 fn find_hooks(value: &Value, is_meant: impl Fn(&str) -> bool) -> Vec<FoundEntry> {
-    let is_meant = |handler: &Value| handler_command(handler).is_some_and(&is_meant);
+    let is_meant = |handler: &Value| handler_line(handler).is_some_and(|line| is_meant(&line));
     let mut found = Vec::new();
     let events = value.get("hooks").and_then(Value::as_object);
     for (event, groups) in events.into_iter().flatten() {
@@ -278,9 +279,17 @@ fn find_our_entries(value: &Value) -> Vec<FoundEntry> {
     found
 }
 
-fn handler_command(handler: &Value) -> Option<&str> {
+/// Returns the command line of a hook. One that names its arguments apart is
+/// started without a shell.
+fn handler_line(handler: &Value) -> Option<Cow<'_, str>> {
     let text = |key| handler.get(key).and_then(Value::as_str);
-    text("command").or(text("bash"))
+    let command = text("command").or(text("bash"))?;
+    let Some(arguments) = handler.get("args").and_then(Value::as_array) else {
+        return Some(Cow::Borrowed(command));
+    };
+    let arguments = arguments.iter().filter_map(Value::as_str);
+    let words = std::iter::once(command).chain(arguments);
+    Some(Cow::Owned(hooks::line_of_words(words)))
 }
 
 /// Returns the command line of a server, which clients write as a word and its
@@ -387,6 +396,60 @@ mod tests {
                 assert_eq!(back.text, shape, "{client:?}");
                 assert!(back.exact);
             }
+        }
+    }
+
+    /// Returns a file with the hooks of an earlier version, whose commands only a
+    /// POSIX shell understood.
+    fn set_up_by_an_earlier_version(client: AgentClient, before: Option<&str>) -> String {
+        let mut items = wanted(client, HookSet::Default);
+        for item in &mut items {
+            let text = item.value.to_string();
+            let text = text.replace(
+                "\"memory-forge hook",
+                "\"command -v memory-forge >/dev/null 2>&1 || exit 0; memory-forge hook",
+            );
+            let text = text.replace(" ; exit 0\"", "\"");
+            item.value = serde_json::from_str(&text).expect("it is JSON");
+        }
+        let seeds = hooks::hook_seeds(client);
+        add_entries(before, &seeds, &items).expect("it can be read")
+    }
+
+    #[test]
+    fn entries_of_an_earlier_version_are_renewed_and_removed_to_the_byte() {
+        for client in CLIENTS {
+            let seeds = hooks::hook_seeds(client);
+            for shape in shapes() {
+                let record = Some(shape.as_deref());
+                let former = set_up_by_an_earlier_version(client, shape.as_deref());
+                let back = without_entries(Some(&former), record, &seeds).expect("read");
+                assert_eq!((back.text, back.exact), (shape.clone(), true), "{client:?}");
+
+                let items = wanted(client, HookSet::Default);
+                let renewed = with_entries(Some(&former), record, &seeds, &items).expect("read");
+                let fresh = with_entries(shape.as_deref(), record, &seeds, &items);
+                assert_eq!(Ok(renewed), fresh, "{client:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_hook_without_a_shell_is_found_and_removed() {
+        for path in [
+            "C:\\a b\\memory-forge.exe",
+            "\\\\server\\x\\memory-forge.exe",
+        ] {
+            let program = ProgramPath::At(path.to_owned());
+            let items = hooks::hook_items(AgentClient::Claude, HookSet::Default, &program);
+            let before = "{\n  \"a\": 1\n}\n";
+            let text = with_entries(Some(before), None, &[], &items).expect("read");
+            let text = text.expect("it was written");
+            assert!(text.contains("\"args\""), "{text}");
+            assert!(calls_us(&text, "UserPromptSubmit"));
+            assert_eq!(called_programs(&text), vec![path; items.len()]);
+            let back = without_entries(Some(&text), Some(Some(before)), &[]).expect("read");
+            assert_eq!((back.text.as_deref(), back.exact), (Some(before), true));
         }
     }
 

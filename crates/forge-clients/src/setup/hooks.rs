@@ -1,6 +1,7 @@
 //! Defines which events each client reports, in which shape, and the command
 //! that they run. It must never write a command that blocks a session when the
-//! program is missing: the shell checks first, and exits with 0.
+//! program is missing, or that means something else in another shell: the same
+//! file is read on every system that a team works on.
 
 use serde_json::{Map, Value, json};
 
@@ -208,24 +209,90 @@ impl ProgramPath {
 }
 
 const PROGRAM_NAME: &str = "memory-forge";
-/// Check in front of the command: a shell without the program exits with 0.
-const PATH_CHECK_PREFIX: &str = "command -v memory-forge >/dev/null 2>&1 || exit 0; ";
 
-/// Returns the shell command of a client's hooks, which get the event on
-/// standard input. Other clients read Claude Code's file too, so its command
-/// names no client.
-pub(super) fn hook_command(client: AgentClient, program: &ProgramPath) -> String {
-    let client = match client {
-        AgentClient::Claude => String::new(),
-        other => format!(" --client {}", other.name()),
-    };
-    match program {
-        ProgramPath::OnPath => format!("{PATH_CHECK_PREFIX}{PROGRAM_NAME} hook{client}"),
-        ProgramPath::At(path) => {
-            let path = quote_for_shell(path);
-            format!("test -x {path} || exit 0; {path} hook{client}")
-        }
+/// End of every command line. Where the program is missing, `sh`, `bash`, `zsh`,
+/// `fish` and PowerShell then report success; Gemini CLI denies the prompt at any
+/// code above 1, and others warn at each event. `cmd`, and a client that starts
+/// the program without a shell, pass the words on as arguments, and `hook`
+/// ignores arguments that it does not know.
+const QUIET_END: &str = " ; exit 0";
+
+/// Check in front of the commands of earlier versions, for a POSIX shell alone.
+const FORMER_PATH_CHECK: &str = "command -v memory-forge >/dev/null 2>&1 || exit 0; ";
+
+/// Shell that a client starts for a hook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum HookShell {
+    /// `sh`, or `$SHELL`: every client where paths begin with a slash, and Git's
+    /// shell on Windows.
+    Posix,
+    /// `cmd /C`, to which the client passes the line as one argument.
+    Cmd,
+    /// `powershell -Command`, of either version.
+    PowerShell,
+}
+
+/// Returns the arguments of a client's hooks, which get the event on standard
+/// input. Other clients read Claude Code's file too, so its command names no
+/// client.
+fn hook_arguments(client: AgentClient) -> Vec<&'static str> {
+    match client {
+        AgentClient::Claude => vec!["hook"],
+        other => vec!["hook", "--client", other.name()],
     }
+}
+
+/// Returns the command line of a client's hooks for a shell. It is the same for
+/// each shell unless the program's path has to be quoted.
+fn hook_line(client: AgentClient, program: &ProgramPath, shell: HookShell) -> String {
+    let word = match program {
+        ProgramPath::OnPath => PROGRAM_NAME.to_owned(),
+        ProgramPath::At(path) if is_plain_word(path, shell) => path.clone(),
+        ProgramPath::At(path) => match shell {
+            HookShell::Posix => quote_for_shell(path),
+            HookShell::PowerShell => format!("& '{}'", path.replace('\'', "''")),
+            // A quoted path would arrive at `cmd` with backslashes before the
+            // quotes, so the `PATH` has to find the program.
+            HookShell::Cmd => PROGRAM_NAME.to_owned(),
+        },
+    };
+    format!("{word} {}{QUIET_END}", hook_arguments(client).join(" "))
+}
+
+/// Returns the shell in which a client runs hooks on the system of this program.
+fn hook_shell(client: AgentClient, program: &ProgramPath) -> HookShell {
+    match (client, program) {
+        (_, ProgramPath::OnPath) => HookShell::Posix,
+        (_, ProgramPath::At(path)) if !is_windows_path(path) => HookShell::Posix,
+        (AgentClient::Codex, _) => HookShell::Cmd,
+        _ => HookShell::PowerShell,
+    }
+}
+
+/// Returns `true` if a client cannot run hooks by this path, and needs the
+/// program on the `PATH`.
+pub(super) fn needs_path_entry(client: AgentClient, program: &ProgramPath) -> bool {
+    let shell = hook_shell(client, program);
+    let ProgramPath::At(path) = program else {
+        return false;
+    };
+    shell == HookShell::Cmd && !is_plain_word(path, shell)
+}
+
+/// Returns `true` for an absolute path of Windows, with a drive or a server.
+fn is_windows_path(path: &str) -> bool {
+    let bytes = path.as_bytes();
+    let has_drive = bytes.len() > 2 && bytes[0].is_ascii_alphabetic() && bytes[1] == b':';
+    (has_drive && matches!(bytes[2], b'\\' | b'/')) || path.starts_with(r"\\")
+}
+
+/// Returns `true` if a shell takes this path as one word without quotes.
+fn is_plain_word(path: &str, shell: HookShell) -> bool {
+    path.chars().all(|c| match c {
+        '/' | '.' | '_' | '-' | ':' => true,
+        '\\' => shell != HookShell::Posix,
+        _ => c.is_alphanumeric(),
+    })
 }
 
 /// The hook scripts of MemoryForge, the predecessor of this program.
@@ -255,9 +322,11 @@ pub(super) fn is_our_command(command: &str) -> bool {
 }
 
 /// Returns the program that a command of ours calls: a name, or a path.
+/// Understands the lines of earlier versions, so that `setup` renews them and
+/// `uninstall` removes them.
 pub(super) fn command_program(command: &str) -> Option<String> {
     let mut rest = command.trim();
-    if let Some(after) = rest.strip_prefix(PATH_CHECK_PREFIX) {
+    if let Some(after) = rest.strip_prefix(FORMER_PATH_CHECK) {
         rest = after;
     } else if let Some(after) = rest.strip_prefix("test -x ")
         && let Some((_, after)) = take_word(after)
@@ -265,7 +334,8 @@ pub(super) fn command_program(command: &str) -> Option<String> {
     {
         rest = after;
     }
-    let (program, rest) = take_word(rest)?;
+    let rest = rest.strip_suffix(QUIET_END).unwrap_or(rest);
+    let (program, rest) = take_program(rest)?;
     let file = program.rsplit(['/', '\\']).next().unwrap_or_default();
     let arguments = rest.strip_prefix(" hook")?;
     let known_arguments = match arguments.strip_prefix(" --client ") {
@@ -276,9 +346,47 @@ pub(super) fn command_program(command: &str) -> Option<String> {
     ours.then_some(program)
 }
 
+/// Returns the program at the start of a line and the rest, in the writing of
+/// any of the shells.
+fn take_program(line: &str) -> Option<(String, &str)> {
+    if let Some(mut rest) = line.strip_prefix("& '") {
+        // PowerShell doubles a quote inside of quotes.
+        let mut path = String::new();
+        loop {
+            let (part, after) = rest.split_once('\'')?;
+            path.push_str(part);
+            match after.strip_prefix('\'') {
+                Some(after) => {
+                    path.push('\'');
+                    rest = after;
+                }
+                None => return Some((path, after)),
+            }
+        }
+    }
+    if is_windows_path(line) {
+        let end = line.find(char::is_whitespace)?;
+        let path = &line[..end];
+        return is_plain_word(path, HookShell::Cmd).then(|| (path.to_owned(), &line[end..]));
+    }
+    take_word(line)
+}
+
+/// Returns the line of a handler without a shell: its program and arguments,
+/// quoted where a shell would need it.
+pub(super) fn line_of_words<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    let quoted = words.into_iter().map(|word| {
+        if !word.is_empty() && is_plain_word(word, HookShell::Posix) {
+            word.to_owned()
+        } else {
+            quote_for_shell(word)
+        }
+    });
+    quoted.collect::<Vec<_>>().join(" ")
+}
+
 /// Returns the entries of a client's hooks file for a set of hooks.
 pub fn hook_items(client: AgentClient, set: HookSet, program: &ProgramPath) -> Vec<JsonItem> {
-    let command = hook_command(client, program);
     events_in_set(client, set)
         .into_iter()
         .filter_map(|event| {
@@ -286,7 +394,7 @@ pub fn hook_items(client: AgentClient, set: HookSet, program: &ProgramPath) -> V
             Some(JsonItem {
                 path: vec!["hooks".to_owned(), name.to_owned()],
                 name: None,
-                value: event_handler(client, event, &command),
+                value: event_handler(client, event, program),
             })
         })
         .collect()
@@ -305,15 +413,12 @@ pub fn hook_seeds(client: AgentClient) -> Vec<JsonItem> {
     }
 }
 
-fn event_handler(client: AgentClient, event: &HookEvent, command: &str) -> Value {
+fn event_handler(client: AgentClient, event: &HookEvent, program: &ProgramPath) -> Value {
+    let command = hook_line(client, program, hook_shell(client, program));
     match client {
         AgentClient::Claude | AgentClient::OpenCode => {
             let matcher = "startup|resume|clear|compact|fork";
-            hook_group(
-                event,
-                matcher,
-                json!({"type": "command", "command": command, "timeout": event.seconds}),
-            )
+            hook_group(event, matcher, claude_handler(event, program, &command))
         }
         AgentClient::Codex => {
             // Codex allows a second at the end of a session, whatever the entry
@@ -338,11 +443,27 @@ fn event_handler(client: AgentClient, event: &HookEvent, command: &str) -> Value
         }]}),
         AgentClient::Copilot => json!({
             "type": "command",
-            "bash": command,
-            "powershell": powershell_command(command),
+            "bash": hook_line(client, program, HookShell::Posix),
+            "powershell": hook_line(client, program, HookShell::PowerShell),
             "timeoutSec": event.seconds,
         }),
         AgentClient::Cursor => json!({"command": command, "timeout": event.seconds}),
+    }
+}
+
+/// Returns the handler for Claude Code, which runs a line by Git's shell or by
+/// PowerShell on Windows, whichever is there: no quoted path works in both, so
+/// one with a drive is started without a shell. Other clients drop `args`, which
+/// does not matter in a file of this machine's user.
+fn claude_handler(event: &HookEvent, program: &ProgramPath, line: &str) -> Value {
+    match program {
+        ProgramPath::At(path) if is_windows_path(path) => json!({
+            "type": "command",
+            "command": path,
+            "args": hook_arguments(AgentClient::Claude),
+            "timeout": event.seconds,
+        }),
+        _ => json!({"type": "command", "command": line, "timeout": event.seconds}),
     }
 }
 
@@ -356,24 +477,6 @@ fn hook_group(event: &HookEvent, sources: &str, handler: Value) -> Value {
     }
     group.insert("hooks".to_owned(), Value::Array(vec![handler]));
     Value::Object(group)
-}
-
-/// Returns the command for PowerShell, which has no `command -v`.
-fn powershell_command(command: &str) -> String {
-    // The check is for a POSIX shell; PowerShell has its own.
-    let call = command.split_once("; ").map_or(command, |(_, call)| call);
-    match call.strip_prefix(PROGRAM_NAME) {
-        Some(arguments) => format!(
-            "if (Get-Command {PROGRAM_NAME} -ErrorAction SilentlyContinue) {{ $input | {PROGRAM_NAME}{arguments} }}"
-        ),
-        None => match take_word(call) {
-            Some((path, arguments)) => {
-                let path = format!("'{}'", path.replace('\'', "''"));
-                format!("if (Test-Path {path}) {{ $input | & {path}{arguments} }}")
-            }
-            None => String::new(),
-        },
-    }
 }
 
 /// Quotes a word for a POSIX shell.
@@ -415,21 +518,101 @@ fn take_word(text: &str) -> Option<(String, &str)> {
 mod tests {
     use super::*;
 
+    /// Paths that users have, on Unix and on Windows.
+    const PATHS: [&str; 9] = [
+        "/usr/bin/memory-forge",
+        "/it's/a dir/memory-forge",
+        "/home/jörg/.cargo/bin/memory-forge",
+        "C:\\x\\memory-forge.exe",
+        "C:/x/memory-forge.exe",
+        "C:\\Program Files\\it's\\memory-forge.exe",
+        "C:\\Users\\Jörg Müller\\memory-forge.exe",
+        "\\\\server\\share\\memory-forge.exe",
+        "\\\\server\\my share\\memory-forge.exe",
+    ];
+
+    /// Lines of earlier versions, which only a POSIX shell understood.
+    const FORMER_LINES: [&str; 4] = [
+        "command -v memory-forge >/dev/null 2>&1 || exit 0; memory-forge hook",
+        "command -v memory-forge >/dev/null 2>&1 || exit 0; memory-forge hook --client codex",
+        "test -x '/usr/bin/memory-forge' || exit 0; '/usr/bin/memory-forge' hook --client gemini",
+        "test -x '/it'\\''s/memory-forge' || exit 0; '/it'\\''s/memory-forge' hook",
+    ];
+
+    /// Returns every line in the entries of a client.
+    fn lines(client: AgentClient, program: &ProgramPath) -> Vec<String> {
+        let text = |handler: &Value, key: &str| handler[key].as_str().map(str::to_owned);
+        let mut lines = Vec::new();
+        for item in hook_items(client, HookSet::All, program) {
+            let handler = item.value.pointer("/hooks/0").unwrap_or(&item.value);
+            if handler.get("args").is_none() {
+                let keys = ["command", "bash", "powershell"];
+                lines.extend(keys.iter().filter_map(|key| text(handler, key)));
+            }
+        }
+        lines
+    }
+
+    #[test]
+    fn one_line_serves_every_shell() {
+        for client in AgentClient::ALL {
+            let mut lines = lines(client, &ProgramPath::OnPath);
+            lines.dedup();
+            let [line] = &lines[..] else {
+                panic!("{lines:?}")
+            };
+            assert!(line.starts_with("memory-forge hook"), "{line}");
+            // None of these means the same in all three.
+            assert!(!line.contains(['"', '\'', '&', '|', '<', '>', '$', '%', '`', '\\']));
+        }
+    }
+
     #[test]
     fn commands_that_setup_writes_are_ours() {
         for client in AgentClient::ALL {
-            for path in [
-                "/usr/bin/memory-forge",
-                "/it's/a dir/memory-forge",
-                "C:\\x\\memory-forge.exe",
-            ] {
-                let command = hook_command(client, &ProgramPath::At(path.to_owned()));
-                assert!(is_our_command(&command), "{command}");
+            for path in PATHS {
+                let program = ProgramPath::At(path.to_owned());
+                for line in lines(client, &program) {
+                    let by_name = needs_path_entry(client, &program);
+                    let expect = if by_name { PROGRAM_NAME } else { path };
+                    assert_eq!(command_program(&line).as_deref(), Some(expect), "{line}");
+                }
             }
-            assert!(is_our_command(&hook_command(client, &ProgramPath::OnPath)));
+        }
+        for line in FORMER_LINES {
+            assert!(is_our_command(line), "{line}");
         }
         assert!(is_our_command("memory-forge hook"));
         assert!(is_our_command("\"/a b/memory-forge\" hook"));
+    }
+
+    #[test]
+    fn a_path_of_windows_is_written_as_each_client_runs_it() {
+        let check = |client, path: &str, expect: Value| {
+            let items = hook_items(client, HookSet::Default, &ProgramPath::At(path.to_owned()));
+            let value = &items[1].value;
+            let handler = value.pointer("/hooks/0").unwrap_or(value);
+            for (key, expect) in expect.as_object().expect("it is an object") {
+                assert_eq!(&handler[key], expect, "{client:?} {path}");
+            }
+        };
+        let (plain, spaces) = ("C:\\x\\memory-forge.exe", "C:\\a b\\memory-forge.exe");
+        for path in [plain, spaces] {
+            let expect = json!({"command": path, "args": ["hook"]});
+            check(AgentClient::Claude, path, expect);
+        }
+        let expect = json!({"command": "C:\\x\\memory-forge.exe hook --client codex ; exit 0"});
+        check(AgentClient::Codex, plain, expect);
+        let expect = json!({"command": "memory-forge hook --client codex ; exit 0"});
+        check(AgentClient::Codex, spaces, expect);
+        let quoted = "& 'C:\\a b\\memory-forge.exe' hook --client";
+        let expect = json!({"command": format!("{quoted} gemini ; exit 0")});
+        check(AgentClient::Gemini, spaces, expect);
+        let expect = json!({
+            "bash": "'C:\\a b\\memory-forge.exe' hook --client copilot ; exit 0",
+            "powershell": format!("{quoted} copilot ; exit 0"),
+        });
+        check(AgentClient::Copilot, spaces, expect);
     }
 
     #[test]
@@ -438,10 +621,14 @@ mod tests {
             "memory-forge audit --ci",
             "memory-forge hook && ./mine.sh",
             "memory-forge hook; rm x",
+            "memory-forge hook ; exit 1",
             "./mine.sh; memory-forge hook",
             "memory-forge-dev hook",
             "echo memory-forge hook",
             "memory-forge hook --client mine",
+            "& 'C:\\a b\\other.exe' hook",
+            "& 'C:\\a b\\memory-forge.exe",
+            "C:\\x\\memory-forge.exe & del hook",
             "",
         ] {
             assert!(!is_our_command(command), "{command}");
@@ -450,18 +637,20 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn an_absent_program_ends_quietly_with_0() {
+    fn an_absent_program_ends_with_0_and_an_empty_answer() {
         for program in [
             ProgramPath::OnPath,
             ProgramPath::At("/not there/it's/memory-forge".to_owned()),
         ] {
-            let output = std::process::Command::new("/bin/sh")
-                .args(["-c", &hook_command(AgentClient::Codex, &program)])
-                .env("PATH", "/nowhere")
-                .output()
-                .expect("there is a shell");
-            assert!(output.status.success(), "{program:?}");
-            assert!(output.stdout.is_empty() && output.stderr.is_empty());
+            for client in AgentClient::ALL {
+                let output = std::process::Command::new("/bin/sh")
+                    .args(["-c", &hook_line(client, &program, HookShell::Posix)])
+                    .env("PATH", "/nowhere")
+                    .output()
+                    .expect("there is a shell");
+                assert!(output.status.success(), "{program:?}");
+                assert!(output.stdout.is_empty());
+            }
         }
     }
 
@@ -470,14 +659,15 @@ mod tests {
     fn a_path_with_spaces_and_quotes_is_run() {
         use std::os::unix::fs::PermissionsExt;
         let dir = tempfile::tempdir().expect("a folder can be made");
-        let folder = dir.path().join("it's a \"dir\" $HOME");
+        let folder = dir.path().join("it's a \"dir\" $HOME für Jörg");
         std::fs::create_dir(&folder).expect("made");
         let path = folder.join(PROGRAM_NAME);
         std::fs::write(&path, "#!/bin/sh\nprintf '%s|' \"$@\"; cat\n").expect("written");
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("set");
         let program = ProgramPath::At(path.to_str().expect("UTF-8").to_owned());
+        let line = hook_line(AgentClient::Gemini, &program, HookShell::Posix);
         let output = std::process::Command::new("/bin/sh")
-            .args(["-c", &hook_command(AgentClient::Gemini, &program)])
+            .args(["-c", &line])
             .stdin(std::process::Stdio::null())
             .output()
             .expect("there is a shell");

@@ -347,6 +347,14 @@ fn install_hooks(
             );
         }
     }
+    if hooks::needs_path_entry(client, program) {
+        plan.warnings.push(format!(
+            "{} cannot run hooks by `{}` on Windows, since the path has to be quoted: they call \
+             `memory-forge` on your `PATH`",
+            client.title(),
+            program.as_word(),
+        ));
+    }
     let wanted = hooks::hook_items(client, ask.hooks, program);
     let is_hook = |item: &JsonItem| item.name.is_none();
     draft.replace_entries(&place, &hooks::hook_seeds(client), is_hook, &wanted)

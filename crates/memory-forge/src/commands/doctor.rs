@@ -20,6 +20,7 @@ use crate::settings::Settings;
 use crate::ui::{Ui, escape_hidden, style};
 
 mod sections;
+mod own;
 
 /// Check the workspace; with `--fix`, repair what the audit found
 ///
@@ -36,7 +37,8 @@ Examples:
   memory-forge doctor --fix --dry-run    Show the repair as a diff
   memory-forge doctor --fix              Show it, ask, repair
   memory-forge doctor --fix packages/api/CLAUDE.md
-  memory-forge doctor --undo             Revert the latest change that you made")]
+  memory-forge doctor --undo             Revert the latest change that you made
+  memory-forge doctor --self             Compare this program with its release")]
 pub(crate) struct DoctorArgs {
     /// Repair what can be repaired
     #[arg(long)]
@@ -64,6 +66,16 @@ pub(crate) struct DoctorArgs {
     #[arg(long, value_name = "ID", num_args = 0..=1, conflicts_with = "fix")]
     pub(crate) undo: Option<Option<String>>,
 
+    /// Compare this program with the signed checksums beside it, and check
+    /// nothing else
+    #[arg(long = "self", conflicts_with_all = ["fix", "undo", "deep", "dry_run"])]
+    pub(crate) this_program: bool,
+
+    /// With `--self`: a file with the public key of minisign, instead of the key
+    /// that is compiled in
+    #[arg(long, value_name = "FILE", requires = "this_program")]
+    pub(crate) key: Option<PathBuf>,
+
     /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -74,6 +86,9 @@ pub(crate) fn run_doctor(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<CommandExit, CommandError> {
+    if args.this_program {
+        return own::check_this_program(&args, settings, ui);
+    }
     let workspace = paths::open_workspace(settings, ui)?;
     match (&args.undo, args.fix) {
         (Some(id), _) => {

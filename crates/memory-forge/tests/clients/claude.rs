@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::project::{
-    NUDGE, PHASE, Project, RESTORED, STUB, WORK, counts, goes_without_a_trace, is_briefed,
-    searches_the_memory,
+    BRIEFING, NUDGE, PHASE, Project, RESTORED, STUB, WORK, counts, goes_without_a_trace,
+    is_briefed, loses_no_prompt_without_the_program, searches_the_memory,
 };
 
 pub(crate) fn claude() -> Option<Project> {
@@ -33,9 +33,9 @@ fn hooks_run(log: &str) -> Vec<String> {
             "{line}"
         );
     }
-    let ours = log
-        .lines()
-        .filter(|line| line.contains("memory-forge hook]") && line.contains(" with status "));
+    let ours = log.lines().filter(|line| {
+        line.contains("memory-forge hook ; exit 0]") && line.contains(" with status ")
+    });
     ours.map(|line| {
         let event = line.split("[DEBUG] ").nth(1).unwrap_or(line);
         let event = event
@@ -337,4 +337,38 @@ fn claude_searches_the_memory() {
             "mcp__memory-forge__search_knowledge",
         ],
     );
+}
+
+#[test]
+fn claude_loses_no_prompt_without_the_program() {
+    let Some(project) = claude() else { return };
+    let prompt = "Where were we?";
+    let output = loses_no_prompt_without_the_program(project, "claude", prompt, &["-p", prompt]);
+    assert_eq!(output.stderr, "", "{output}");
+}
+
+/// The entry that `setup` writes for a path of Windows: the program and its
+/// arguments apart, so that a space in the path needs no quotes.
+#[test]
+fn claude_starts_a_program_in_a_folder_with_spaces_without_a_shell() {
+    let Some(project) = claude() else { return };
+    let folder = project.ws.home().join("Jörg's programs & more");
+    std::fs::create_dir(&folder).expect("the home can be written");
+    let program = folder.join("memory-forge");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_memory-forge"), &program).expect("made");
+    let handler = serde_json::json!({
+        "type": "command", "command": program, "args": ["hook"], "timeout": 15,
+    });
+    let settings = serde_json::json!({"hooks": {
+        "SessionStart": [{"hooks": [handler]}],
+        "UserPromptSubmit": [{"hooks": [handler]}],
+    }});
+    project
+        .ws
+        .write(".claude/settings.json", &settings.to_string());
+    let text = project
+        .ask("Where were we?", &["-p", "Where were we?"])
+        .text();
+    counts(&text, BRIEFING, 1);
+    counts(&text, NUDGE, 1);
 }

@@ -2,7 +2,7 @@
 
 use crate::project::{
     NUDGE, Project, RESTORED, STUB, WORK, counts, goes_without_a_trace, is_briefed,
-    searches_the_memory,
+    loses_no_prompt_without_the_program, searches_the_memory,
 };
 
 /// Each hook that ran, as `hook: event outcome`. One whose answer has a key
@@ -143,4 +143,13 @@ fn codex_searches_the_memory() {
         "codex",
         &["exec", UNTRUSTED, "When is high water?"],
     );
+}
+
+#[test]
+fn codex_loses_no_prompt_without_the_program() {
+    let Some(project) = codex() else { return };
+    let prompt = "Where were we?";
+    let arguments = ["exec", UNTRUSTED, prompt];
+    let output = loses_no_prompt_without_the_program(project, "codex", prompt, &arguments);
+    assert!(!output.stderr.contains("Failed"), "{output}");
 }

@@ -2,7 +2,7 @@
 
 use crate::project::{
     NUDGE, PHASE, Project, STUB, WORK, counts, goes_without_a_trace, is_briefed,
-    searches_the_memory,
+    loses_no_prompt_without_the_program, searches_the_memory,
 };
 
 pub(crate) fn copilot() -> Option<Project> {
@@ -96,4 +96,13 @@ fn copilot_searches_the_memory() {
         "copilot",
         &["-p", "When is high water?", "--allow-tool", "memory-forge"],
     );
+}
+
+#[test]
+fn copilot_loses_no_prompt_without_the_program() {
+    let Some(project) = copilot() else { return };
+    let prompt = "Where were we?";
+    let arguments = ["-p", prompt];
+    let output = loses_no_prompt_without_the_program(project, "copilot", prompt, &arguments);
+    assert!(!output.stderr.contains("Failed"), "{output}");
 }

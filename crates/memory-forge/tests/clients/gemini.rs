@@ -1,8 +1,8 @@
 //! Gemini CLI: hooks from the project's settings, the stub, and a checkpoint.
 
 use crate::project::{
-    NUDGE, PHASE, Project, STUB, WORK, counts, goes_without_a_trace, is_briefed, program,
-    searches_the_memory,
+    NUDGE, PHASE, Project, STUB, WORK, counts, goes_without_a_trace, is_briefed,
+    loses_no_prompt_without_the_program, program, searches_the_memory,
 };
 
 pub(crate) fn gemini() -> Option<Project> {
@@ -103,4 +103,35 @@ fn gemini_searches_the_memory() {
             "yolo",
         ],
     );
+}
+
+/// A hook that ends with a code above 1, as a shell does without the program,
+/// makes Gemini CLI deny the prompt.
+#[test]
+fn gemini_loses_no_prompt_without_the_program() {
+    let Some(project) = gemini() else { return };
+    let prompt = "Where were we?";
+    let arguments = ["-p", prompt, MODEL[0], MODEL[1]];
+    loses_no_prompt_without_the_program(project, "gemini", prompt, &arguments);
+}
+
+/// Why the line ends with `exit 0`. If this fails, the client has changed, and
+/// the end of the line may go.
+#[test]
+fn gemini_denies_a_prompt_when_a_shell_does_not_find_the_program() {
+    let Some(project) = gemini() else { return };
+    project.memory_forge(&["setup", "gemini", "--yes"]);
+    let settings = project.ws.read(".gemini/settings.json");
+    let without_end = settings.replace(" ; exit 0", "");
+    assert_ne!(settings, without_end);
+    project.ws.write(".gemini/settings.json", &without_end);
+    let project = project.env("PATH", "/usr/bin:/bin");
+    project.model.forget();
+    let prompt = "Where were we?";
+    let output = project.run(&["-p", prompt, MODEL[0], MODEL[1]]);
+    let asked = project.model.questions();
+    let arrived = asked
+        .iter()
+        .any(|question| question.text().contains(prompt));
+    assert!(!arrived, "{output}");
 }

@@ -325,9 +325,9 @@ fn claude_does_not_feel_that_the_program_is_absent() {
     let arguments = ["-p", PROMPT, "--debug-file", &log];
     is_told_nothing(&project.ask(PROMPT, &arguments).text());
     let log = std::fs::read_to_string(&*log).expect("the client wrote its log");
-    let ended = log
-        .lines()
-        .filter(|line| line.contains("memory-forge hook --plugin]") && line.contains(" status "));
+    let ended = log.lines().filter(|line| {
+        line.contains("memory-forge hook --plugin ; exit 0]") && line.contains(" status ")
+    });
     let ended: Vec<&str> = ended.collect();
     assert!(ended.len() >= 3, "{log}");
     for line in ended {

@@ -209,6 +209,30 @@ fn search_path() -> String {
     format!("{}:/usr/bin:/bin", folder.display())
 }
 
+/// A colleague has the settings from git and not the program: whatever the
+/// prompt is, it reaches the model, and nothing of ours does.
+#[track_caller]
+pub(crate) fn loses_no_prompt_without_the_program(
+    project: Project,
+    client: &str,
+    prompt: &str,
+    arguments: &[&str],
+) -> Output {
+    project.memory_forge(&["setup", client, "--yes"]);
+    let project = project.env("PATH", "/usr/bin:/bin");
+    project.model.forget();
+    let output = project.run(arguments);
+    let asked = project.model.questions();
+    let text = asked
+        .iter()
+        .map(Request::text)
+        .find(|text| text.contains(prompt))
+        .unwrap_or_else(|| panic!("the prompt was lost\n{output}"));
+    counts(&text, BRIEFING, 0);
+    counts(&text, NUDGE, 0);
+    output
+}
+
 /// The first question of a session has the briefing once, and with it the
 /// whole state.
 #[track_caller]

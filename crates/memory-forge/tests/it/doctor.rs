@@ -480,3 +480,26 @@ fn walk_orders(files: &[(&str, &str)], runs: usize, steps: usize, seed: u64) -> 
     }
     known
 }
+
+/// The program of a test is no release; what can be known of it is refused with
+/// the reason.
+#[test]
+fn a_program_without_signed_checksums_is_not_called_a_release() {
+    let ws = ws("");
+    let none = ws.run(&["doctor", "--self"]);
+    assert!(none.fails(1).contains("no key of a release"), "{none}");
+    let key = "untrusted comment: minisign public key\n\
+               RWR0ZXN0a2V5IWHsC/RVubfL26VHS1cG04BHdUnOSK20acA16pXxQLBg\n";
+    ws.write("minisign.pub", key);
+    let sums = ws.run(&["doctor", "--self", "--key", "minisign.pub"]);
+    assert!(
+        sums.fails(1).contains("There is no `memory-forge.sums`"),
+        "{sums}"
+    );
+    let missing = ws.run(&["doctor", "--self", "--key", "absent.pub"]);
+    assert!(missing.fails(2).contains("absent.pub"), "{missing}");
+    ws.write("minisign.pub", "no key\n");
+    let bad = ws.run(&["doctor", "--self", "--key", "minisign.pub"]);
+    assert!(bad.fails(1).contains("not a public key"), "{bad}");
+    assert_eq!(ws.tree_of_sources().lines().count(), 1, "it writes nothing");
+}

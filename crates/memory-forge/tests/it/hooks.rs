@@ -221,6 +221,17 @@ fn each_client_is_answered_in_its_own_shape() {
     assert!(json(&forced)["additionalContext"].is_string());
 }
 
+/// `cmd`, and a client that starts the program without a shell, pass the end of
+/// the line on as arguments.
+#[test]
+fn the_end_of_a_line_that_no_shell_read_is_ignored() {
+    let ws = ws(STATE);
+    let start = r#"{"hook_event_name":"SessionStart","source":"startup"}"#;
+    let words = ["hook", "--client", "codex", ";", "exit", "0"];
+    let answer = json(&ws.feed(start, &[], &words));
+    assert!(context(&answer).contains("Phase 2: Build"), "{answer}");
+}
+
 #[test]
 fn whatever_comes_in_the_exit_code_is_zero() {
     let ws = ws(STATE);

@@ -34,7 +34,7 @@ const EVERYTHING_BELOW: &[&str] = &[
     "forge-tokens",
 ];
 
-pub(crate) const LAYERS: [Layer; 13] = [
+pub(crate) const LAYERS: [Layer; 14] = [
     layer("forge-embed", &[], Kind::Library),
     layer("forge-text", &[], Kind::Library),
     layer("forge-tokens", &["forge-text"], Kind::Library),
@@ -73,6 +73,7 @@ pub(crate) const LAYERS: [Layer; 13] = [
         Kind::Door,
     ),
     layer("testkit", &[], Kind::Tool),
+    layer("packing", &[], Kind::Tool),
     layer("soak", &["forge-app", "testkit"], Kind::Tool),
     layer("fuzzing", EVERYTHING_BELOW, Kind::Tool),
 ];

@@ -40,6 +40,7 @@ mod merge;
 mod messages;
 mod mind;
 mod model;
+mod older_release;
 mod organise;
 #[cfg(unix)]
 mod pages;

@@ -1,4 +1,4 @@
-//! The files by which registries and desktop clients know the server.
+//! The description by which desktop clients know the server.
 
 use std::path::{Path, PathBuf};
 
@@ -17,51 +17,9 @@ fn json(path: &str) -> Value {
 }
 
 #[test]
-fn there_is_one_version() {
+fn the_bundle_has_the_version_of_the_program() {
     let ours = env!("CARGO_PKG_VERSION");
-    let server = json("server.json");
-    assert_eq!(server["version"], ours);
-    let packages = server["packages"].as_array().expect("a list");
-    assert!(!packages.is_empty());
-    for package in packages {
-        assert_eq!(package["version"], ours, "{package}");
-    }
     assert_eq!(json("packaging/mcpb/manifest.json")["version"], ours);
-}
-
-/// The registry's own limits, and its proof that the package is ours: the name
-/// as visible text in the README, as comments do not reach its page.
-#[test]
-fn the_registry_can_take_server_json() {
-    let server = json("server.json");
-    let schema = server["$schema"].as_str().expect("a schema");
-    assert!(
-        schema.ends_with("/2025-12-11/server.schema.json"),
-        "{schema}"
-    );
-    let name = server["name"].as_str().expect("a name");
-    let (space, short) = name.split_once('/').expect("a namespace");
-    let plain = |text: &str, also: &str| {
-        let fits = |c: char| c.is_ascii_alphanumeric() || also.contains(c);
-        !text.is_empty() && text.chars().all(fits)
-    };
-    assert!(plain(space, ".-") && plain(short, "._-"), "{name}");
-    let description = server["description"].as_str().expect("a description");
-    let length = description.chars().count();
-    assert!((1..=100).contains(&length), "{length}: {description}");
-
-    let package = &server["packages"][0];
-    assert_eq!(package["registryType"], "cargo");
-    assert_eq!(package["identifier"], env!("CARGO_PKG_NAME"));
-    assert_eq!(package["transport"]["type"], "stdio");
-    assert_eq!(package["packageArguments"][0]["value"], "mcp");
-
-    let readme = std::fs::read_to_string(repository().join("README.md")).expect("it is there");
-    let mark = format!("mcp-name: {name}");
-    let visible = readme
-        .lines()
-        .any(|line| line.contains(&mark) && !line.contains("<!--"));
-    assert!(visible, "README.md has no line `{mark}`");
 }
 
 #[test]
