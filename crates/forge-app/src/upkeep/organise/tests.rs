@@ -117,11 +117,11 @@ fn notes_find_their_domain() {
 
 #[test]
 fn a_folder_of_folders_stands_for_those() {
-    let plan =
-        plan("//- working/legal/a.md\n# A\n//- working/hr/b.md\n# B\n//- misc/zebra.md\n# Zebra\n");
+    let ws = TestWorkspace::files("//- working/legal/a.md\n# A\n//- working/hr/b.md\n# B\n");
+    let plan = look::look_at_all(&Workspace::open(ws.root()).unwrap());
     let domains: Vec<&str> = plan.domains.iter().map(|it| it.folder.as_str()).collect();
     assert_eq!(domains, ["working/hr", "working/legal"]);
-    assert_eq!(plan.catch_alls, ["misc"]);
+    assert!(plan.moves.is_empty());
 }
 
 /// "On a repository with a working structure the right proposal is none":
