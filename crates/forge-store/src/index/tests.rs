@@ -429,7 +429,7 @@ mod opening {
             let mut opened = Index::open(dir.path()).unwrap();
             assert!(matches!(
                 opened.note,
-                Some(OpenNote::Beside { newer: 999, .. })
+                Some(OpenNote::KeptNewer { newer: 999, .. })
             ));
             opened
                 .index
