@@ -365,7 +365,7 @@ fn claude_starts_a_program_in_a_folder_with_spaces_without_a_shell() {
     }});
     project
         .ws
-        .write(".claude/settings.json", &settings.to_string());
+        .write(".claude/settings.json", settings.to_string());
     let text = project
         .ask("Where were we?", &["-p", "Where were we?"])
         .text();

@@ -95,9 +95,9 @@ fn a_topic_that_says_the_same_is_named() {
     let workspace = opened(&ws);
     let body = "Deploys go out on Tuesday mornings because support is fully staffed then";
     remember_topic(&workspace, &home(), &new("Deploy window", body), now()).expect("written");
-    let again = |name: &str, body: &str, beside| {
+    let again = |name: &str, body: &str, allow_similar| {
         let new = NewTopic {
-            beside,
+            allow_similar,
             ..new(name, body)
         };
         remember_topic(&workspace, &home(), &new, now()).map(|it| it.path.to_string())
