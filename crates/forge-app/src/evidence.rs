@@ -31,7 +31,9 @@ pub(crate) const KEPT_PUSH_LINES: usize = 500;
 /// A transcript that a client names.
 #[derive(Debug, Clone, Copy)]
 pub struct TranscriptSource<'a> {
+    /// The transcript's file.
     pub path: &'a Path,
+    /// The client's session id.
     pub session: &'a str,
     /// The folder in which the session runs.
     pub cwd: &'a Path,
@@ -60,12 +62,19 @@ pub fn record_transcript(
 /// The end of a call of a tool, as a hook reports it.
 #[derive(Debug, Clone, Copy)]
 pub struct ToolEvent<'a> {
+    /// The client's session id.
     pub session: &'a str,
+    /// The client's id of the call.
     pub call: &'a str,
+    /// The client's name for the tool.
     pub tool: &'a str,
+    /// The arguments of the call.
     pub input: &'a Value,
+    /// The result, in any form that clients use.
     pub response: &'a Value,
+    /// Whether the client reports the call as failed.
     pub is_error: bool,
+    /// The folder in which the tool ran.
     pub cwd: &'a Path,
 }
 

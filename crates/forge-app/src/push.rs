@@ -31,10 +31,15 @@ pub const MAX_CLAUDE_READ_BYTES: u64 = 256 << 10;
 pub struct ActionRequest<'a> {
     /// The client's name for the event.
     pub event: &'a str,
+    /// The client's session id; empty outside of a session.
     pub session: &'a str,
+    /// The client's id of the call; empty if there is none.
     pub call: &'a str,
+    /// The client's name for the tool.
     pub tool: &'a str,
+    /// The arguments of the call.
     pub input: &'a Value,
+    /// The folder in which the tool will run.
     pub cwd: &'a Path,
     /// The session so far, where the client keeps it.
     pub transcript: Option<TranscriptSource<'a>>,
@@ -42,7 +47,9 @@ pub struct ActionRequest<'a> {
     pub program_folders: &'a [PathBuf],
     /// The size above which the client reads no file whole, if known.
     pub max_whole_read: Option<u64>,
+    /// The value from which the marks around quoted text are derived.
     pub nonce: &'a str,
+    /// The current time.
     pub now: Timestamp,
 }
 
@@ -71,9 +78,13 @@ pub fn push_before_action(
 /// A prompt of the user.
 #[derive(Debug, Clone, Copy)]
 pub struct PromptRequest<'a> {
+    /// The client's session id.
     pub session: &'a str,
+    /// The whole text of the prompt.
     pub prompt: &'a str,
+    /// The value from which the marks around quoted text are derived.
     pub nonce: &'a str,
+    /// The current time.
     pub now: Timestamp,
 }
 
@@ -238,13 +249,19 @@ impl ActionSurroundings for FilesAround<'_> {
 /// A push as it is explained.
 #[derive(Debug, Clone)]
 pub struct ExplainedPush {
+    /// The time of the push.
     pub at: Timestamp,
+    /// The client's name for the event.
     pub event: String,
     /// The name of the key that opened the gate.
     pub key: &'static str,
+    /// Identifies the item by its kind and what it is about.
     pub item: String,
+    /// The line shown to the agent.
     pub text: String,
+    /// Estimated number of tokens in `text`.
     pub tokens: usize,
+    /// What followed; `None` if that is not known.
     pub outcome: Option<PushOutcome>,
 }
 
@@ -280,7 +297,9 @@ pub fn silenced_pushes(workspace: &Workspace) -> Vec<(String, usize)> {
 pub struct ActionExplanation {
     /// The setting `recall.push`.
     pub mode: &'static str,
+    /// The line for the agent; `None` if nothing would be brought.
     pub text: Option<String>,
+    /// Reasons why an item whose key matched is not brought.
     pub silences: Vec<String>,
     /// Number of keys that were compared.
     pub keys: usize,

@@ -25,6 +25,7 @@ pub const MIN_PUSHES_FOR_SHARES: usize = 30;
 /// Which sessions are counted. The others still leave their evidence.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ReplayPart {
+    /// Every session.
     #[default]
     All,
     /// The earlier half, by time.
@@ -36,6 +37,7 @@ pub enum ReplayPart {
 /// Counts of a kind of key.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ReplayCounts {
+    /// Number of items that were brought.
     pub pushes: usize,
     /// The action did what the item warned of, and the item has what helps.
     pub right: usize,
@@ -54,23 +56,32 @@ pub struct ReplayedPush {
     pub session: usize,
     /// Number of the step in it.
     pub step: usize,
+    /// The name of the key that opened the gate.
     pub key: &'static str,
+    /// Identifies the item by its kind and what it is about.
     pub item: String,
+    /// The line that the hook would show.
     pub text: String,
+    /// Whether the action did what the item warns of, and the item was of use.
     pub is_right: bool,
 }
 
 /// What a replay found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReplayReport {
-    /// Files that were read, and copies of a session among them.
+    /// Number of transcripts that were read.
     pub files: usize,
+    /// Number of these files that repeat the session of another one.
     pub copies: usize,
-    /// Sessions that are counted, and the moments in them: prompts and calls.
+    /// Number of sessions that are counted.
     pub sessions: usize,
+    /// Number of prompts and calls in these sessions.
     pub moments: usize,
+    /// Estimated number of tokens in all texts that were brought.
     pub tokens: usize,
+    /// The counts of each kind of key, by its name.
     pub by_key: BTreeMap<&'static str, ReplayCounts>,
+    /// The items that were brought, in the order of time.
     pub pushes: Vec<ReplayedPush>,
     /// Needs that nothing was brought to: session, step and what they need.
     pub missed: Vec<(usize, usize, String)>,

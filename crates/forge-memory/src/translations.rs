@@ -12,6 +12,7 @@ use language::language_of_tag;
 /// any, else what is outside of the trees, else the largest.
 #[derive(Debug, Default)]
 pub struct TranslatedPages {
+    /// The paths of these pages.
     pub paths: HashSet<String>,
     /// What names them.
     pub globs: Vec<String>,
@@ -221,6 +222,7 @@ pub struct PageFamilies {
 /// A page of a family.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FamilyPage {
+    /// The page, relative to the workspace.
     pub path: String,
     /// None for an original whose path has no tag.
     pub language: Option<&'static str>,

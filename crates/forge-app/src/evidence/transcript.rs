@@ -42,15 +42,24 @@ pub struct SessionStep {
     pub at: i64,
     /// Identifies the call or the prompt.
     pub id: String,
+    /// The prompt, call or result itself.
     pub kind: StepKind,
 }
 
 /// The kinds of steps.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StepKind {
+    /// A prompt that the user typed.
     Prompt(String),
+    /// A call of a tool whose action is known.
     Call(ToolAction),
-    Result { text: String, is_error: bool },
+    /// The result of a call; its step has the id of the call.
+    Result {
+        /// The text of the result, neither redacted nor shortened.
+        text: String,
+        /// Whether the client marks it as an error; always `false` for Codex.
+        is_error: bool,
+    },
 }
 
 /// What one run read.

@@ -29,6 +29,7 @@ pub type PendingFiles = BTreeMap<RelPath, Option<Vec<u8>>>;
 /// What leaves a workspace, and what stays.
 #[derive(Debug, Default)]
 pub struct WorkspaceRemoval {
+    /// The files to change or remove, by path.
     pub files: Vec<RemovedPart>,
     /// Ours, and not removed.
     pub kept: Vec<KeptPart>,
@@ -43,7 +44,10 @@ pub struct WorkspaceRemoval {
 /// A file from which our part leaves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemovedPart {
+    /// The file, relative to the workspace.
     pub path: RelPath,
+    /// Its bytes when the removal was planned; `apply` fails if they have
+    /// changed.
     pub before: Vec<u8>,
     /// None where the file leaves.
     pub after: Option<Vec<u8>>,
@@ -52,7 +56,9 @@ pub struct RemovedPart {
 /// A file that the program made or changed and that stays.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptPart {
+    /// The file, relative to the workspace.
     pub path: RelPath,
+    /// The reason, as a clause for the user.
     pub why: &'static str,
 }
 

@@ -10,10 +10,14 @@ const MAX_SIMPLE_COMMANDS: usize = 32;
 /// A word of a command, without its quotes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandWord {
+    /// The word after quotes and backslashes are resolved; variables and globs
+    /// are not expanded.
     pub text: String,
-    /// Whether it has quotes, variables or globs, so that it may be no plain
-    /// path.
+    /// Whether any part of it is in quotes, so that it may be a pattern rather
+    /// than a path.
     pub is_quoted: bool,
+    /// Whether it has a variable, glob, brace or tilde that the shell would
+    /// expand, so that it is not a literal path.
     pub is_expanded: bool,
 }
 

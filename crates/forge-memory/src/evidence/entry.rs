@@ -10,10 +10,12 @@ use super::fault::CommandFault;
 pub struct EvidenceEntry {
     /// Seconds since 1970, in UTC.
     pub at: i64,
+    /// Hash of the client's session id. Ids are only compared.
     pub session: String,
     /// Identifies the call or prompt, so that it is recorded once, whether a
     /// hook or a transcript reports it first.
     pub id: String,
+    /// What was observed; its fields are flattened into the entry's line.
     #[serde(flatten)]
     pub fact: EvidenceFact,
 }
@@ -22,31 +24,42 @@ pub struct EvidenceEntry {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum EvidenceFact {
+    /// A command that ran, whether it worked or failed.
     Command(CommandFact),
     /// A path that was looked for and is not there.
     Missing {
+        /// The missing path; a relative one starts from the workspace.
         path: String,
     },
     /// A whole read that the client refused, with the size on disk if known.
     TooLarge {
+        /// The file, relative to the workspace unless outside of it.
         path: String,
+        /// Its size in bytes; `None` if unknown.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         bytes: Option<u64>,
     },
     /// A command that the user did not allow, with what the user wrote.
     Refused {
+        /// The command line, redacted and shortened.
         command: String,
+        /// The user's reason, redacted and shortened; empty if none was given.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         words: String,
     },
     /// A prompt that corrects what was done.
     Corrected {
+        /// The beginning of the prompt, redacted and shortened.
         words: String,
     },
+    /// A file that was read, whole or in part.
     Read {
+        /// The file, relative to the workspace unless outside of it.
         path: String,
     },
+    /// A file that was created or edited.
     Changed {
+        /// The file, relative to the workspace unless outside of it.
         path: String,
     },
 }
@@ -57,15 +70,22 @@ pub struct CommandFact {
     /// The folder it ran in, relative to the workspace; empty for its root.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub dir: String,
+    /// The command line, redacted and shortened.
     pub command: String,
+    /// Whether it succeeded. An exit code of 0 does not count where the output
+    /// shows a failure that the command line hides.
     pub worked: bool,
+    /// The exit code; `None` if the client reports none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<i32>,
     /// The first line of its output that reports an error.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub error: String,
+    /// The part of the command that a program did not accept; `None` for other
+    /// failures and for success.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<CommandFault>,
+    /// The tests that its output counts; `None` if it has no such summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tests: Option<TestTally>,
 }
@@ -73,7 +93,9 @@ pub struct CommandFact {
 /// Tests that a command reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TestTally {
+    /// Number of tests that passed.
     pub passed: usize,
+    /// Number of tests that failed.
     pub failed: usize,
 }
 

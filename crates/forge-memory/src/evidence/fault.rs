@@ -18,7 +18,9 @@ const MAX_NAME_CHARS: usize = 60;
 /// What a program did not accept.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct CommandFault {
+    /// The name of the program, without folders.
     pub program: String,
+    /// The part that it did not accept.
     pub part: FaultPart,
 }
 
@@ -33,7 +35,12 @@ pub enum FaultPart {
     /// A subcommand that the program does not have.
     Subcommand(String),
     /// More operands behind a subcommand than it takes.
-    Operands { subcommand: String, most: usize },
+    Operands {
+        /// The subcommand, of one or two words.
+        subcommand: String,
+        /// The number of operands that it takes at most.
+        most: usize,
+    },
     /// A module that `-m` names.
     Module(String),
     /// A table or column that a database does not have.

@@ -8,9 +8,11 @@ use super::entry::EvidenceEntry;
 /// Limits of the log.
 #[derive(Debug, Clone, Copy)]
 pub struct EvidenceLimits {
+    /// Size in bytes above which the log is shortened.
     pub max_bytes: usize,
     /// Size after shortening, so that not every addition shortens again.
     pub keep_bytes: usize,
+    /// Age in seconds above which an entry is dropped.
     pub max_age_seconds: i64,
 }
 
@@ -27,6 +29,7 @@ impl Default for EvidenceLimits {
 /// Entries, the oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EvidenceLog {
+    /// The entries, sorted by time.
     pub entries: Vec<EvidenceEntry>,
 }
 

@@ -24,16 +24,40 @@ const MAX_PATH_BYTES: usize = 400;
 /// to the workspace where they are inside of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolAction {
-    Command { command: String, dir: String },
-    Read { path: String, is_whole: bool },
-    Change { path: String, creates: bool },
-    Search { path: String },
+    /// A shell command.
+    Command {
+        /// The command line.
+        command: String,
+        /// The folder it runs in; `.` for the root of the workspace.
+        dir: String,
+    },
+    /// A read of a file.
+    Read {
+        /// The file.
+        path: String,
+        /// Whether the call sets no offset, limit or range of pages.
+        is_whole: bool,
+    },
+    /// An edit of a file, or a write.
+    Change {
+        /// The file.
+        path: String,
+        /// Whether the call succeeds without an existing file.
+        creates: bool,
+    },
+    /// A search in a folder or a file, or a listing.
+    Search {
+        /// The folder or file.
+        path: String,
+    },
 }
 
 /// The workspace and the folder in which a tool runs.
 #[derive(Debug, Clone, Copy)]
 pub struct WorkPlace<'a> {
+    /// The absolute path of the workspace.
     pub root: &'a Path,
+    /// The absolute path that relative paths start from.
     pub cwd: &'a Path,
 }
 
@@ -141,6 +165,8 @@ fn join_words(words: &[Value]) -> Option<String> {
 /// The end of a call, as a client reports it.
 #[derive(Debug, Clone, Copy)]
 pub struct ToolOutcome<'a> {
+    /// The text of the result, as the client returned it: neither redacted nor
+    /// shortened.
     pub text: &'a str,
     /// Whether the client marked it as an error.
     pub is_error: bool,

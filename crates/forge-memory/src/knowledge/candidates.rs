@@ -143,6 +143,7 @@ pub enum TranslationChoice {
     /// One language is kept.
     #[default]
     LeaveOut,
+    /// Every language is kept.
     Include,
 }
 

@@ -33,8 +33,11 @@ pub trait ActionSurroundings {
 /// An item that may be brought.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PushItem {
+    /// Identifies the item by its kind and what it is about.
     pub item: String,
+    /// A short hash that changes with what the item states.
     pub version: String,
+    /// The key's content that its outcome is judged by.
     pub subject: PushSubject,
     /// Our sentence with its quoted parts.
     parts: PushSentence,
@@ -55,6 +58,7 @@ struct PushSentence {
 /// The decision for an action.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PushChoice {
+    /// The item to show; `None` if no key matches or is still true.
     pub item: Option<PushItem>,
     /// Reasons why something whose key matched is not brought.
     pub silences: Vec<String>,

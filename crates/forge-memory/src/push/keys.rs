@@ -17,10 +17,13 @@ use crate::evidence::{
 pub enum PushKey {
     /// Part of a command that failed and never worked.
     Fault {
+        /// The program and the part that it did not accept.
         fault: CommandFault,
+        /// Number of failures in the log.
         times: usize,
         /// Seconds of the last time.
         last: i64,
+        /// The error line of the last failure.
         error: String,
         /// A command that worked next, or nothing.
         #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -30,28 +33,48 @@ pub enum PushKey {
     },
     /// A command that the user refused, and has not allowed since.
     Refused {
+        /// The name of the program, without folders.
         program: String,
+        /// The words that name what the program does; empty if there are none.
         subcommand: String,
+        /// Number of refusals since the command last ran.
         times: usize,
+        /// Time of the last refusal, in seconds since 1970.
         last: i64,
+        /// The user's latest reason; empty if none was given.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         words: String,
+        /// Line of the last refusal in the log.
         line: usize,
     },
     /// A file that the client refused to read whole, with its size then.
     Large {
+        /// The file, relative to the workspace unless outside of it.
         path: String,
+        /// Its size in bytes when it was refused.
         bytes: u64,
+        /// Time of the last refusal, in seconds since 1970.
         last: i64,
+        /// Line of the last refusal in the log.
         line: usize,
     },
     /// A path that was read or changed.
-    Known { path: String, line: usize },
+    Known {
+        /// The path, relative to the workspace unless outside of it.
+        path: String,
+        /// Line of the newest such fact in the log.
+        line: usize,
+    },
     /// A document that states which paths or commands it applies to.
     Rule {
+        /// The document, relative to the workspace.
         path: String,
+        /// Line of the rule in the document.
         line: usize,
+        /// The first line of the document's body that is not a heading,
+        /// shortened.
         text: String,
+        /// Globs of paths, or the first words of commands.
         applies_to: Vec<String>,
         /// Seconds of the document's last change.
         modified: i64,
@@ -69,6 +92,7 @@ const MAX_KNOWN_PATHS: usize = 400;
 /// All keys.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KeyTable {
+    /// Rules, then faults, refusals, large files and known paths.
     pub keys: Vec<PushKey>,
 }
 

@@ -17,7 +17,9 @@ const MAX_FAILED_PUSHES: usize = 3;
 /// One line of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PushRecord {
+    /// Time of the push, in seconds since 1970.
     pub at: i64,
+    /// Hash of the client's session id.
     pub session: String,
     /// The event of the client.
     pub event: String,
@@ -27,8 +29,11 @@ pub struct PushRecord {
     pub item: String,
     /// Changes with what the item states.
     pub version: String,
+    /// What the item is about, by which its outcome is judged.
     pub subject: PushSubject,
+    /// The line shown to the agent.
     pub text: String,
+    /// Estimated number of tokens in `text`.
     pub tokens: usize,
 }
 
@@ -36,11 +41,36 @@ pub struct PushRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "about", rename_all = "kebab-case")]
 pub enum PushSubject {
-    Fault { fault: CommandFault },
-    Path { missing: String, instead: String },
-    Large { path: String },
-    Refused { program: String, subcommand: String },
-    Rule { path: String },
+    /// A command that has failed before and never worked.
+    Fault {
+        /// The program and the part that it did not accept.
+        fault: CommandFault,
+    },
+    /// A missing path whose name exists elsewhere.
+    Path {
+        /// The path that does not exist.
+        missing: String,
+        /// The existing path that the item names.
+        instead: String,
+    },
+    /// A file that the client does not read whole.
+    Large {
+        /// The file.
+        path: String,
+    },
+    /// A command that the user refused repeatedly.
+    Refused {
+        /// The name of the program, without folders.
+        program: String,
+        /// The words that name what the program does; empty if there are none.
+        subcommand: String,
+    },
+    /// A document that applies to the action.
+    Rule {
+        /// The document, relative to the workspace.
+        path: String,
+    },
+    /// A corrected fact that a prompt repeats.
     Correction,
 }
 
@@ -93,6 +123,7 @@ pub struct OutcomeRecord {
 /// The log, parsed.
 #[derive(Debug, Clone, Default)]
 pub struct PushLog {
+    /// The pushes, in the order of the log.
     pub pushes: Vec<PushRecord>,
     outcomes: BTreeMap<(String, String, String), PushOutcome>,
 }

@@ -45,6 +45,7 @@ pub struct WorkspaceConfig {
     pub graph: GraphConfig,
     /// Settings under `[mind]`.
     pub mind: MindConfig,
+    /// Settings under `[recall]`.
     pub recall: RecallConfig,
     /// Keys that something set, and what.
     origins: KeyOrigins,
@@ -192,12 +193,14 @@ pub struct MindConfig {
 /// The settings of what hooks bring without a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RecallConfig {
+    /// The moments at which hooks bring memory.
     pub push: PushMode,
 }
 
 /// The moments at which hooks may bring memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PushMode {
+    /// At no moment.
     Off,
     /// Before a tool runs.
     #[default]

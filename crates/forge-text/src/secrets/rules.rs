@@ -304,9 +304,7 @@ const SECRET_FORMS: &[SecretForm] = &[
     SecretForm {
         name: "login-option",
         hints: &["user-secrets set"],
-        pattern: concat!(
-            r#"user-secrets[ ]set[ \t]+(?:--\S{1,20}[ \t]+\S{1,80}[ \t]+)?["']?[^\s"']{1,100}["']?[ \t]+["']?([^\s"'`\-][^\s"'`]{3,200})"#,
-        ),
+        pattern: r#"user-secrets[ ]set[ \t]+(?:--\S{1,20}[ \t]+\S{1,80}[ \t]+)?["']?[^\s"']{1,100}["']?[ \t]+["']?([^\s"'`\-][^\s"'`]{3,200})"#,
         anywhere: false,
         may_match: always_matches,
         check: is_option_password,

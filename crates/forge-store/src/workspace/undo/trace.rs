@@ -21,6 +21,7 @@ pub enum ChangeAuthor {
 /// A file that was prepared and still differs from what it was before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TracedFile {
+    /// The file, relative to the workspace.
     pub path: RelPath,
     /// Its bytes now; none where there is no file.
     pub current: Option<Vec<u8>>,
