@@ -297,6 +297,30 @@ const TRANSCRIPTS: &[Transcript] = &[
         ],
     },
     Transcript {
+        command: "why",
+        workspace: with_transcripts,
+        lines: &[
+            "why",
+            "why --edit db/1.sql",
+            "why --command 'npm publish'",
+            "why --command ls",
+            "why --read gone.md",
+            "why --json",
+            "why --limit 0",
+        ],
+    },
+    Transcript {
+        command: "replay",
+        workspace: with_transcripts,
+        lines: &[
+            "replay",
+            "replay t",
+            "replay t --part first",
+            "replay t --json",
+            "replay gone",
+        ],
+    },
+    Transcript {
         command: "mind",
         workspace: project,
         lines: &[
@@ -632,6 +656,14 @@ fn each_finding_has_a_message_and_advice() {
         text.push('\n');
     });
     assert_transcript("findings", &text);
+}
+
+/// A project with a rule about some files, and three sessions in which the same
+/// command was not accepted.
+fn with_transcripts() -> TestWorkspace {
+    let ws = crate::push::project_with_a_rule();
+    crate::push::write_transcripts(&ws);
+    ws
 }
 
 /// A command without a snapshot is one whose messages nobody reads.

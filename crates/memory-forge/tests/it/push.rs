@@ -164,9 +164,13 @@ fn bad_input_brings_nothing_and_breaks_nothing() {
     assert!(!ws.exists(".mind/.hook-failures"));
 }
 
-#[test]
-fn a_replay_counts_needs_and_pushes() {
-    let ws = ws(WORK);
+/// A project with a rule about files and a command.
+pub(crate) fn project_with_a_rule() -> TestWorkspace {
+    ws(WORK)
+}
+
+/// Writes the transcripts of three sessions in which the same command failed.
+pub(crate) fn write_transcripts(ws: &TestWorkspace) {
     let record = |day: u32| {
         let time = format!("2026-02-{day:02}T10:00:00Z");
         let call = json!({"type": "assistant", "sessionId": format!("d{day}"), "cwd": "/w", "timestamp": time,
@@ -180,6 +184,12 @@ fn a_replay_counts_needs_and_pushes() {
         );
     };
     (1..4).for_each(record);
+}
+
+#[test]
+fn a_replay_counts_needs_and_pushes() {
+    let ws = ws(WORK);
+    write_transcripts(&ws);
     let before = ws.tree();
     let output = ws.run(&["replay", "t", "--json"]);
     let report: Value = serde_json::from_str(output.ok()).expect("JSON");
