@@ -70,48 +70,45 @@ pub fn choose_item(
     action: &ToolAction,
     around: &dyn ActionSurroundings,
 ) -> PushChoice {
-    let mut choice = PushChoice::default();
-    let mut offer = |item: Option<PushItem>, silences: &mut Vec<String>| {
-        let Some(item) = item else {
-            return false;
-        };
-        match around.is_spent(&item.item, &item.version) {
-            Some(reason) => {
-                silences.push(format!("{}: {reason}", item.item));
-                false
-            }
-            None => {
-                choice.item = Some(item);
-                true
-            }
-        }
-    };
     let mut silences = Vec::new();
     let commands = match action {
         ToolAction::Command { command, .. } => parse_command(command),
         _ => Vec::new(),
     };
-    let is_chosen = table.keys.iter().any(|key| {
-        let item = match key {
-            PushKey::Fault { .. } => fault_item(key, &commands, around, &mut silences),
-            _ => None,
+    let keep_unless_spent = |item: Option<PushItem>, silences: &mut Vec<String>| {
+        let item = item?;
+        if let Some(reason) = around.is_spent(&item.item, &item.version) {
+            silences.push(format!("{}: {reason}", item.item));
+            return None;
+        }
+        Some(item)
+    };
+    let fault = table.keys.iter().find_map(|key| {
+        let PushKey::Fault { .. } = key else {
+            return None;
         };
-        offer(item, &mut silences)
-    }) || {
-        let item = path_item(table, action, &commands, around, &mut silences);
-        offer(item, &mut silences)
-    } || offer(size_item(table, action, around), &mut silences)
-        || table.keys.iter().any(|key| {
-            let item = match key {
-                PushKey::Refused { .. } => refusal_item(key, &commands, around, &mut silences),
-                PushKey::Rule { .. } => rule_item(key, action, &commands, around, &mut silences),
-                _ => None,
-            };
-            offer(item, &mut silences)
+        let item = fault_item(key, &commands, around, &mut silences);
+        keep_unless_spent(item, &mut silences)
+    });
+    let item = fault
+        .or_else(|| {
+            let item = path_item(table, action, &commands, around, &mut silences);
+            keep_unless_spent(item, &mut silences)
+        })
+        .or_else(|| keep_unless_spent(size_item(table, action, around), &mut silences))
+        .or_else(|| {
+            table.keys.iter().find_map(|key| {
+                let item = match key {
+                    PushKey::Refused { .. } => refusal_item(key, &commands, around, &mut silences),
+                    PushKey::Rule { .. } => {
+                        rule_item(key, action, &commands, around, &mut silences)
+                    }
+                    _ => None,
+                };
+                keep_unless_spent(item, &mut silences)
+            })
         });
-    let _ = is_chosen;
-    choice.silences = silences;
-    choice
+    PushChoice { item, silences }
 }
 
 fn fault_item(
