@@ -122,7 +122,7 @@ pub(crate) fn run_search(
     }
     if args.query.is_empty() {
         return Err(CommandError::usage("Missing: `<QUERY>...`")
-            .hint("Run `memory-forge search --help` to see what it takes"));
+            .hint("Run `memory-forge search --help` to see its options"));
     }
     if question.trim().is_empty() {
         return Err(CommandError::usage("The query is empty")
