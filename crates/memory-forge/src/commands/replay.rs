@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use forge_app::counts::count_noun;
 use forge_app::replay;
 use serde_json::{Value, json};
 
@@ -71,8 +72,14 @@ pub(crate) fn run_replay(args: ReplayArgs, ui: &mut Ui) -> Result<CommandExit, C
     }
     let total = report.total();
     ui.print_line(&format!(
-        "{} sessions ({} files, {} copies), {} moments",
-        report.sessions, report.files, report.copies, report.moments
+        "{} ({}, {}), {}",
+        count_noun(report.sessions, "session"),
+        count_noun(report.files, "file"),
+        match report.copies {
+            1 => "1 copy of another".to_owned(),
+            copies => format!("{copies} copies of others"),
+        },
+        count_noun(report.moments, "moment")
     ))?;
     ui.print_line("")?;
     ui.print_line("key              pushes  right  contradicted  needs  met")?;
@@ -86,7 +93,8 @@ pub(crate) fn run_replay(args: ReplayArgs, ui: &mut Ui) -> Result<CommandExit, C
     ui.print_line("")?;
     let (items, right) = report.different_items();
     ui.print_line(&format!(
-        "{items} different items, {right} of them right each time"
+        "{}, {right} of them right each time",
+        count_noun(items, "different item")
     ))?;
     if total.pushes >= replay::MIN_PUSHES_FOR_SHARES {
         let (low, high) = replay::share_interval(total.right, total.pushes);

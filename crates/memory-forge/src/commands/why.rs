@@ -92,10 +92,12 @@ pub(crate) fn run_why(
         ui.print_line(&format!("  not shown: {}", escape_hidden(silence)))?;
     }
     if explained.text.is_none() && explained.silences.is_empty() {
-        ui.print_line(&format!(
-            "  none of {} known keys matches it",
-            explained.keys
-        ))?;
+        ui.print_line(&match explained.keys {
+            0 => "  no key is known yet; they are collected when a session starts and ends"
+                .to_owned(),
+            1 => "  the one known key does not match it".to_owned(),
+            keys => format!("  none of {keys} known keys matches it"),
+        })?;
     }
     if explained.mode == "off" {
         ui.note("`recall.push` is `off` in memory-forge.toml, so hooks bring nothing");

@@ -20,6 +20,7 @@ const COMMANDS: &[&str] = &[
     "doctor",
     "check",
     "undo",
+    "why",
     "mind",
     "agent",
     "workspace",
@@ -32,6 +33,7 @@ const COMMANDS: &[&str] = &[
     "restore",
     "stats",
     "preview",
+    "replay",
     "mcp",
     "merge",
     "config",
@@ -41,7 +43,7 @@ const COMMANDS: &[&str] = &[
 ];
 
 /// How many of them `help` shows; `help --all` shows the others too.
-const SHOWN: usize = 22;
+const SHOWN: usize = 23;
 
 #[test]
 fn help_lists_the_commands_and_shows_examples() {

@@ -663,6 +663,9 @@ fn each_finding_has_a_message_and_advice() {
 fn with_transcripts() -> TestWorkspace {
     let ws = crate::push::project_with_a_rule();
     crate::push::write_transcripts(&ws);
+    // The table of keys is made when a session starts.
+    let start = r#"{"hook_event_name":"SessionStart","session_id":"s"}"#;
+    ws.feed(start, &[], &["hook", "--client=claude"]).ok();
     ws
 }
 
