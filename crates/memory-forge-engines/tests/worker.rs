@@ -95,7 +95,7 @@ fn another_version_and_what_is_no_request_are_refused() {
     for line in ["", "{}", "[1, 2", "null", "\u{1}"] {
         let lines = answered(folder.path(), &[], line);
         let message = lines[1]["failed"]["message"].as_str().expect("a message");
-        assert!(message.contains("not known here"), "{line}: {message}");
+        assert!(message.contains("Unknown request"), "{line}: {message}");
     }
 }
 

@@ -10,7 +10,7 @@ use crate::report::{CommandError, CommandExit};
 use crate::settings::Settings;
 use crate::ui::{Ui, escape_hidden};
 
-/// Explain what hooks brought without a request, or why they brought nothing
+/// Explain what hooks brought without a request, or why nothing
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

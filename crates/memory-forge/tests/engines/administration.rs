@@ -62,7 +62,7 @@ fn members_come_and_go(org: Organisation) {
         .expect("another bob");
     assert!(!finds(&org, "bob"), "the new bob inherits nothing");
     let listed = admin.run(&["engine", "member", "list"]);
-    assert!(listed.ok().contains("is gone"), "{listed}");
+    assert!(listed.ok().contains("dropped or replaced"), "{listed}");
     let checked = admin.run(&["engine", "check"]);
     assert!(
         checked.fails(1).is_empty() && checked.stdout.contains("is gone"),
@@ -482,7 +482,7 @@ fn an_older_index_is_brought_forward(org: Organisation) {
     );
     let admin = admin(&org);
     let asked = admin.run(&["engine", "upgrade"]);
-    assert!(!asked.stdout.contains("Brought"), "{asked}");
+    assert!(!asked.stdout.contains("Upgraded"), "{asked}");
     let done = admin.run(&["engine", "upgrade", "--yes"]);
     assert!(done.ok().contains("from format 2 to 3"), "{done}");
     assert!(

@@ -159,7 +159,7 @@ fn by_commands(org: &Organisation, members: &Members, who: &'static str, tenant:
                 assert!(pushed.fails(2).contains("You may not push"), "{pushed}");
                 let dropped = ws.run(&["engine", "drop", "--yes"]);
                 assert!(
-                    dropped.status == Some(1) || dropped.stdout.contains("not there"),
+                    dropped.status == Some(1) || dropped.stdout.contains("does not exist"),
                     "{who} drops {name}: {dropped}"
                 );
             }

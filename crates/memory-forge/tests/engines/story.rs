@@ -107,7 +107,11 @@ fn push_search_pull(org: Organisation) {
     );
     bob.run(&["engine", "status"]).ok();
 
-    assert!(ann.run(&["engine", "drop", "--yes"]).ok().contains("Took"));
+    assert!(
+        ann.run(&["engine", "drop", "--yes"])
+            .ok()
+            .contains("Removed")
+    );
     assert!(found(&bob, "refund", &[]).is_empty());
     assert_eq!(
         org.count("select count(*) from mf.chunk"),

@@ -153,6 +153,7 @@ pub(crate) const ROWS: &[Row] = &[
     // Other files of the project.
     row("**/*.md", "garden/beans.md"),
     row("**/*.jsonl", "t/a.jsonl"),
+    row("*.log", "big.log"),
     row("src/**", "src/main.rs"),
     row("out/**", "out/memory.json"),
     row("site/**", "site/index.html"),

@@ -297,8 +297,8 @@ fn what_was_put_away_or_lies_outside_is_refused() {
         let error = ContextPolicy::parse(&yaml).unwrap_err().to_string();
         assert!(error.contains(why), "{path}: {error}");
     };
-    check(".agents/archive/x.md", "put away");
-    check("knowledge/Tombstoned/{squad}.md", "put away");
+    check(".agents/archive/x.md", "out of use");
+    check("knowledge/Tombstoned/{squad}.md", "out of use");
     check("../outside.md", "");
     check("/etc/passwd", "");
     check("{home}/x.md", "only `{squad}`");

@@ -671,7 +671,7 @@ pub(super) static CONFIG_KEYS: &[ConfigKey] = &[
     ),
     ConfigKey {
         name: "recall.push",
-        about: "When hooks bring memory without a request: never, before an action whose key is known (a command that failed here, a path that is elsewhere, a rule about a file), or at prompts as well.",
+        about: "When hooks bring memory without a request: never, before an action whose key is known, or at prompts as well.",
         old_name: None,
         kind: KeyKind::Choice {
             of: &["off", "action", "all"],

@@ -322,7 +322,7 @@ fn a_repository_elsewhere_is_asked_only_if_it_names_this_folder() {
     let entry = here.join(".git");
     let refused = |why: &str| {
         let error = resolve_revision(&here, "HEAD").expect_err(why).to_string();
-        assert!(error.contains("git was not asked"), "{why}: {error}");
+        assert!(error.contains("git was not run"), "{why}: {error}");
         assert_eq!(head_commit(&here), None, "{why}");
         assert!(list_commits(&here, None, 3).is_err(), "{why}");
         assert!(set_driver(&here, "x").is_err(), "{why}");
