@@ -219,7 +219,8 @@ impl Trial {
         for (name, bytes) in now.files.iter().filter(|(name, _)| is_of_machine(name)) {
             let known = [&self.before, &self.after]
                 .iter()
-                .any(|it| it.files.get(name) == Some(bytes));
+                .filter_map(|it| it.files.get(name))
+                .any(|it| content_of(name, it) == content_of(name, bytes));
             ensure!(
                 known
                     || is_lock(name)
@@ -479,12 +480,24 @@ const SEARCH: &[&str] = &[
     "lease office seeds restart billing",
 ];
 
+const EVIDENCE: &str = ".mind/evidence/";
+
+/// Returns what a file says: evidence without the mark in its first line, which
+/// differs from run to run.
+fn content_of<'a>(name: &str, bytes: &'a [u8]) -> &'a [u8] {
+    match bytes.iter().position(|it| *it == b'\n') {
+        Some(end) if name.contains(EVIDENCE) && name.ends_with(".jsonl") => &bytes[end..],
+        _ => bytes,
+    }
+}
+
 /// Files that hooks and bulk runs keep: each is whole by itself, and which of
 /// them came before the knife is nobody's concern.
 fn is_of_machine(name: &str) -> bool {
     let inside = name.strip_prefix("ws/").unwrap_or(name);
     inside.starts_with(".mind/.")
         || inside.starts_with(".mind/checkpoints/")
+        || inside.starts_with(EVIDENCE)
         || is_lock(name)
         || (inside.starts_with("memory/.") && inside.ends_with("-runs.log"))
 }

@@ -90,6 +90,7 @@ fn files(ws: &TestWorkspace) -> Vec<(String, String)> {
     let machine = |path: &str| {
         path.starts_with(".mind/.")
             || path.starts_with(".mind/checkpoints/")
+            || path.starts_with(".mind/evidence/")
             || path.starts_with("memory/.")
     };
     files
