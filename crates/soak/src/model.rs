@@ -204,7 +204,9 @@ fn survives_loss_of_power(trace: &[[String; 3]]) -> Result<()> {
 /// hooks keep at every turn.
 fn is_lasting(path: &str) -> bool {
     let derived = path.contains("/.memory-forge/") && !path.ends_with("/entry.json");
-    let of_hooks = path.contains("/.mind/.") || path.contains("/memory/.");
+    let of_hooks = ["/.mind/.", "/.mind/evidence/", "/memory/."]
+        .iter()
+        .any(|it| path.contains(it));
     !derived && !of_hooks
 }
 

@@ -196,7 +196,7 @@ fn a_person_finds_edits_and_takes_back() {
         "# Refunds\n\nRewritten by a colleague.\n",
     );
     browser.click("#save");
-    browser.wait_for("the refusal", "const it = document.querySelector('[role=alert]'); return it && !it.hidden && it.innerText.includes('somebody else')");
+    browser.wait_for("the refusal", "const it = document.querySelector('[role=alert]'); return it && !it.hidden && it.innerText.includes('another program')");
     let typed = browser.script("return document.querySelector('textarea').value", &[]);
     assert!(
         typed.as_str().is_some_and(|it| it.starts_with("Mine. ")),

@@ -169,12 +169,7 @@ function costCard(cost, limits) {
     el("h2", null, "Loaded by each client at session start"),
     stackedBars(rows, limits, "tokens"),
     el("ul", { class: "legend" }, items),
-    el(
-      "details",
-      null,
-      el("summary", null, "As a table (tokens)"),
-      costTable(cost.clients),
-    ),
+    el("details", null, el("summary", null, "As a table (tokens)"), costTable(cost.clients)),
   );
 }
 
