@@ -98,7 +98,7 @@ fn add_instructions(
     out: &mut ClientLoads,
 ) {
     let importer = InstructionImporter::new(reader, FileLoad::whole_file, MAX_IMPORT_HOPS);
-    let mut importer = importer.as_copilot();
+    let mut importer = importer.with_copilot_rules();
     if source.shown.ends_with("GEMINI.md") {
         importer.add_file_alone(source, why);
     } else {

@@ -43,7 +43,7 @@ impl<'a> InstructionImporter<'a> {
     }
 
     /// Returns the collector with the rules of Copilot CLI.
-    pub(super) fn as_copilot(mut self) -> InstructionImporter<'a> {
+    pub(super) fn with_copilot_rules(mut self) -> InstructionImporter<'a> {
         self.as_copilot = true;
         self
     }
