@@ -33,6 +33,8 @@ const SKILL_LISTING: SkillListing = SkillListing {
     home: &[".claude/skills"],
     line: |skill, _| skills::claude_line(skill),
     as_claude: true,
+    waits_for_paths: true,
+    max_description: usize::MAX,
 };
 
 pub(super) fn collect_loads(reader: &SourceReader) -> ClientLoads {

@@ -4,7 +4,7 @@
 //!   else `AGENTS.md`, else a name that its configuration adds. Whole, without
 //!   imports, until 32,768 bytes are used up: there the text ends, be it in the
 //!   middle of a file.
-//! - A line with name, description and path for each skill in `.codex/skills`
+//! - A line with name, description and short path for each skill in `.codex/skills`
 //!   and `.agents/skills`.
 //! - The person's own `~/.codex/AGENTS.md`, outside of that limit.
 
@@ -23,9 +23,13 @@ const SKILL_LISTING: SkillListing = SkillListing {
     home: &[".codex/skills", ".agents/skills"],
     line: |skill, source| {
         let about = truncate_to_utf16(&skill.description, 1024);
-        format!("- {}: {about} (file: {})\n", skill.name, source.shown)
+        let folder = skills::folder_name(source);
+        // The client names each folder of skills once, as `r0`, `r1` and so on.
+        format!("- {}: {about} (file: r1/{folder}/SKILL.md)\n", skill.name)
     },
     as_claude: false,
+    waits_for_paths: false,
+    max_description: usize::MAX,
 };
 
 pub(super) fn collect_loads(reader: &SourceReader) -> ClientLoads {

@@ -3,7 +3,7 @@
 //! - `GEMINI.md`, or the names that `context.fileName` of its settings gives
 //!   instead, of the folder and of those above it in the repository.
 //! - `@path` in these, five hops deep.
-//! - Name and description of each skill in `.agents/skills` and
+//! - Name, description and path of each skill in `.agents/skills` and
 //!   `.gemini/skills`; of two with one name the former counts.
 //! - The person's own file of that name in `~/.gemini`.
 //!
@@ -23,8 +23,10 @@ const MAX_IMPORT_HOPS: usize = 5;
 const SKILL_LISTING: SkillListing = SkillListing {
     project: &[".agents/skills", ".gemini/skills"],
     home: &[".agents/skills", ".gemini/skills"],
-    line: |skill, _| format!("- {}: {}\n", skill.name, skill.description),
+    line: skills::skill_xml_with_path,
     as_claude: false,
+    waits_for_paths: false,
+    max_description: usize::MAX,
 };
 
 pub(super) fn collect_loads(reader: &SourceReader) -> ClientLoads {

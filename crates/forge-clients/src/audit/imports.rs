@@ -17,6 +17,9 @@ pub(super) struct InstructionImporter<'a> {
     reader: &'a SourceReader<'a>,
     take: LoadBuilder,
     most_hops: usize,
+    /// Whether Copilot CLI's rules apply: `@docs/a.md,` names `docs/a.md`, and
+    /// files from outside the project are not imported.
+    as_copilot: bool,
     taken: HashSet<SourcePlace>,
     imported: HashSet<SourcePlace>,
     out: ClientLoads,
@@ -32,10 +35,17 @@ impl<'a> InstructionImporter<'a> {
             reader,
             take,
             most_hops,
+            as_copilot: false,
             taken: HashSet::new(),
             imported: HashSet::new(),
             out: ClientLoads::default(),
         }
+    }
+
+    /// Returns the collector with the rules of Copilot CLI.
+    pub(super) fn with_copilot_rules(mut self) -> InstructionImporter<'a> {
+        self.as_copilot = true;
+        self
     }
 
     /// Adds a file and what it imports. A file that was added before is not
@@ -87,11 +97,19 @@ impl<'a> InstructionImporter<'a> {
             let Some(place) = self.reader.resolve_target(&source.place, &link.target) else {
                 continue;
             };
+            let from_home = matches!(&source.place, SourcePlace::Beyond(_));
+            if self.as_copilot
+                && (link.target.starts_with(['/', '~'])
+                    || (!from_home && matches!(&place, SourcePlace::Beyond(_))))
+            {
+                continue;
+            }
             // Images and archives are not read as instructions.
             if is_binary(&link.target) {
                 continue;
             }
-            if let Some(mark) = punctuation_after(source, link) {
+            let mark = punctuation_after(source, link).filter(|_| !self.as_copilot);
+            if let Some(mark) = mark {
                 if self.reader.read_source(&place).is_some() {
                     let what = format!(
                         "`@{}` is not loaded, because the `{mark}` behind it counts as part of it",

@@ -3,7 +3,7 @@
 //! - `AGENTS.md` of the folder and of those above it in the repository; where
 //!   there is none, `CLAUDE.md` of the same folders. Whole, without imports.
 //! - Files that `instructions` in `opencode.json` names, by pattern.
-//! - Name and description of each skill in `.opencode/skill`, `.claude/skills`
+//! - Name, description and path of each skill in `.opencode/skill`, `.claude/skills`
 //!   and `.agents/skills`.
 //! - The person's own `~/.config/opencode/AGENTS.md`, else `~/.claude/CLAUDE.md`.
 
@@ -29,8 +29,10 @@ const SKILL_LISTING: SkillListing = SkillListing {
         ".claude/skills",
         ".agents/skills",
     ],
-    line: |skill, _| format!("- {}: {}\n", skill.name, skill.description),
+    line: skills::skill_xml_with_path,
     as_claude: false,
+    waits_for_paths: false,
+    max_description: usize::MAX,
 };
 
 const SETTINGS_FILES: [&str; 4] = [

@@ -21,7 +21,7 @@ use serde_json::{Value as Json, json};
 
 use super::claude::agent_tools;
 use super::loads::{strip_comments, truncate_to_utf16};
-use super::skills::{SkillHeader, claude_line, first_paragraph};
+use super::skills::{SkillHeader, claude_line, first_paragraph, skill_xml};
 use crate::client::AgentClient;
 use crate::document::{self, Document};
 use crate::tokens::{Tokenizer, count_tokens};
@@ -528,13 +528,6 @@ fn parse_hooks(value: &Json) -> Vec<(String, String)> {
         }
     }
     found
-}
-
-fn skill_xml(name: &str, about: &str, place: &str) -> String {
-    format!(
-        "<skill>\n  <name>{name}</name>\n  <description>{about}</description>\n  \
-         <location>{place}</location>\n</skill>\n"
-    )
 }
 
 #[cfg(test)]

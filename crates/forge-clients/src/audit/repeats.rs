@@ -223,10 +223,13 @@ pub(super) fn check_repeats(
     findings: &mut Vec<AuditFinding>,
 ) {
     let mut mirrored = HashSet::new();
+    let mut listed = HashSet::new();
     let mut files: Vec<&FileLoad> = loads
         .iter()
         .filter(|load| load.origin == FileOrigin::Project && load.invoke.is_none())
         .filter(|load| !load.text.is_empty())
+        // Two files may import the same one.
+        .filter(|load| listed.insert(&load.source.place))
         .filter(|load| match mirrored_name(&load.source.place) {
             Some(key) => mirrored.insert(key),
             None => true,
@@ -308,9 +311,12 @@ fn repeat_finding(
         group.line
     );
     let all = || others.iter().copied().chain([first]);
-    let together = all()
+    // Copilot loads one of several files with the same text.
+    let together: HashSet<&str> = all()
         .filter(|&f| copilot::INSTRUCTION_FILES.contains(&shown(f)))
-        .count();
+        .map(|f| files[f].source.text())
+        .collect();
+    let together = together.len();
     let copilot = matches!(
         view,
         AuditView::Plain | AuditView::Client(AgentClient::Copilot)

@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use super::loads::{FileLoad, strip_comments, truncate_to_utf16};
+use super::loads::{FileLoad, strip_comments, truncate_to_utf16, utf16_len};
 use super::source::{AuditSource, SourcePlace, SourceReader};
 use super::{AuditFinding, AuditFindingKind, AuditLevel, FileOrigin};
 use crate::document::{BlockKind, Document, YamlValue};
@@ -55,9 +55,14 @@ pub(super) struct SkillListing {
     pub(super) home: &'static [&'static str],
     /// Renderer of the line about one skill.
     pub(super) line: fn(&SkillHeader, &AuditSource) -> String,
-    /// Whether `disable-model-invocation`, `paths` and a missing description
-    /// are treated as Claude Code does.
+    /// Whether `disable-model-invocation` keeps a skill out, and the first
+    /// paragraph stands in for a missing description.
     pub(super) as_claude: bool,
+    /// Whether a skill with `paths` waits for matching files.
+    pub(super) waits_for_paths: bool,
+    /// Upper bound for a description in UTF-16 units; a skill with a longer one
+    /// is not listed.
+    pub(super) max_description: usize,
 }
 
 pub(super) fn list_skills(reader: &SourceReader, listing: &SkillListing) -> Vec<FileLoad> {
@@ -104,10 +109,12 @@ fn skill_load(
         );
     } else if listing.as_claude && skill.hidden {
         ("skill that only a person starts", String::new())
-    } else if listing.as_claude && skill.scoped {
+    } else if listing.waits_for_paths && skill.scoped {
         ("skill for matching files", String::new())
     } else if !listing.as_claude && skill.description.is_empty() {
         ("skill without a description", String::new())
+    } else if utf16_len(&skill.description) > listing.max_description {
+        ("skill with too long a description", String::new())
     } else {
         ("skill", (listing.line)(&skill, source))
     };
@@ -151,6 +158,27 @@ pub(super) fn claude_line(skill: &SkillHeader) -> String {
         about = format!("{about} - {when}");
     }
     format!("- {}: {}\n", skill.name, truncate_to_utf16(&about, 1536))
+}
+
+/// Returns the element by which Gemini CLI, Copilot CLI and OpenCode list a
+/// skill; `place` is where the client says that it is.
+pub(super) fn skill_xml(name: &str, about: &str, place: &str) -> String {
+    format!(
+        "<skill>\n  <name>{name}</name>\n  <description>{about}</description>\n  \
+         <location>{place}</location>\n</skill>\n"
+    )
+}
+
+/// Returns [`skill_xml`] with the absolute path that Gemini CLI and OpenCode
+/// give. The home and the root have made-up names of a common length, so that a
+/// count is the same wherever the project lies.
+pub(super) fn skill_xml_with_path(skill: &SkillHeader, source: &AuditSource) -> String {
+    let place = match source.shown.strip_prefix("~/") {
+        Some(below) => format!("/home/user/{below}"),
+        None => format!("/home/user/work/project/{}", source.shown),
+    };
+    let element = skill_xml(&skill.name, &skill.description, &place);
+    element.lines().map(|line| format!("  {line}\n")).collect()
 }
 
 /// Returns the first paragraph of a text, for a skill without a description.

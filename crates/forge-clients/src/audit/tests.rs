@@ -535,7 +535,7 @@ fn descriptions_are_cut() {
         always(AgentClient::Claude),
         count_tokens(Tokenizer::O200k, &format!("- a: {}…\n", &long[..1535]))
     );
-    let line = format!("- a: {}… (file: .codex/skills/a/SKILL.md)\n", &long[..1023]);
+    let line = format!("- a: {}… (file: r1/a/SKILL.md)\n", &long[..1023]);
     assert_eq!(
         always(AgentClient::Codex),
         count_tokens(Tokenizer::O200k, &line)
@@ -546,4 +546,152 @@ fn descriptions_are_cut() {
         found.iter().all(|message| message.contains(expect)),
         "{found:?}"
     );
+}
+
+/// Paths of a client's files that cost something at start, with words for the
+/// part that is loaded.
+fn loaded_parts(ws: &TestWorkspace, client: AgentClient) -> Vec<String> {
+    let report = audit_as(ws, AuditView::Client(client));
+    let loaded = report.items.iter().filter(|item| item.always > 0);
+    loaded
+        .map(|item| format!("{}: {}", item.path, item.part))
+        .collect()
+}
+
+#[test]
+fn copilot_imports_a_file_for_each_file_that_names_it() {
+    let ws = TestWorkspace::files(
+        "
+        //- AGENTS.md
+        Agents read @docs/pier.md, please.
+        //- CLAUDE.md
+        The house reads @docs/pier.md and `@docs/quoted.md`.
+        //- GEMINI.md
+        Here @docs/crane.md is a word.
+        //- docs/pier.md
+        The pier.
+        //- docs/quoted.md
+        Quoted.
+        //- docs/crane.md
+        The crane.
+    ",
+    );
+    assert_eq!(
+        loaded_parts(&ws, AgentClient::Copilot),
+        [
+            "AGENTS.md: whole file",
+            "docs/pier.md: whole file",
+            "CLAUDE.md: whole file",
+            "docs/pier.md: whole file",
+            "GEMINI.md: whole file",
+        ]
+    );
+    let report = audit_as(&ws, AuditView::Client(AgentClient::Copilot));
+    assert_eq!(messages(&report, AuditFindingKind::Repeated), [""; 0]);
+}
+
+#[test]
+fn copilot_loads_one_of_several_files_with_the_same_text() {
+    let ws = TestWorkspace::empty();
+    for name in ["AGENTS.md", "CLAUDE.md", "GEMINI.md"] {
+        ws.write(name, format!("# Rules\n\n{BLOCK}"));
+    }
+    assert_eq!(
+        loaded_parts(&ws, AgentClient::Copilot),
+        ["AGENTS.md: whole file"]
+    );
+    let plain = messages(&audit(&ws), AuditFindingKind::Repeated);
+    assert!(
+        plain
+            .iter()
+            .all(|message| !message.contains("Copilot pays")),
+        "{plain:?}"
+    );
+}
+
+#[test]
+fn copilot_loads_rules_and_agents_of_other_clients() {
+    let ws = TestWorkspace::files(
+        "
+        //- .claude/agents/diver.md
+        ---
+        name: diver
+        description: Dives.
+        ---
+        Body.
+        //- .claude/commands/moor.md
+        Moor the boat.
+        //- .claude/rules/always.md
+        Always.
+        //- .claude/rules/scoped.md
+        ---
+        paths: [\"src/**\"]
+        ---
+        Only there.
+        //- .github/instructions/all.instructions.md
+        ---
+        applyTo: \"**\"
+        ---
+        For all.
+        //- .github/instructions/some.instructions.md
+        ---
+        applyTo: \"**/*.ts, **/*.js\"
+        ---
+        For some.
+    ",
+    );
+    assert_eq!(
+        loaded_parts(&ws, AgentClient::Copilot),
+        [
+            ".claude/agents/diver.md: name and description",
+            ".claude/commands/moor.md: name and description",
+            ".claude/rules/always.md: whole file",
+            ".claude/rules/scoped.md: pattern and description",
+            ".github/instructions/all.instructions.md: whole file",
+            ".github/instructions/some.instructions.md: pattern and description",
+        ]
+    );
+}
+
+#[test]
+fn copilot_names_the_skills_for_which_its_list_has_no_room() {
+    let ws = TestWorkspace::empty();
+    let about = "Reads the tide. ".repeat(15);
+    for number in 100..200 {
+        let path = format!(".agents/skills/tide-{number}/SKILL.md");
+        let about = about.trim_end();
+        ws.write(
+            &path,
+            format!("---\nname: tide-{number}\ndescription: {about}\n---\n"),
+        );
+    }
+    let loaded = loaded_parts(&ws, AgentClient::Copilot);
+    let whole = loaded
+        .iter()
+        .filter(|load| load.ends_with("name and description"));
+    assert_eq!((loaded.len(), whole.count()), (100, 43));
+}
+
+#[test]
+fn lists_of_skills_have_the_words_that_clients_put_around_them() {
+    let ws = TestWorkspace::empty();
+    let skill = "---\nname: tide\ndescription: Reads it.\n---\n";
+    ws.write(".agents/skills/tide/SKILL.md", skill);
+    let element = |place: &str, indent: &str| {
+        format!(
+            "{indent}<skill>\n{indent}  <name>tide</name>\n{indent}  \
+             <description>Reads it.</description>\n{indent}  \
+             <location>{place}</location>\n{indent}</skill>\n"
+        )
+    };
+    let path = "/home/user/work/project/.agents/skills/tide/SKILL.md";
+    for (client, expect) in [
+        (AgentClient::Copilot, element("project", "")),
+        (AgentClient::Gemini, element(path, "  ")),
+        (AgentClient::OpenCode, element(path, "  ")),
+    ] {
+        let report = audit_as(&ws, AuditView::Client(client));
+        let expect = count_tokens(Tokenizer::O200k, &expect);
+        assert_eq!(report.items[0].always, expect, "{client:?}");
+    }
 }

@@ -11,6 +11,7 @@ mod claude;
 mod codex;
 mod copilot;
 mod gemini;
+mod loads;
 mod opencode;
 mod plugin;
 mod project;
