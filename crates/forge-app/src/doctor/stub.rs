@@ -221,6 +221,7 @@ impl KeptLines {
         stays.keep_rules(document, &roles);
         stays.keep_code(document, &roles);
         stays.complete(document);
+        stays.keep_wholes(document, &roles);
         stays.keep_small(document, least);
         stays.obey(document, choices);
         // What must stay stays, whatever was chosen.
@@ -347,6 +348,28 @@ impl KeptLines {
                 self.keep(document, &section.heading);
             }
         }
+    }
+
+    /// Keeps what a part that stays needs to be read: the rest of its item, the
+    /// other steps, and the list that it introduces.
+    fn keep_wholes(&mut self, document: &Document, roles: &[SectionRole]) {
+        let wholes = rules::wholes(&rules::items(document, roles));
+        let mut is_done = false;
+        while !is_done {
+            is_done = true;
+            for whole in &wholes {
+                let mut first = whole
+                    .parts
+                    .iter()
+                    .take(if whole.any { usize::MAX } else { 1 });
+                let is_kept = first.any(|part| self.lines[part.clone()].contains(&true));
+                for part in whole.parts.iter().filter(|_| is_kept) {
+                    is_done &= !self.lines[part.clone()].contains(&false);
+                    self.lines[part.clone()].fill(true);
+                }
+            }
+        }
+        self.complete(document);
     }
 
     /// Keeps commands, and code that is part of a rule.
