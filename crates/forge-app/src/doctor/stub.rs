@@ -4,12 +4,14 @@
 //! and under its headings. Lines are kept whole or moved, and where they were a
 //! line states what moved and where it is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use forge_clients::setup::stub as setup_lines;
 
-use crate::document::{self, BlockKind, Document, DocumentBlock, LinkKind, TextEdit};
+use crate::document::{
+    self, BlockKind, Document, DocumentBlock, DocumentSection, LinkKind, TextEdit,
+};
 use crate::tokens::{Tokenizer, count_tokens};
 use crate::workspace::RelPath;
 
@@ -358,18 +360,28 @@ impl KeptLines {
         while !is_done {
             is_done = true;
             for whole in &wholes {
-                let mut first = whole
-                    .parts
-                    .iter()
-                    .take(if whole.any { usize::MAX } else { 1 });
-                let is_kept = first.any(|part| self.lines[part.clone()].contains(&true));
-                for part in whole.parts.iter().filter(|_| is_kept) {
+                if !whole.stays(&self.lines) {
+                    continue;
+                }
+                for part in &whole.parts {
                     is_done &= !self.lines[part.clone()].contains(&false);
                     self.lines[part.clone()].fill(true);
                 }
             }
         }
         self.complete(document);
+        // Of a step in a section of its own at least the heading stays, so that
+        // the order of the steps is seen.
+        let is_step = |it: &&DocumentSection| rules::is_step_title(&it.title);
+        let steps: Vec<&DocumentSection> = document.sections.iter().filter(is_step).collect();
+        let kept: BTreeSet<Option<usize>> = steps
+            .iter()
+            .filter(|it| self.any(document, &it.span))
+            .map(|it| it.parent)
+            .collect();
+        for step in steps.iter().filter(|it| kept.contains(&it.parent)) {
+            self.keep(document, &step.heading);
+        }
     }
 
     /// Keeps commands, and code that is part of a rule.

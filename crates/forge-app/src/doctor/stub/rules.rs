@@ -404,14 +404,14 @@ fn choose_items(items: &[RuleItem], group: &[usize], rules: &mut [bool]) {
     }
 }
 
-/// Returns the items that stay together, as lines: each item, numbered steps
-/// with what is below them, and a list with the line that introduces it. Where
-/// the first range stays, or with `any` one of them, all do.
+/// Returns what stays together: the lines of an item, numbered steps with what
+/// is below them, a list half of which stays, and a list with the line that
+/// introduces it.
 pub(super) fn wholes(items: &[RuleItem]) -> Vec<Whole> {
     let mut wholes = Vec::new();
     for item in items {
         wholes.push(Whole {
-            any: true,
+            keeper: Keeper::Any,
             parts: vec![item.lines.clone()],
         });
     }
@@ -431,12 +431,23 @@ pub(super) fn wholes(items: &[RuleItem]) -> Vec<Whole> {
                     break;
                 }
             }
-            wholes.push(Whole { any: true, parts });
+            wholes.push(Whole {
+                keeper: Keeper::Any,
+                parts,
+            });
+        } else if items[group[0]].list.is_some() {
+            wholes.push(Whole {
+                keeper: Keeper::Half,
+                parts: group.iter().map(lines).collect(),
+            });
         }
         let introduction = introduction_of(items, &group);
         if let Some(at) = introduction.filter(|at| ends_in_colon(&items[*at].text)) {
             let parts = std::iter::once(&at).chain(&group).map(lines).collect();
-            wholes.push(Whole { any: false, parts });
+            wholes.push(Whole {
+                keeper: Keeper::First,
+                parts,
+            });
         }
     }
     wholes
@@ -444,9 +455,43 @@ pub(super) fn wholes(items: &[RuleItem]) -> Vec<Whole> {
 
 /// Lines that stay together.
 pub(super) struct Whole {
-    /// Whether each part keeps the others, else the first one alone does.
-    pub(super) any: bool,
+    keeper: Keeper,
     pub(super) parts: Vec<Range<usize>>,
+}
+
+/// What keeps all parts of a whole.
+enum Keeper {
+    /// Any part.
+    Any,
+    /// The first part.
+    First,
+    /// Half of the parts, but not one alone.
+    Half,
+}
+
+impl Whole {
+    /// Whether all parts stay where these lines do.
+    pub(super) fn stays(&self, lines: &[bool]) -> bool {
+        let is_kept = |part: &&Range<usize>| lines[(*part).clone()].contains(&true);
+        match self.keeper {
+            Keeper::Any => self.parts.iter().any(|part| is_kept(&part)),
+            Keeper::First => self.parts.first().is_some_and(|part| is_kept(&part)),
+            Keeper::Half => {
+                let kept = self.parts.iter().filter(is_kept).count();
+                kept > 1 && kept * 2 >= self.parts.len()
+            }
+        }
+    }
+}
+
+/// Whether the title of a section is that of a step: "Step 2: Build".
+pub(super) fn is_step_title(title: &str) -> bool {
+    let words = spaced(title);
+    let mut words = words.split_whitespace();
+    let is_name = words
+        .next()
+        .is_some_and(|it| matches!(it, "step" | "phase" | "stage"));
+    is_name && words.next().is_some_and(|it| it.parse::<u32>().is_ok())
 }
 
 /// Returns `true` if a column of a table contains instructions.

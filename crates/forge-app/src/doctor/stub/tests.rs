@@ -325,6 +325,26 @@ fn steps_stay_together_where_only_commands_stay() {
     assert!(text.ends_with(steps), "{text}");
 }
 
+/// "Step 2" without "Step 1" is as unclear in headings as in a list.
+#[test]
+fn the_headings_of_steps_stay_together() {
+    check(
+        "# T\n\n## Step 1: Open\n\nIt was slow.\n\n## Step 2: Count\n\nNever stop.\n\n## Server\n\nIt is old.\n\n### Phase 1\n\nIt was new.\n",
+        "# T\n\n## Step 1: Open\n\n## Step 2: Count\n\nNever stop.\n",
+    );
+}
+
+#[test]
+fn a_list_half_of_which_are_commands_stays_whole() {
+    let text = format!(
+        "# T\n\n## Commands\n\n{}\n\n- Builds: `make`\n- Place: the north\n- Pages: `make pages`\n- Ada\n",
+        "word ".repeat(600)
+    );
+    let text = stub_of(&text, 500).unwrap().stays;
+    let list = "\n\n- Builds: `make`\n- Place: the north\n- Pages: `make pages`\n- Ada\n";
+    assert!(text.ends_with(list), "{text}");
+}
+
 /// What is left of a list is either the list or a rule that reads alone.
 #[test]
 fn a_list_stays_whole_or_leaves_only_rules_that_read_alone() {
