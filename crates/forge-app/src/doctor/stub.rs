@@ -223,7 +223,7 @@ impl KeptLines {
         stays.keep_rules(document, &roles);
         stays.keep_code(document, &roles);
         stays.complete(document);
-        stays.keep_wholes(document, &roles);
+        stays.keep_groups(document, &roles);
         stays.keep_small(document, least);
         stays.obey(document, choices);
         // What must stay stays, whatever was chosen.
@@ -354,16 +354,16 @@ impl KeptLines {
 
     /// Keeps what a part that stays needs to be read: the rest of its item, the
     /// other steps, and the list that it introduces.
-    fn keep_wholes(&mut self, document: &Document, roles: &[SectionRole]) {
-        let wholes = rules::wholes(&rules::items(document, roles));
+    fn keep_groups(&mut self, document: &Document, roles: &[SectionRole]) {
+        let groups = rules::line_groups(&rules::items(document, roles));
         let mut is_done = false;
         while !is_done {
             is_done = true;
-            for whole in &wholes {
-                if !whole.stays(&self.lines) {
+            for group in &groups {
+                if !group.stays(&self.lines) {
                     continue;
                 }
-                for part in &whole.parts {
+                for part in &group.parts {
                     is_done &= !self.lines[part.clone()].contains(&false);
                     self.lines[part.clone()].fill(true);
                 }

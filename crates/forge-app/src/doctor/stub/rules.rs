@@ -271,7 +271,7 @@ fn heading_lines(document: &Document) -> Vec<bool> {
 }
 
 /// The items of each list, and the rows of each table.
-fn groups(items: &[RuleItem]) -> Vec<Vec<usize>> {
+fn item_groups(items: &[RuleItem]) -> Vec<Vec<usize>> {
     let mut groups: BTreeMap<(usize, usize, bool), Vec<usize>> = BTreeMap::new();
     for (at, item) in items.iter().enumerate() {
         let key = match (item.list, item.table) {
@@ -332,7 +332,7 @@ pub(super) fn find_rules(items: &[RuleItem]) -> Vec<bool> {
         }
     }
     // From the inside: what stays of a list keeps the item around it.
-    for group in groups(items).iter().rev() {
+    for group in item_groups(items).iter().rev() {
         if items[group[0]].table.is_some() {
             choose_rows(items, group, &mut rules);
         } else {
@@ -387,7 +387,9 @@ fn choose_items(items: &[RuleItem], group: &[usize], rules: &mut [bool]) {
     let has_strong = group.iter().any(|at| holds(at) && !is_mere_hint(at));
     let is_torn = group.iter().any(|at| {
         let item = &items[*at];
-        holds(at) && !is_mere_hint(at) && is_rule(item) && !reads_alone(item)
+        // "Never edit it" is about what the line above the list names.
+        let is_alone = introduction.is_none() && reads_alone(item);
+        holds(at) && !is_mere_hint(at) && is_rule(item) && !is_alone
     });
     let is_step = items[group[0]].is_step;
     let stays = is_announced || has_rules || is_torn || is_step && has_strong;
@@ -407,23 +409,23 @@ fn choose_items(items: &[RuleItem], group: &[usize], rules: &mut [bool]) {
 /// Returns what stays together: the lines of an item, numbered steps with what
 /// is below them, a list half of which stays, and a list with the line that
 /// introduces it.
-pub(super) fn wholes(items: &[RuleItem]) -> Vec<Whole> {
-    let mut wholes = Vec::new();
+pub(super) fn line_groups(items: &[RuleItem]) -> Vec<LineGroup> {
+    let mut groups = Vec::new();
     for item in items {
-        wholes.push(Whole {
-            keeper: Keeper::Any,
+        groups.push(LineGroup {
+            keeper: GroupKeeper::Any,
             parts: vec![item.lines.clone()],
         });
     }
-    for group in groups(items) {
+    for group in item_groups(items) {
         let lines = |at: &usize| items[*at].lines.clone();
         if items[group[0]].is_step {
             let mut parts: Vec<Range<usize>> = group.iter().map(lines).collect();
             // What is below an item follows it.
             let mut within = BTreeSet::from([group[0]]);
-            for at in group[0] + 1..items.len() {
-                if items[at].parent.is_some_and(|it| within.contains(&it)) {
-                    parts.push(lines(&at));
+            for (at, item) in items.iter().enumerate().skip(group[0] + 1) {
+                if item.parent.is_some_and(|it| within.contains(&it)) {
+                    parts.push(item.lines.clone());
                     within.insert(at);
                 } else if group.binary_search(&at).is_ok() {
                     within.insert(at);
@@ -431,36 +433,36 @@ pub(super) fn wholes(items: &[RuleItem]) -> Vec<Whole> {
                     break;
                 }
             }
-            wholes.push(Whole {
-                keeper: Keeper::Any,
+            groups.push(LineGroup {
+                keeper: GroupKeeper::Any,
                 parts,
             });
         } else if items[group[0]].list.is_some() {
-            wholes.push(Whole {
-                keeper: Keeper::Half,
+            groups.push(LineGroup {
+                keeper: GroupKeeper::Half,
                 parts: group.iter().map(lines).collect(),
             });
         }
         let introduction = introduction_of(items, &group);
         if let Some(at) = introduction.filter(|at| ends_in_colon(&items[*at].text)) {
             let parts = std::iter::once(&at).chain(&group).map(lines).collect();
-            wholes.push(Whole {
-                keeper: Keeper::First,
+            groups.push(LineGroup {
+                keeper: GroupKeeper::First,
                 parts,
             });
         }
     }
-    wholes
+    groups
 }
 
 /// Lines that stay together.
-pub(super) struct Whole {
-    keeper: Keeper,
+pub(super) struct LineGroup {
+    keeper: GroupKeeper,
     pub(super) parts: Vec<Range<usize>>,
 }
 
-/// What keeps all parts of a whole.
-enum Keeper {
+/// What keeps all parts of a group.
+enum GroupKeeper {
     /// Any part.
     Any,
     /// The first part.
@@ -469,14 +471,14 @@ enum Keeper {
     Half,
 }
 
-impl Whole {
+impl LineGroup {
     /// Whether all parts stay where these lines do.
     pub(super) fn stays(&self, lines: &[bool]) -> bool {
         let is_kept = |part: &&Range<usize>| lines[(*part).clone()].contains(&true);
         match self.keeper {
-            Keeper::Any => self.parts.iter().any(|part| is_kept(&part)),
-            Keeper::First => self.parts.first().is_some_and(|part| is_kept(&part)),
-            Keeper::Half => {
+            GroupKeeper::Any => self.parts.iter().any(|part| is_kept(&part)),
+            GroupKeeper::First => self.parts.first().is_some_and(|part| is_kept(&part)),
+            GroupKeeper::Half => {
                 let kept = self.parts.iter().filter(is_kept).count();
                 kept > 1 && kept * 2 >= self.parts.len()
             }
@@ -713,8 +715,8 @@ fn reads_alone(item: &RuleItem) -> bool {
 #[rustfmt::skip]
 const REFERRING: &[&str] = &[
     "also", "and", "both", "but", "either", "else", "finally", "it", "its", "neither", "next", "or",
-    "otherwise", "same", "second", "similarly", "that", "their", "then", "these", "they", "third",
-    "this", "those",
+    "otherwise", "same", "second", "should", "similarly", "that", "their", "then", "these", "they",
+    "third", "this", "those",
 ];
 
 /// Whether a sentence begins with one of these verbs, also behind a condition.

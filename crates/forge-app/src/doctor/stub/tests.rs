@@ -350,9 +350,12 @@ fn a_list_half_of_which_are_commands_stays_whole() {
 fn a_list_stays_whole_or_leaves_only_rules_that_read_alone() {
     let half = "# T\n\n## Server\n\nOf the ledger:\n\n- Never edit it.\n- Totals are in cents.\n- It must be open.\n- Ada wrote it.\n";
     check(half, half);
+    // What introduces it says what it is about.
+    let introduced = "# T\n\n## Server\n\nOf the ledger:\n\n- Never edit it.\n- Totals are in cents.\n- Ada wrote it.\n";
+    check(introduced, introduced);
     check(
-        "# T\n\n## Server\n\nOf the ledger:\n\n- Never edit it.\n- Totals are in cents.\n- Ada wrote it.\n",
-        "# T\n\n## Server\n\n- Never edit it.\n",
+        "# T\n\n## Server\n\n- Never edit the ledger.\n- Totals are in cents.\n- Ada wrote it.\n",
+        "# T\n\n## Server\n\n- Never edit the ledger.\n",
     );
     let torn =
         "# T\n\n## Server\n\n- The journal is a file.\n- This must stay so.\n- Ada wrote it.\n";
