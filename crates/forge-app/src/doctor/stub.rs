@@ -4,12 +4,14 @@
 //! and under its headings. Lines are kept whole or moved, and where they were a
 //! line states what moved and where it is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use forge_clients::setup::stub as setup_lines;
 
-use crate::document::{self, BlockKind, Document, DocumentBlock, LinkKind, TextEdit};
+use crate::document::{
+    self, BlockKind, Document, DocumentBlock, DocumentSection, LinkKind, TextEdit,
+};
 use crate::tokens::{Tokenizer, count_tokens};
 use crate::workspace::RelPath;
 
@@ -221,6 +223,7 @@ impl KeptLines {
         stays.keep_rules(document, &roles);
         stays.keep_code(document, &roles);
         stays.complete(document);
+        stays.keep_groups(document, &roles);
         stays.keep_small(document, least);
         stays.obey(document, choices);
         // What must stay stays, whatever was chosen.
@@ -346,6 +349,38 @@ impl KeptLines {
             if rules::orders(&section.title) {
                 self.keep(document, &section.heading);
             }
+        }
+    }
+
+    /// Keeps what a part that stays needs to be read: the rest of its item, the
+    /// other steps, and the list that it introduces.
+    fn keep_groups(&mut self, document: &Document, roles: &[SectionRole]) {
+        let groups = rules::line_groups(&rules::items(document, roles));
+        let mut is_done = false;
+        while !is_done {
+            is_done = true;
+            for group in &groups {
+                if !group.stays(&self.lines) {
+                    continue;
+                }
+                for part in &group.parts {
+                    is_done &= !self.lines[part.clone()].contains(&false);
+                    self.lines[part.clone()].fill(true);
+                }
+            }
+        }
+        self.complete(document);
+        // Of a step in a section of its own at least the heading stays, so that
+        // the order of the steps is seen.
+        let is_step = |it: &&DocumentSection| rules::is_step_title(&it.title);
+        let steps: Vec<&DocumentSection> = document.sections.iter().filter(is_step).collect();
+        let kept: BTreeSet<Option<usize>> = steps
+            .iter()
+            .filter(|it| self.any(document, &it.span))
+            .map(|it| it.parent)
+            .collect();
+        for step in steps.iter().filter(|it| kept.contains(&it.parent)) {
+            self.keep(document, &step.heading);
         }
     }
 

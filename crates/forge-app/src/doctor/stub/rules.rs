@@ -4,7 +4,7 @@
 //! clearly orders or forbids. In doubt a text counts as a rule, since a rule
 //! that moves is lost to the agent and an explanation that stays costs tokens.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use crate::document::{CodeBlock, Document};
@@ -121,6 +121,8 @@ pub(super) struct RuleItem {
     /// The indentation of the list that it is an item of, and where that list
     /// begins.
     list: Option<(usize, usize)>,
+    /// Whether that list has numbers.
+    is_step: bool,
     /// The item of a list around this one.
     parent: Option<usize>,
     /// Where the table begins that it is a row of.
@@ -128,13 +130,32 @@ pub(super) struct RuleItem {
     role: SectionRole,
 }
 
+/// A list while its lines are read.
+#[derive(Clone, Copy)]
+struct OpenList {
+    indent: usize,
+    /// The line that it begins at.
+    start: usize,
+    /// Its latest item.
+    latest: usize,
+    /// The number of that item.
+    number: Option<u32>,
+}
+
+/// Returns the number of "2. Build".
+fn list_number(text: &str) -> Option<u32> {
+    let end = text.find(|c: char| !c.is_ascii_digit())?;
+    text[..end].parse().ok()
+}
+
 /// Returns the text of a document in items, without front matter, code and
 /// headings.
 pub(super) fn items(document: &Document, roles: &[SectionRole]) -> Vec<RuleItem> {
     let mut items: Vec<RuleItem> = Vec::new();
     let mut is_open = false;
-    // Lists that are open, with the latest item of each.
-    let mut lists: Vec<(usize, usize, usize)> = Vec::new();
+    let mut lists: Vec<OpenList> = Vec::new();
+    // Numbered lists of this section that a paragraph may have interrupted.
+    let mut steps: Vec<OpenList> = Vec::new();
     let headings = heading_lines(document);
     let code = code_lines(document);
     let mut section = 0;
@@ -154,15 +175,38 @@ pub(super) fn items(document: &Document, roles: &[SectionRole]) -> Vec<RuleItem>
             is_open = false;
             if headings[index] {
                 lists.clear();
+                steps.clear();
             }
             continue;
         }
         let indent = raw.len() - raw.trim_start().len();
         let is_marker = is_list_marker(text);
         if is_marker {
-            lists.retain(|(known, ..)| *known <= indent);
-            if lists.last().is_none_or(|(known, ..)| *known < indent) {
-                lists.push((indent, index, items.len()));
+            lists.retain(|list| list.indent <= indent);
+            let number = list_number(text);
+            let is_same = |list: &OpenList| {
+                list.indent == indent && list.number.is_some() == number.is_some()
+            };
+            if !lists.last().is_some_and(is_same) {
+                lists.retain(|list| list.indent < indent);
+                // "2." behind a paragraph goes on where "1." ended.
+                let begun = steps
+                    .iter()
+                    .rfind(|list| is_same(list) && list.number.map(|it| it + 1) == number);
+                let start = begun.map_or(index, |list| list.start);
+                lists.push(OpenList {
+                    indent,
+                    start,
+                    latest: items.len(),
+                    number,
+                });
+            }
+            if let Some(list) = lists.last_mut() {
+                list.number = number;
+                if number.is_some() {
+                    steps.retain(|it| it.start != list.start);
+                    steps.push(*list);
+                }
             }
         } else if !is_open && indent == 0 {
             lists.clear();
@@ -190,15 +234,16 @@ pub(super) fn items(document: &Document, roles: &[SectionRole]) -> Vec<RuleItem>
                     list: lists
                         .last()
                         .filter(|_| is_marker)
-                        .map(|(indent, start, _)| (*indent, *start)),
-                    parent: above.map(|it| lists[it].2),
+                        .map(|list| (list.indent, list.start)),
+                    is_step: is_marker && list_number(text).is_some(),
+                    parent: above.map(|it| lists[it].latest),
                     table: is_row.then(|| table.and_then(|it| it.table).unwrap_or(index)),
                     role: roles.get(section).copied().unwrap_or(SectionRole::Other),
                 });
             }
         }
         if is_marker && let Some(list) = lists.last_mut() {
-            list.2 = items.len() - 1;
+            list.latest = items.len() - 1;
         }
         is_open = true;
     }
@@ -225,55 +270,78 @@ fn heading_lines(document: &Document) -> Vec<bool> {
     lines
 }
 
+/// The items of each list, and the rows of each table.
+fn item_groups(items: &[RuleItem]) -> Vec<Vec<usize>> {
+    let mut groups: BTreeMap<(usize, usize, bool), Vec<usize>> = BTreeMap::new();
+    for (at, item) in items.iter().enumerate() {
+        let key = match (item.list, item.table) {
+            (Some((indent, start)), _) => (start, indent, true),
+            (None, Some(start)) => (start, 0, false),
+            (None, None) => continue,
+        };
+        groups.entry(key).or_default().push(at);
+    }
+    groups.into_values().collect()
+}
+
+/// Returns the item that introduces a list: the paragraph before it, or the
+/// item around it.
+fn introduction_of(items: &[RuleItem], group: &[usize]) -> Option<usize> {
+    let first = group[0];
+    let above = first.checked_sub(1)?;
+    let item = &items[above];
+    let is_above = item.list.is_none()
+        && item.table.is_none()
+        && items[first].lines.start <= item.lines.end + 1;
+    if is_above && (ends_in_colon(&item.text) || announces(&item.text)) {
+        return Some(above);
+    }
+    items[first]
+        .parent
+        .filter(|parent| ends_in_colon(&items[*parent].text))
+}
+
+fn ends_in_colon(text: &str) -> bool {
+    text.trim_end_matches(['*', '_']).ends_with(':')
+}
+
+/// Whether a line is half of an order, whose other half is the list below it:
+/// "Before any of these:".
+fn is_condition(text: &str) -> bool {
+    let last = sentences(plain(text)).last().unwrap_or_default();
+    ends_in_colon(text) && begins_with(last, LIST_CONDITIONS)
+}
+
+/// Words that begin such a line.
+const LIST_CONDITIONS: &[&str] = &[
+    "after", "before", "during", "if", "once", "unless", "until", "when", "whenever", "while",
+];
+
 /// Returns for each item whether it is a rule, or part of one: the line that
 /// introduces a list of rules, the list that a rule announces, the item around
-/// a rule and the items below it.
+/// a rule and the items below it. Steps stay together. A list half of which are
+/// rules stays whole; of another one only rules stay that read alone.
 pub(super) fn find_rules(items: &[RuleItem]) -> Vec<bool> {
     let mut rules: Vec<bool> = items.iter().map(is_rule).collect();
-    let mut groups: BTreeMap<(bool, usize, usize), Vec<usize>> = BTreeMap::new();
-    for (at, item) in items.iter().enumerate() {
-        match (item.list, item.table) {
-            (Some((indent, start)), _) => {
-                groups.entry((true, start, indent)).or_default().push(at);
-            }
-            (None, Some(start)) => groups.entry((false, start, 0)).or_default().push(at),
-            (None, None) => {}
-        }
-    }
-    for group in groups.values() {
-        let ordering = group.iter().filter(|at| rules[**at]).count();
-        let first = group[0];
-        let needed = group.len() / 2 + 1;
-        // "These are non-negotiable:" makes rules of its list.
-        let introduction = first.checked_sub(1).map(|at| (&items[at], rules[at]));
-        let is_announced = introduction.is_some_and(|(item, is_rule)| {
-            is_rule
-                && item.list.is_none()
-                && item.table.is_none()
-                && (item.text.trim_end_matches(['*', '_']).ends_with(':') || announces(&item.text))
-                && items[first].lines.start <= item.lines.end + 1
-        });
-        // Rows without the others are no table.
-        let is_table = items[first].table.is_some();
-        let is_table_of_rules = is_table
-            && (group.iter().any(|at| orders(&items[*at].text)) || has_imperative(&items[first]));
-        if ordering >= needed || is_announced || is_table_of_rules {
-            group.iter().for_each(|at| rules[*at] = true);
-        } else if is_table {
-            group.iter().for_each(|at| rules[*at] = false);
-        }
-    }
     for at in (0..items.len()).rev() {
-        let introduces = items[at].text.trim_end_matches(['*', '_']).ends_with(':');
-        let next = items.get(at + 1).zip(rules.get(at + 1));
-        let is_followed = next.is_some_and(|(next, is_rule)| {
-            *is_rule && (next.list.is_some() || next.table.is_some())
-        });
-        if introduces && is_followed {
-            rules[at] = true;
-        }
-        if let Some(parent) = items[at].parent.filter(|_| rules[at]) {
+        if let Some(parent) = items[at]
+            .parent
+            .filter(|_| rules[at] && items[at].list.is_none())
+        {
             rules[parent] = true;
+        }
+    }
+    // From the inside: what stays of a list keeps the item around it.
+    for group in item_groups(items).iter().rev() {
+        if items[group[0]].table.is_some() {
+            choose_rows(items, group, &mut rules);
+        } else {
+            choose_items(items, group, &mut rules);
+        }
+        for at in group {
+            if let Some(parent) = items[*at].parent.filter(|_| rules[*at]) {
+                rules[parent] = true;
+            }
         }
     }
     // The details of a rule stay with it. In a description an item that
@@ -282,10 +350,150 @@ pub(super) fn find_rules(items: &[RuleItem]) -> Vec<bool> {
         let Some(parent) = items[at].parent else {
             continue;
         };
-        let is_meant = items[at].role != SectionRole::Reference || is_rule(&items[parent]);
+        let is_meant = items[at].role != SectionRole::Reference
+            || is_rule(&items[parent])
+            || items[parent].is_step;
         rules[at] |= rules[parent] && is_meant;
     }
     rules
+}
+
+/// Decides what stays of a table. Rows without the others are no table.
+fn choose_rows(items: &[RuleItem], group: &[usize], rules: &mut [bool]) {
+    let introduction = introduction_of(items, group);
+    let ordering = group.iter().filter(|at| rules[**at]).count();
+    let stays = ordering > group.len() / 2
+        || introduction.is_some_and(|at| rules[at])
+        || group.iter().any(|at| orders(&items[*at].text))
+        || has_imperative(&items[group[0]]);
+    group.iter().for_each(|at| rules[*at] = stays);
+    if let Some(at) = introduction.filter(|at| stays && ends_in_colon(&items[*at].text)) {
+        rules[at] = true;
+    }
+}
+
+/// Decides what stays of a list.
+fn choose_items(items: &[RuleItem], group: &[usize], rules: &mut [bool]) {
+    let introduction = introduction_of(items, group);
+    let is_announced = introduction.is_some_and(|at| {
+        let item = &items[at];
+        is_rule(item) || is_condition(&item.text)
+    });
+    let holds = |at: &usize| rules[*at];
+    // An item that stays for one below it is no rule itself.
+    let ordering = group.iter().filter(|at| is_rule(&items[**at])).count();
+    let has_rules = ordering * 2 >= group.len() && (ordering > 1 || group.len() == 1);
+    let is_mere_hint = |at: &usize| is_rule(&items[*at]) && is_hint(&items[*at]);
+    let has_strong = group.iter().any(|at| holds(at) && !is_mere_hint(at));
+    let is_torn = group.iter().any(|at| {
+        let item = &items[*at];
+        // "Never edit it" is about what the line above the list names.
+        let is_alone = introduction.is_none() && reads_alone(item);
+        holds(at) && !is_mere_hint(at) && is_rule(item) && !is_alone
+    });
+    let is_step = items[group[0]].is_step;
+    let stays = is_announced || has_rules || is_torn || is_step && has_strong;
+    if !stays {
+        group
+            .iter()
+            .filter(|at| is_mere_hint(at))
+            .for_each(|at| rules[*at] = false);
+        return;
+    }
+    group.iter().for_each(|at| rules[*at] = true);
+    if let Some(at) = introduction.filter(|at| ends_in_colon(&items[*at].text)) {
+        rules[at] = true;
+    }
+}
+
+/// Returns what stays together: the lines of an item, numbered steps with what
+/// is below them, a list half of which stays, and a list with the line that
+/// introduces it.
+pub(super) fn line_groups(items: &[RuleItem]) -> Vec<LineGroup> {
+    let mut groups = Vec::new();
+    for item in items {
+        groups.push(LineGroup {
+            keeper: GroupKeeper::Any,
+            parts: vec![item.lines.clone()],
+        });
+    }
+    for group in item_groups(items) {
+        let lines = |at: &usize| items[*at].lines.clone();
+        if items[group[0]].is_step {
+            let mut parts: Vec<Range<usize>> = group.iter().map(lines).collect();
+            // What is below an item follows it.
+            let mut within = BTreeSet::from([group[0]]);
+            for (at, item) in items.iter().enumerate().skip(group[0] + 1) {
+                if item.parent.is_some_and(|it| within.contains(&it)) {
+                    parts.push(item.lines.clone());
+                    within.insert(at);
+                } else if group.binary_search(&at).is_ok() {
+                    within.insert(at);
+                } else if group.last().is_some_and(|last| *last < at) {
+                    break;
+                }
+            }
+            groups.push(LineGroup {
+                keeper: GroupKeeper::Any,
+                parts,
+            });
+        } else if items[group[0]].list.is_some() {
+            groups.push(LineGroup {
+                keeper: GroupKeeper::Half,
+                parts: group.iter().map(lines).collect(),
+            });
+        }
+        let introduction = introduction_of(items, &group);
+        if let Some(at) = introduction.filter(|at| ends_in_colon(&items[*at].text)) {
+            let parts = std::iter::once(&at).chain(&group).map(lines).collect();
+            groups.push(LineGroup {
+                keeper: GroupKeeper::First,
+                parts,
+            });
+        }
+    }
+    groups
+}
+
+/// Lines that stay together.
+pub(super) struct LineGroup {
+    keeper: GroupKeeper,
+    pub(super) parts: Vec<Range<usize>>,
+}
+
+/// What keeps all parts of a group.
+enum GroupKeeper {
+    /// Any part.
+    Any,
+    /// The first part.
+    First,
+    /// Half of the parts, but not one alone.
+    Half,
+}
+
+impl LineGroup {
+    /// Whether all parts stay where these lines do.
+    pub(super) fn stays(&self, lines: &[bool]) -> bool {
+        let is_kept = |part: &&Range<usize>| lines[(*part).clone()].contains(&true);
+        match self.keeper {
+            GroupKeeper::Any => self.parts.iter().any(|part| is_kept(&part)),
+            GroupKeeper::First => self.parts.first().is_some_and(|part| is_kept(&part)),
+            GroupKeeper::Half => {
+                let kept = self.parts.iter().filter(is_kept).count();
+                kept > 1 && kept * 2 >= self.parts.len()
+            }
+        }
+    }
+}
+
+/// Whether the title of a section is that of a step: "Step 2: Build".
+pub(super) fn is_step_title(title: &str) -> bool {
+    let words = spaced(title);
+    let mut words = words.split_whitespace();
+    let is_name = words
+        .next()
+        .is_some_and(|it| matches!(it, "step" | "phase" | "stage"));
+    is_name && words.next().is_some_and(|it| it.parse::<u32>().is_ok())
 }
 
 /// Returns `true` if a column of a table contains instructions.
@@ -331,6 +539,15 @@ const ORDERS_IN_SHORT: &[&str] = &[
     "cannot", "can't", "not", "no", "without", "unless", "expected", "recommended", "recommend",
     "important", "critical", "careful", "threshold", "consistent", "convention", "conventions",
     "and not", "go in", "goes in", "live in", "belongs", "belong", "default to", "invoke",
+];
+
+/// The ones among them that descriptions use more often than rules. A list of
+/// descriptions may hold them.
+#[rustfmt::skip]
+const HINTS: &[&str] = &[
+    "require", "requires", "maximum", "minimum", "not", "no", "without", "expected", "threshold",
+    "consistent", "convention", "conventions", "and not", "at least", "at most", "live in",
+    "default to", "careful", "important", "critical",
 ];
 
 /// First words of sentences that give an order.
@@ -453,10 +670,8 @@ fn is_rule(item: &RuleItem) -> bool {
     let words = item.text.split_whitespace().count();
     let is_short = words <= MAX_SHORT_WORDS;
     let begins = |verbs: &[&str]| {
-        sentences(text).any(|sentence| {
-            let main = after_condition(sentence);
-            begins_with(sentence, verbs) || main.is_some_and(|it| begins_with(it, verbs))
-        }) || after_label(text).is_some_and(|rest| begins_with(rest, verbs))
+        sentences(text).any(|sentence| gives_order(sentence, verbs))
+            || after_label(text).is_some_and(|rest| begins_with(rest, verbs))
     };
     match item.role {
         SectionRole::Rules => words <= MAX_RULE_WORDS || begins(IMPERATIVES),
@@ -465,6 +680,49 @@ fn is_rule(item: &RuleItem) -> bool {
             is_short && has_any(text, ORDERS_IN_SHORT) || begins(IMPERATIVES)
         }
     }
+}
+
+/// Whether an item is a rule for a word alone that descriptions have too, or
+/// for a verb behind a label.
+fn is_hint(item: &RuleItem) -> bool {
+    if item.role == SectionRole::Rules {
+        return false;
+    }
+    let text = plain(&item.text);
+    let is_plain = |it: &&str| it.split_whitespace().count() <= MAX_PLAIN_WORDS;
+    let is_order = item.text.contains(PERMISSION_SIGNS)
+        || is_checkbox(&item.text)
+        || sentences(text).any(|it| orders(it) || gives_order(it, IMPERATIVES))
+        || after_label(text).is_some_and(|it| begins_with(it, CLEAR_IMPERATIVES));
+    let is_word = |it: &&&str| !HINTS.contains(it);
+    let words: Vec<&str> = ORDERS_IN_SHORT.iter().filter(is_word).copied().collect();
+    let has_word = item.text.split_whitespace().count() <= MAX_SHORT_WORDS && has_any(text, &words);
+    let has_plain = sentences(text)
+        .filter(is_plain)
+        .any(|it| has_any(it, PLAIN_ORDERS));
+    !is_order && !has_word && !has_plain
+}
+
+/// Whether an item is understood without the others of its list.
+fn reads_alone(item: &RuleItem) -> bool {
+    let words = spaced(plain(&item.text));
+    let mut words = words.split_whitespace();
+    let first = words.next().unwrap_or_default();
+    !REFERRING.contains(&first) && words.next().is_some()
+}
+
+/// First words of an item that is about the one before it.
+#[rustfmt::skip]
+const REFERRING: &[&str] = &[
+    "also", "and", "both", "but", "either", "else", "finally", "it", "its", "neither", "next", "or",
+    "otherwise", "same", "second", "should", "similarly", "that", "their", "then", "these", "they",
+    "third", "this", "those",
+];
+
+/// Whether a sentence begins with one of these verbs, also behind a condition.
+fn gives_order(sentence: &str, verbs: &[&str]) -> bool {
+    let main = after_condition(sentence);
+    begins_with(sentence, verbs) || main.is_some_and(|it| begins_with(it, verbs))
 }
 
 /// Returns the text after the condition of "If it fails, run it again".

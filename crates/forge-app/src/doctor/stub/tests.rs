@@ -289,6 +289,107 @@ fn d26_rules_stay() {
     );
 }
 
+/// Steps of which some are missing are no way to do something.
+#[test]
+fn numbered_steps_stay_together() {
+    let steps = "# T\n\n## Server\n\n1. Open the ledger.\n2. The totals appear.\n3. Ada looks at them.\n4. Never close it by hand.\n";
+    check(steps, steps);
+    // Also with what is below each of them, and in a description.
+    let below = "# T\n\n## Structure\n\n1. The parser\n   - in Rust\n2. The ledger\n   - never in memory\n   - one file\n3. The page\n";
+    check(below, below);
+    // A paragraph between two steps does not end the list.
+    check(
+        "# T\n\n## Server\n\n1. Never stop it.\n\nIt is old.\n\n2. The totals appear.\n",
+        "# T\n\n## Server\n\n1. Never stop it.\n\n2. The totals appear.\n",
+    );
+    // None of which is a rule, they move.
+    check(
+        "# T\n\n## Server\n\n1. The parser\n2. The ledger, not the page\n3. The printer\n",
+        "# T\n",
+    );
+    // Numbers that begin again are another list.
+    check(
+        "# T\n\n## Server\n\n1. Never stop it.\n2. The totals appear.\n\nBooks\n\n1. The ledger\n2. The journal\n",
+        "# T\n\n## Server\n\n1. Never stop it.\n2. The totals appear.\n",
+    );
+}
+
+#[test]
+fn steps_stay_together_where_only_commands_stay() {
+    let text = format!(
+        "# T\n\n## Commands\n\n{}\n\n1. Start the\n   server\n2. Enter `make`\n   and wait\n3. Look at the page\n",
+        "word ".repeat(600)
+    );
+    let text = stub_of(&text, 500).unwrap().stays;
+    let steps = "\n\n1. Start the\n   server\n2. Enter `make`\n   and wait\n3. Look at the page\n";
+    assert!(text.ends_with(steps), "{text}");
+}
+
+/// "Step 2" without "Step 1" is as unclear in headings as in a list.
+#[test]
+fn the_headings_of_steps_stay_together() {
+    check(
+        "# T\n\n## Step 1: Open\n\nIt was slow.\n\n## Step 2: Count\n\nNever stop.\n\n## Server\n\nIt is old.\n\n### Phase 1\n\nIt was new.\n",
+        "# T\n\n## Step 1: Open\n\n## Step 2: Count\n\nNever stop.\n",
+    );
+}
+
+#[test]
+fn a_list_half_of_which_are_commands_stays_whole() {
+    let text = format!(
+        "# T\n\n## Commands\n\n{}\n\n- Builds: `make`\n- Place: the north\n- Pages: `make pages`\n- Ada\n",
+        "word ".repeat(600)
+    );
+    let text = stub_of(&text, 500).unwrap().stays;
+    let list = "\n\n- Builds: `make`\n- Place: the north\n- Pages: `make pages`\n- Ada\n";
+    assert!(text.ends_with(list), "{text}");
+}
+
+/// What is left of a list is either the list or a rule that reads alone.
+#[test]
+fn a_list_stays_whole_or_leaves_only_rules_that_read_alone() {
+    let half = "# T\n\n## Server\n\nOf the ledger:\n\n- Never edit it.\n- Totals are in cents.\n- It must be open.\n- Ada wrote it.\n";
+    check(half, half);
+    // What introduces it says what it is about.
+    let introduced = "# T\n\n## Server\n\nOf the ledger:\n\n- Never edit it.\n- Totals are in cents.\n- Ada wrote it.\n";
+    check(introduced, introduced);
+    check(
+        "# T\n\n## Server\n\n- Never edit the ledger.\n- Totals are in cents.\n- Ada wrote it.\n",
+        "# T\n\n## Server\n\n- Never edit the ledger.\n",
+    );
+    let torn =
+        "# T\n\n## Server\n\n- The journal is a file.\n- This must stay so.\n- Ada wrote it.\n";
+    check(torn, torn);
+    // A description that a hint of a rule is in goes with its list.
+    check(
+        "# T\n\n## Server\n\n- A ledger, not in memory\n- A page\n- A printer\n",
+        "# T\n",
+    );
+}
+
+#[test]
+fn what_introduces_a_list_keeps_it() {
+    for introduction in [
+        "Before ANY of these operations:",
+        "**Before any of these operations:**",
+        "It is fast. When one of these happens:",
+        "These are non-negotiable:",
+    ] {
+        for section in ["Server", "Structure"] {
+            let text =
+                format!("# T\n\n## {section}\n\n{introduction}\n\n- a migration\n- a new region\n");
+            check(&text, &text);
+        }
+    }
+    // A file that begins with a list says what it is about with it.
+    let about = "# T\n\nA tool for:\n\n- shells\n- pages\n";
+    check(about, about);
+    check(
+        "# T\n\n## Server\n\nThere are three:\n\n- north\n- south\n- west\n",
+        "# T\n",
+    );
+}
+
 #[test]
 fn descriptions_move() {
     // Verbs that are nouns as well begin descriptions.
