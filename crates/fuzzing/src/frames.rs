@@ -5,9 +5,9 @@
 
 use crate::input::choice;
 
-#[path = "../../serve/src/framing.rs"]
+#[path = "../../forge-serve/src/framing.rs"]
 mod framing;
-#[path = "../../serve/src/scan.rs"]
+#[path = "../../forge-serve/src/scan.rs"]
 mod scan;
 
 use framing::{FrameReader, MessageFrame, MessageFraming};

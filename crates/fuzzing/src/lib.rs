@@ -2,7 +2,7 @@
 //! calls them from `fuzz/`; the tests call them with `fuzz/corpus/`.
 //!
 //! A target says what is wrong by panicking and reads nothing but its bytes;
-//! files that it needs lie in a temporary folder. Sources of `serve` are
+//! files that it needs lie in a temporary folder. Sources of `forge-serve` are
 //! compiled in by path, since they are nobody else's to call.
 
 // `--all-targets` would compile the tests of what is compiled in by path.

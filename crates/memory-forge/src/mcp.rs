@@ -384,7 +384,7 @@ impl ServerHandler for McpServer {
         context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         let method = reply::one_line(&request.method);
-        Err(serve::unhandled_error(&method, &context.meta))
+        Err(forge_serve::unhandled_error(&method, &context.meta))
     }
 }
 

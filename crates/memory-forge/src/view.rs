@@ -14,9 +14,9 @@ use forge_app::documents::{DocumentAudience, DocumentError, KnownDocuments};
 use forge_app::quote;
 use forge_app::undo::UndoError;
 use forge_app::workspace::{RelPath, Workspace};
+use forge_serve::{Asset, PageMethod, PageReply, PageRequest};
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use serve::{Asset, PageMethod, PageReply, PageRequest};
 
 use crate::report::CommandError;
 use crate::settings::Settings;

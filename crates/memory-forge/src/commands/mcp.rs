@@ -68,7 +68,7 @@ pub(crate) fn run_mcp(
     if args.http {
         listen_http(&args, server, settings, ui)?
     } else {
-        serve::serve_stdio(server).map_err(serve_error)?
+        forge_serve::serve_stdio(server).map_err(serve_error)?
     }
     Ok(CommandExit::Success)
 }
@@ -79,7 +79,7 @@ fn unknown_tool(name: String) -> CommandError {
         .hint(format!("The tools are {}", names.join(", ")))
 }
 
-fn serve_error(error: serve::ServeError) -> CommandError {
+fn serve_error(error: forge_serve::ServeError) -> CommandError {
     CommandError::failure(error.to_string())
 }
 
@@ -149,7 +149,7 @@ fn listen_http(
             "Authorization: Bearer <the token in MEMORY_FORGE_MCP_TOKEN>".to_owned()
         }
     };
-    let options = serve::HttpOptions {
+    let options = forge_serve::HttpOptions {
         port: args.port,
         token,
     };
@@ -157,7 +157,7 @@ fn listen_http(
         ui.note(&format!("Listening on http://{address}/mcp"));
         ui.note(&format!("Each request needs the header `{shown}`"));
     };
-    serve::serve_http(move || server.clone(), options, ready).map_err(serve_error)
+    forge_serve::serve_http(move || server.clone(), options, ready).map_err(serve_error)
 }
 
 /// Origin of the token.
@@ -183,7 +183,7 @@ fn resolve_token(
             (text.trim().to_owned(), TokenOrigin::File)
         }
         (None, Some(token)) => (token.clone(), TokenOrigin::Environment),
-        (None, None) => (serve::new_token(), TokenOrigin::MadeUp),
+        (None, None) => (forge_serve::new_token(), TokenOrigin::MadeUp),
     };
     let plain = token.bytes().all(|byte| byte.is_ascii_graphic());
     if from != TokenOrigin::MadeUp && (token.len() < MIN_TOKEN_CHARS || !plain) {

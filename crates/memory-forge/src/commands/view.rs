@@ -54,8 +54,8 @@ pub(crate) fn run_view(
         );
     }
     let service = PageService::for_workspace(&workspace, settings);
-    let token = serve::new_token();
-    let options = serve::PageOptions {
+    let token = forge_serve::new_token();
+    let options = forge_serve::PageOptions {
         port: args.port,
         token: token.clone(),
     };
@@ -71,7 +71,7 @@ pub(crate) fn run_view(
         }
     };
     let answer = move |request| service.answer_request(request);
-    serve::serve_page(view::PAGE_ASSETS, answer, options, ready)
+    forge_serve::serve_page(view::PAGE_ASSETS, answer, options, ready)
         .map_err(|error| CommandError::failure(error.to_string()))?;
     printed?;
     Ok(CommandExit::Success)

@@ -4,7 +4,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use serve::Asset;
+use forge_serve::Asset;
 
 /// The only forms of export. A `let` would need live bindings, which a bundle
 /// of functions does not have.

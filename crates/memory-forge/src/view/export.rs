@@ -10,8 +10,8 @@ use forge_app::documents;
 use forge_app::workspace::{
     BackupAction, OutsideChange, OutsideFile, RelPath, Workspace, change_outside, is_temp_name,
 };
+use forge_serve::{PageMethod, PageRequest};
 use serde_json::{Map, Value};
-use serve::{PageMethod, PageRequest};
 
 use super::bundle::bundle_modules;
 use super::{PAGE_ASSETS, PageRefusal, PageService};

@@ -66,10 +66,10 @@ pub(crate) const LAYERS: [Layer; 14] = [
         &["forge-text", "forge-embed", "forge-store", "forge-memory"],
         Kind::Door,
     ),
-    layer("serve", &[], Kind::Door),
+    layer("forge-serve", &[], Kind::Door),
     layer(
         "memory-forge",
-        &["forge-app", "forge-clients", "serve"],
+        &["forge-app", "forge-clients", "forge-serve"],
         Kind::Door,
     ),
     layer("testkit", &[], Kind::Tool),
@@ -246,7 +246,7 @@ fn no_door_imports_another() {
 fn libraries_warn_about_missing_docs_and_unwrap() {
     let mut broken = Vec::new();
     let libraries = LAYERS.iter().filter(|it| it.kind == Kind::Library);
-    for name in libraries.map(|it| it.name).chain(["serve"]) {
+    for name in libraries.map(|it| it.name).chain(["forge-serve"]) {
         let path = format!("crates/{name}/src/lib.rs");
         let text = std::fs::read_to_string(root().join(&path)).unwrap_or_default();
         for lint in [

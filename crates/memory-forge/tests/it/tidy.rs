@@ -92,7 +92,10 @@ const UNSAFE: [(&str, &str); 5] = [
         "crates/forge-store/src/index/vectors.rs",
         "vector instructions",
     ),
-    ("crates/serve/src/ends.rs", "the signal of a parent's death"),
+    (
+        "crates/forge-serve/src/ends.rs",
+        "the signal of a parent's death",
+    ),
     ("xtask/src/bench/mcp.rs", "the CPU time of another process"),
     (
         "xtask/src/bench/speed/process.rs",
@@ -199,7 +202,7 @@ fn nothing_opens_a_socket() {
         &["std::net", "TcpStream", "UdpSocket", "UnixStream"],
     );
     assert_none(&broken, "nothing goes over a network");
-    let listeners = rust_files("crates/serve/src");
+    let listeners = rust_files("crates/forge-serve/src");
     let words = [
         "connect(",
         "TcpSocket",

@@ -33,17 +33,17 @@ const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z
 /// A WAV header without a sample.
 const WAV: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA=";
 
-fn main() -> Result<(), serve::ServeError> {
+fn main() -> Result<(), forge_serve::ServeError> {
     let fixture = Fixture::default();
     if std::env::args().nth(1).as_deref() != Some("--http") {
-        return serve::serve_stdio(fixture);
+        return forge_serve::serve_stdio(fixture);
     }
-    let token = serve::new_token();
-    let options = serve::HttpOptions {
+    let token = forge_serve::new_token();
+    let options = forge_serve::HttpOptions {
         port: 0,
         token: token.clone(),
     };
-    serve::serve_http(
+    forge_serve::serve_http(
         move || fixture.clone(),
         options,
         |address| {
