@@ -18,4 +18,8 @@ case "$target" in
 esac
 # Older systems than the one that builds can run the program too.
 export MACOSX_DEPLOYMENT_TARGET="${MACOSX_DEPLOYMENT_TARGET:-11.0}"
+# The list of crates goes into the program, so that a scanner finds it there.
+tools="$PWD/target/tools"
+cargo install cargo-auditable --version 0.7.7 --locked --root "$tools"
+export PATH="$tools/bin:$PATH"
 cargo xtask dist --build "$target" --out "$folder"

@@ -137,7 +137,23 @@ fn make_release(request: &DistRequest) -> Result<Release> {
         _ => build_for_release(PROGRAMS[0].name, &host)?,
     };
     let signed_sums = match &request.signer {
-        Some(signer) => Some(signed_sums(signer, &built)?),
+        Some(signer) => {
+            for Built {
+                program,
+                target,
+                bytes,
+            } in &built
+            {
+                ensure!(
+                    trust::lists_its_crates(bytes),
+                    "{} for {} does not list its crates; nothing was signed. Build it with \
+                     cargo-auditable, as scripts/release/build.sh does",
+                    program.name,
+                    target.rust
+                );
+            }
+            Some(signed_sums(signer, &built)?)
+        }
         None => None,
     };
     Ok(Release {
@@ -236,6 +252,11 @@ fn build_in(repository: &Path, folder: &Path, program: &str, target: &str) -> Re
         for_c += &format!(" -ffile-prefix-map={}={name}", path.display());
     }
     let mut cargo = Command::new(env!("CARGO"));
+    if can_list_crates() {
+        cargo.arg("auditable");
+    } else {
+        eprintln!("warning: cargo-auditable is missing, so {program} does not list its crates");
+    }
     cargo
         .args(["build", "--release", "--locked", "-p", program])
         .args(["--bin", program, "--target", target, "--target-dir"])
@@ -248,6 +269,15 @@ fn build_in(repository: &Path, folder: &Path, program: &str, target: &str) -> Re
     ensure!(cargo.status()?.success(), "the release build failed");
     let name = format!("{program}{}", target_of(target)?.exe_suffix());
     Ok(folder.join(target).join("release").join(name))
+}
+
+/// Reports whether cargo-auditable is installed, which puts the list of crates
+/// into the program, where `cargo audit bin` and scanners of images find it.
+fn can_list_crates() -> bool {
+    let version = Command::new(env!("CARGO"))
+        .args(["auditable", "--version"])
+        .output();
+    version.is_ok_and(|output| output.status.success())
 }
 
 /// Builds the commit in two folders of different names, and compares the

@@ -26,6 +26,13 @@ pub const PROGRAM_SUMS_FILE: &str = "memory-forge.sums";
 /// The signature of that file, in the format of minisign.
 pub const PROGRAM_SIGNATURE_FILE: &str = "memory-forge.sums.minisig";
 
+/// Reports whether a program has the section in which cargo-auditable keeps the
+/// list of crates. The name is the same in programs of every system.
+pub fn lists_its_crates(program: &[u8]) -> bool {
+    const SECTION: &[u8] = b".dep-v0";
+    program.windows(SECTION.len()).any(|part| part == SECTION)
+}
+
 /// Returns the checksums of files, a line each.
 pub fn sums(files: &[Published]) -> String {
     files
@@ -260,4 +267,16 @@ pub fn provenance(commit: Option<&str>, files: &[Published]) -> Result<Published
         },
     });
     Ok((PROVENANCE_FILE.to_owned(), pretty(&statement)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_without_the_section_lists_no_crates() {
+        let sections = b"\0.text\0.dep-v\0.data\0";
+        assert!(!lists_its_crates(sections));
+        assert!(lists_its_crates(b"\0.text\0.dep-v0\0.data\0"));
+    }
 }

@@ -240,8 +240,11 @@ fn a_release_is_built_packed_signed_and_verified_in_this_order() {
     let target = "x86_64-unknown-linux-gnu";
     ok(&stage.run("scripts/release/build.sh", &[target, binaries], &[]));
     ok(&stage.run("scripts/release/pack.sh", &[binaries, "out"], &[key]));
+    let tools = repository().join("target/tools");
+    let tools = tools.display();
     let expect = format!(
         "rustup target add {target}\n\
+         cargo install cargo-auditable --version 0.7.7 --locked --root {tools}\n\
          cargo xtask dist --build {target} --out {binaries}\n\
          cargo xtask dist --binaries {binaries} --out out --signer scripts/release/sign.sh\n\
          cargo xtask dist --verify out\n"
