@@ -21,12 +21,13 @@ function Install-MemoryForge {
     # A 32-bit PowerShell hides the real processor in the first variable.
     $processor = $env:PROCESSOR_ARCHITEW6432
     if (-not $processor) { $processor = $env:PROCESSOR_ARCHITECTURE }
-    $targets = switch ($processor) {
-        'AMD64' { @('x86_64-pc-windows-msvc') }
+    # Without the outer @() a list of one would be its only text.
+    $targets = @(switch ($processor) {
+        'AMD64' { 'x86_64-pc-windows-msvc' }
         # Windows on ARM runs programs for x64.
-        'ARM64' { @('aarch64-pc-windows-msvc', 'x86_64-pc-windows-msvc') }
+        'ARM64' { 'aarch64-pc-windows-msvc', 'x86_64-pc-windows-msvc' }
         default { throw "there is no program for the processor $processor" }
-    }
+    })
     $target = $targets | Where-Object { $sums.ContainsKey($_) } | Select-Object -First 1
     if (-not $target) { throw "there is no archive for $($targets[0])" }
 
