@@ -123,13 +123,23 @@ fn rules_in_sentences(
 ) -> Vec<PushKey> {
     let mut rules = Vec::new();
     let mut is_code = false;
-    for (at, line) in head.text.lines().enumerate() {
+    let lines: Vec<&str> = head.text.lines().collect();
+    for (at, line) in lines.iter().enumerate() {
         let start = line.trim_start();
         if start.starts_with("```") || start.starts_with("~~~") {
             is_code = !is_code;
         }
         // A line that is longer than what is shown would lose its end.
         if is_code || !line.contains('`') || line.chars().count() > MAX_RULE_CHARS {
+            continue;
+        }
+        // A part of a paragraph, a heading or a row is no sentence of its own.
+        let before = at.checked_sub(1).and_then(|at| lines.get(at));
+        let is_whole = (is_list_item(line) || before.is_none_or(|it| it.trim().is_empty()))
+            && lines
+                .get(at + 1)
+                .is_none_or(|it| it.trim().is_empty() || is_list_item(it));
+        if !is_whole || start.starts_with(['#', '|']) {
             continue;
         }
         let names = named_things(line, exists);
@@ -151,6 +161,12 @@ fn rules_in_sentences(
         }
     }
     rules
+}
+
+fn is_list_item(line: &str) -> bool {
+    let line = line.trim_start();
+    let number = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    line.starts_with(['-', '*', '+']) || number.len() < line.len() && number.starts_with(['.', ')'])
 }
 
 /// Returns the paths and commands that a sentence states a rule about. A
@@ -271,5 +287,34 @@ mod tests {
         check("Never write `npm run <name>`.", &[]);
         check("Never `cat` a `$FILE` only once", &[]);
         check("must `", &[]);
+    }
+
+    #[test]
+    fn a_rule_is_a_line_of_its_own() {
+        let path = RelPath::new("knowledge/a.md").expect("a path");
+        let check = |text: &str, expect: &[usize]| {
+            let head = DocumentHead {
+                text: text.to_owned(),
+                modified: 0,
+            };
+            let rules = rules_in_sentences(&path, &head, &|_| true);
+            let lines = rules.iter().map(|rule| match rule {
+                PushKey::Rule { line, .. } => *line,
+                _ => 0,
+            });
+            assert_eq!(lines.collect::<Vec<_>>(), expect, "{text}");
+        };
+        check("`src/a.go` must stay.\n\nNever `npm publish`.\n", &[1, 3]);
+        check("- `src/a.go` must stay.\n- Never `npm publish`.\n", &[1, 2]);
+        check(
+            "1. `src/a.go` must stay.\n2) Never `npm publish`.\n",
+            &[1, 2],
+        );
+        // Half a sentence, a heading, a row, and code.
+        check("`src/a.go` must\nstay as it is.\n", &[]);
+        check("It is known that\n`src/a.go` must stay.\n", &[]);
+        check("# `src/a.go` must stay\n", &[]);
+        check("| `src/a.go` | must stay |\n", &[]);
+        check("```\n\n`src/a.go` must stay\n\n```\n", &[]);
     }
 }

@@ -64,7 +64,8 @@ pub enum StepKind {
     Result {
         /// The text of the result, neither redacted nor shortened.
         text: String,
-        /// Whether the client marks it as an error; always `false` for Codex.
+        /// Whether the client marks it as an error; for Codex, whether it has
+        /// an exit code other than 0.
         is_error: bool,
     },
 }
@@ -252,7 +253,8 @@ fn parse_positions(bytes: &[u8]) -> Vec<TranscriptPosition> {
 /// Turns steps into entries. `root` is the workspace on disk, where sizes of
 /// files can be looked up.
 pub fn to_entries(steps: &[SessionStep], session: &str, root: Option<&Path>) -> Vec<EvidenceEntry> {
-    let mut calls: HashMap<&str, &ToolAction> = HashMap::new();
+    // A patch is one call that changes several files.
+    let mut calls: HashMap<&str, Vec<&ToolAction>> = HashMap::new();
     let mut entries = Vec::new();
     let session = short_id(session);
     let mut now = 0;
@@ -268,21 +270,20 @@ pub fn to_entries(steps: &[SessionStep], session: &str, root: Option<&Path>) -> 
         };
         match &step.kind {
             StepKind::Call(action) => {
-                calls.insert(&step.id, action);
+                calls.entry(&step.id).or_default().push(action);
             }
             StepKind::Prompt(text) => observe_prompt(text).into_iter().for_each(add),
             StepKind::Result { text, is_error } => {
-                let Some(action) = calls.remove(step.id.as_str()) else {
-                    continue;
-                };
-                let outcome = ToolOutcome {
-                    text,
-                    is_error: *is_error,
-                    bytes: root.and_then(|root| size_on_disk(root, action)),
-                };
-                observe_result(action, outcome)
-                    .into_iter()
-                    .for_each(&mut add);
+                for action in calls.remove(step.id.as_str()).unwrap_or_default() {
+                    let outcome = ToolOutcome {
+                        text,
+                        is_error: *is_error,
+                        bytes: root.and_then(|root| size_on_disk(root, action)),
+                    };
+                    observe_result(action, outcome)
+                        .into_iter()
+                        .for_each(&mut add);
+                }
             }
         }
     }
@@ -365,12 +366,21 @@ pub fn parse_steps(line: &str, place: WorkPlace<'_>) -> Vec<SessionStep> {
                     let call = id.zip(action).map(|(id, it)| step(id, StepKind::Call(it)));
                     call.into_iter().collect()
                 }
-                Some("function_call_output") => {
-                    let text = response_text(&payload["output"]);
-                    let result = StepKind::Result {
-                        text,
-                        is_error: false,
+                Some("custom_tool_call") if payload["name"] == "apply_patch" => {
+                    let patch = payload["input"].as_str().unwrap_or_default();
+                    let changes = files_of_patch(patch, place).into_iter();
+                    let Some(id) = id else {
+                        return Vec::new();
                     };
+                    changes
+                        .map(|change| step(id.clone(), StepKind::Call(change)))
+                        .collect()
+                }
+                Some("function_call_output" | "custom_tool_call_output") => {
+                    let text = response_text(&payload["output"]);
+                    let succeeded = text.starts_with("Exit code 0\n");
+                    let is_error = text.starts_with("Exit code ") && !succeeded;
+                    let result = StepKind::Result { text, is_error };
                     id.map(|id| step(id, result)).into_iter().collect()
                 }
                 _ => Vec::new(),
@@ -378,6 +388,23 @@ pub fn parse_steps(line: &str, place: WorkPlace<'_>) -> Vec<SessionStep> {
         }
         _ => Vec::new(),
     }
+}
+
+/// Returns the files that a patch of Codex's form changes.
+fn files_of_patch(patch: &str, place: WorkPlace<'_>) -> Vec<ToolAction> {
+    const MARKS: [&str; 4] = [
+        "*** Add File: ",
+        "*** Update File: ",
+        "*** Delete File: ",
+        "*** Move to: ",
+    ];
+    const MAX_PATCHED_FILES: usize = 50;
+    let paths = patch
+        .lines()
+        .filter_map(|line| MARKS.iter().find_map(|mark| line.strip_prefix(mark)));
+    let change =
+        |path: &str| planned_action("Write", &serde_json::json!({ "file_path": path }), place);
+    paths.filter_map(change).take(MAX_PATCHED_FILES).collect()
 }
 
 /// Returns the text of a result in any form that clients have.

@@ -258,7 +258,12 @@ impl EventHandler<'_> {
             nonce: &self.nonce,
             now: self.now,
         };
-        let items = push::push_to_helper(self.workspace, &request)?;
+        let items = push::push_to_helper(self.workspace, &request);
+        let items = items.unwrap_or_else(|problem| {
+            // An error must not cost the briefing.
+            self.note_problem(SessionEvent::SubagentStart, &problem.to_string());
+            Vec::new()
+        });
         let lines: Vec<String> = brief.into_iter().chain(items).collect();
         Ok((!lines.is_empty()).then(|| lines.join("\n")))
     }
@@ -314,7 +319,11 @@ impl EventHandler<'_> {
             nonce: &self.nonce,
             now: self.now,
         };
-        let item = push::push_at_prompt(self.workspace, &request)?;
+        let item = push::push_at_prompt(self.workspace, &request);
+        let item = item.unwrap_or_else(|problem| {
+            self.note_problem(SessionEvent::UserPromptSubmit, &problem.to_string());
+            None
+        });
         let lines: Vec<String> = brief.into_iter().chain(item).collect();
         Ok((!lines.is_empty()).then(|| lines.join("\n")))
     }
@@ -384,7 +393,11 @@ impl EventHandler<'_> {
                 nonce: &self.nonce,
                 now: self.now,
             };
-            item = push::push_after_failure(self.workspace, &request)?;
+            let found = push::push_after_failure(self.workspace, &request);
+            item = found.unwrap_or_else(|problem| {
+                self.note_problem(event, &problem.to_string());
+                None
+            });
         }
         evidence::record_tool_event(self.workspace, &call, self.now)?;
         Ok(item)

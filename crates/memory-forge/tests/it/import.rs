@@ -387,6 +387,10 @@ fn codex_rollouts_of_this_workspace_are_imported_and_said_once() {
         (&json!(1), &json!(id)),
         "{output}"
     );
+    assert_eq!(
+        value["evidence"], 1,
+        "the command; no result of the patch is known"
+    );
     let path = value["files"][0]["path"].as_str().expect("a path");
     assert!(
         path.starts_with("knowledge/sessions/2026-01-09-list-the-wombat-files-"),
