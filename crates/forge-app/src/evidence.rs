@@ -11,17 +11,23 @@ use serde_json::Value;
 use crate::mind::MindStore;
 use crate::workspace::{RelPath, Workspace, WorkspaceError};
 use forge_memory::evidence::{
-    EVIDENCE_FILE, EvidenceEntry, EvidenceLimits, EvidenceLog, ToolOutcome, WorkPlace,
-    observe_prompt, observe_result, planned_action,
+    CommandFact, EVIDENCE_FILE, EvidenceEntry, EvidenceFact, EvidenceLimits, EvidenceLog,
+    ToolOutcome, WorkPlace, observe_prompt, observe_result, planned_action,
 };
 use forge_memory::push::{KEYS_FILE, KeyTable, PUSHES_FILE, PushKey, PushLog};
 
+mod find;
+mod past;
 mod rules;
 mod summary;
 mod transcript;
+mod worktrees;
 
+pub use find::{EvidenceAnswer, EvidenceRequest, EvidenceResult, search_evidence};
+pub(crate) use past::PastEvidence;
 pub(crate) use rules::statement_at;
 pub use summary::summarize_session;
+pub(crate) use transcript::find_helper_task;
 pub use transcript::{SessionStep, StepKind, parse_steps, to_entries};
 
 /// Lines of the log of pushes, and how many are kept when it is cut.
@@ -51,11 +57,11 @@ pub fn record_transcript(
     if !keeps_evidence(workspace) {
         return Ok(0);
     }
-    let Some(read) = transcript::read_new(workspace, source) else {
+    let Some(read) = transcript::read_new(workspace, source, transcript::MAX_READ_BYTES) else {
         return Ok(0);
     };
     let added = store_entries(workspace, read.entries.clone(), source.session, now)?;
-    transcript::keep_position(workspace, source, &read)?;
+    transcript::keep_position(workspace, source.path, read.end)?;
     Ok(added)
 }
 
@@ -84,31 +90,45 @@ pub fn record_tool_event(
     event: &ToolEvent<'_>,
     now: Timestamp,
 ) -> Result<usize, WorkspaceError> {
+    if !keeps_evidence(workspace) {
+        return Ok(0);
+    }
+    let facts = observe_event(workspace, event).into_iter();
+    let entries = facts.map(|fact| EvidenceEntry {
+        at: now.as_second(),
+        session: short_id(event.session),
+        id: short_id(event.call),
+        fact,
+    });
+    store_entries(workspace, entries.collect(), event.session, now)
+}
+
+/// Returns the facts of a call that has ended.
+fn observe_event(workspace: &Workspace, event: &ToolEvent<'_>) -> Vec<EvidenceFact> {
     let place = WorkPlace {
         root: workspace.root(),
         cwd: event.cwd,
     };
     let Some(action) = planned_action(event.tool, event.input, place) else {
-        return Ok(0);
+        return Vec::new();
     };
-    if !keeps_evidence(workspace) {
-        return Ok(0);
-    }
     let text = transcript::response_text(event.response);
     let outcome = ToolOutcome {
         text: &text,
         is_error: event.is_error,
         bytes: transcript::size_on_disk(workspace.root(), &action),
     };
-    let entries = observe_result(&action, outcome)
-        .into_iter()
-        .map(|fact| EvidenceEntry {
-            at: now.as_second(),
-            session: short_id(event.session),
-            id: short_id(event.call),
-            fact,
-        });
-    store_entries(workspace, entries.collect(), event.session, now)
+    observe_result(&action, outcome)
+}
+
+/// Returns the command of a call, if it failed.
+pub(crate) fn failed_command(workspace: &Workspace, event: &ToolEvent<'_>) -> Option<CommandFact> {
+    let facts = observe_event(workspace, event).into_iter();
+    let mut commands = facts.filter_map(|fact| match fact {
+        EvidenceFact::Command(fact) if !fact.worked => Some(fact),
+        _ => None,
+    });
+    commands.next()
 }
 
 /// Records a prompt, if it corrects what was done.
@@ -157,7 +177,8 @@ pub(crate) fn new_entries(
     workspace: &Workspace,
     source: &TranscriptSource<'_>,
 ) -> Vec<EvidenceEntry> {
-    let read = transcript::read_new(workspace, source);
+    let most = transcript::MAX_QUICK_READ_BYTES;
+    let read = transcript::read_new(workspace, source, most);
     read.map_or_else(Vec::new, |read| read.entries)
 }
 
@@ -212,7 +233,7 @@ fn store_entries(
         let before = KeyTable::parse(&String::from_utf8_lossy(bytes));
         let is_rule = |key: &PushKey| matches!(key, PushKey::Rule { .. });
         let rules = before.keys.into_iter().filter(is_rule).collect();
-        Some(KeyTable::build(&log, rules).render().into_bytes())
+        Some(build_keys(workspace, &log, rules).render().into_bytes())
     })?;
     let pushes = read_pushes(workspace);
     for outcome in pushes.judge_session(&short_id(session), &log.entries) {
@@ -223,6 +244,18 @@ fn store_entries(
         workspace.append_machine(&path, &line, MAX_PUSH_LINES, KEPT_PUSH_LINES)?;
     }
     Ok(added)
+}
+
+/// Makes the table of keys from the evidence of all checkouts.
+fn build_keys(workspace: &Workspace, log: &EvidenceLog, rules: Vec<PushKey>) -> KeyTable {
+    let mut all = worktrees::merge_others(workspace, log.clone());
+    let merged = EvidenceLog {
+        entries: std::mem::take(&mut all.entries),
+    };
+    let mut table = KeyTable::build(&merged, rules);
+    // Lines count in the log of this checkout; 0 is an entry of another one.
+    table.set_lines(|line| all.own_line(line.saturating_sub(2)).unwrap_or(0));
+    table
 }
 
 /// Returns a short name for an id of a client. Ids are only compared.

@@ -203,6 +203,8 @@ pub struct ImportReport {
     pub tally: ImportTally,
     /// Entries for the state files.
     pub proposals: Vec<StateProposal>,
+    /// Entries of evidence that are new.
+    pub evidence: usize,
     /// Ids of the changes, for undo, oldest first.
     pub changes: Vec<String>,
 }

@@ -23,6 +23,12 @@ use forge_memory::push::{
 
 pub use forge_memory::push::PUSHES_FILE;
 
+mod after;
+mod helper;
+
+pub use after::{FailureRequest, push_after_failure};
+pub use helper::{HelperRequest, push_to_helper};
+
 /// Size above which Claude Code reads no file whole.
 pub const MAX_CLAUDE_READ_BYTES: u64 = 256 << 10;
 

@@ -32,6 +32,10 @@ pub enum SearchScope {
     Agents,
     /// Documents that are archived.
     Archive,
+    /// What sessions showed: commands, files and corrections. It is a log and
+    /// no document: [`search_evidence`](crate::evidence::search_evidence)
+    /// answers.
+    Evidence,
     /// Everything of this workspace, archived documents last.
     All,
     /// The other workspaces that this person registered.
@@ -42,12 +46,13 @@ pub enum SearchScope {
 
 impl SearchScope {
     /// All scopes, in the order of the help.
-    pub const ALL: [SearchScope; 8] = [
+    pub const ALL: [SearchScope; 9] = [
         SearchScope::Knowledge,
         SearchScope::State,
         SearchScope::Closets,
         SearchScope::Agents,
         SearchScope::Archive,
+        SearchScope::Evidence,
         SearchScope::All,
         SearchScope::Sources,
         SearchScope::Org,
@@ -61,6 +66,7 @@ impl SearchScope {
             SearchScope::Closets => "closets",
             SearchScope::Agents => "agents",
             SearchScope::Archive => "archive",
+            SearchScope::Evidence => "evidence",
             SearchScope::All => "all",
             SearchScope::Sources => "sources",
             SearchScope::Org => "org",
@@ -75,6 +81,7 @@ impl SearchScope {
             SearchScope::Closets => "The manifest and the closets of every hub",
             SearchScope::Agents => "What agents remembered for themselves",
             SearchScope::Archive => "Archived documents",
+            SearchScope::Evidence => "Commands that worked or failed in sessions, and files",
             SearchScope::All => "Everything of this workspace, archived documents last",
             SearchScope::Sources => "Your other workspaces, as `memory-forge sources` lists them",
             SearchScope::Org => "Everything that your organisation pushed to its shared index",
@@ -95,7 +102,10 @@ impl SearchScope {
             SearchScope::State => vec!["state"],
             SearchScope::Agents => vec!["agents"],
             SearchScope::Archive => vec!["archive"],
-            SearchScope::Closets | SearchScope::All | SearchScope::Sources => Vec::new(),
+            SearchScope::Closets
+            | SearchScope::All
+            | SearchScope::Sources
+            | SearchScope::Evidence => Vec::new(),
         }
     }
 }
@@ -275,6 +285,8 @@ fn search_workspace(
             return Ok((state::search_state(&library.workspace, ask)?, Vec::new()));
         }
         SearchScope::Closets => return library.search_maps(ask),
+        // No document of the index is evidence.
+        SearchScope::Evidence => return Ok((RecallAnswer::empty(), Vec::new())),
         _ => {}
     }
     let (mut answer, mut remarks) = library.search_index(ask, &|_| true, request.now, watch)?;

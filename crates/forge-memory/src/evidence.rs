@@ -6,12 +6,14 @@
 mod command;
 mod entry;
 mod fault;
+mod find;
 mod log;
 mod observe;
 
 pub use command::{CommandWord, SimpleCommand, parse_command};
 pub use entry::{CommandFact, EvidenceEntry, EvidenceFact, TestTally};
 pub use fault::{CommandFault, FaultPart, find_fault};
+pub use find::{EvidenceMatch, find_entries, kind_name, main_text, without_quotes};
 pub use log::{EvidenceLimits, EvidenceLog};
 pub use observe::{
     ToolAction, ToolOutcome, WorkPlace, join_dir, observe_prompt, observe_result, planned_action,

@@ -7,10 +7,12 @@ mod decide;
 mod fit;
 mod keys;
 mod pushes;
+mod solved;
 
 pub use decide::{ActionSurroundings, PushChoice, PushItem, choose_item};
 pub use keys::{KeyTable, PushKey, command_form};
 pub use pushes::{PUSHES_FILE, PushLog, PushOutcome, PushRecord, PushSubject, judge_outcome};
+pub use solved::solved_item;
 
 /// The file of known keys, which a hook reads whole before every action.
 pub const KEYS_FILE: &str = ".mind/evidence/keys.jsonl";

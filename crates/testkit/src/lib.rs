@@ -15,6 +15,7 @@ pub mod skip;
 pub mod spec;
 #[cfg(unix)]
 pub mod terminal;
+pub mod transcript;
 pub mod worker;
 pub mod workspace;
 

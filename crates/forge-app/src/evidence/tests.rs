@@ -334,3 +334,33 @@ fn sessions_at_the_same_time_lose_nothing() {
     });
     assert_eq!(read_evidence(&open(&files)).entries.len(), 15);
 }
+
+#[test]
+fn a_patch_of_codex_changes_each_of_its_files() {
+    let files = TestWorkspace::files(WORK);
+    let workspace = open(&files);
+    let session = GrowingSession::new("s1");
+    let line = |payload: Value| {
+        let time = "2026-03-01T10:00:00Z";
+        let record = json!({"type": "response_item", "timestamp": time, "payload": payload});
+        session.append(&format!("{record}\n"));
+    };
+    let patch = "*** Begin Patch\n*** Update File: src/a.go\n*** Move to: src/b.go\n@@\n-a\n+b\n*** Add File: src/c.go\n+c\n*** End Patch";
+    line(
+        json!({"type": "custom_tool_call", "call_id": "p", "name": "apply_patch", "input": patch}),
+    );
+    line(json!({"type": "custom_tool_call_output", "call_id": "p",
+                "output": "{\"output\":\"Success.\",\"metadata\":{\"exit_code\":0}}"}));
+    assert_eq!(session.record(&workspace), 3);
+    let log = read_evidence(&workspace);
+    let changed: Vec<&str> = log.entries.iter().filter_map(|it| it.fact.path()).collect();
+    assert_eq!(changed, ["src/a.go", "src/b.go", "src/c.go"]);
+    // One that was not applied changes nothing.
+    line(
+        json!({"type": "custom_tool_call", "call_id": "q", "name": "apply_patch",
+                "input": "*** Update File: src/d.go\n"}),
+    );
+    line(json!({"type": "custom_tool_call_output", "call_id": "q",
+                "output": "{\"output\":\"verification failed\",\"metadata\":{\"exit_code\":1}}"}));
+    assert_eq!(session.record(&workspace), 0);
+}

@@ -2,7 +2,8 @@
 //! calls and results. Each run reads what was added since the last one, up to a
 //! limit; lines of an unknown form are skipped.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
@@ -18,13 +19,19 @@ use forge_memory::evidence::{
 };
 use forge_store::regular::{self, LinkPolicy};
 
-/// Bytes that one run reads. A transcript with more that is new is read from
-/// its end.
-const MAX_READ_BYTES: u64 = 4 << 20;
+/// Bytes that are parsed at once, which bounds memory.
+const PIECE_BYTES: u64 = 4 << 20;
+/// Bytes that a hook reads where an answer waits for it.
+pub(super) const MAX_QUICK_READ_BYTES: u64 = PIECE_BYTES;
+/// Bytes that one run reads when a turn ends. A transcript with more that is
+/// new is read from its end.
+pub(super) const MAX_READ_BYTES: u64 = 32 << 20;
+/// Bytes of a past session that an import reads.
+pub(super) const MAX_IMPORTED_BYTES: u64 = 256 << 20;
 /// Bytes before the end in which a call may still wait for its result.
 const MAX_WAITING_BYTES: usize = 1 << 20;
 /// Transcripts whose position is kept.
-const MAX_POSITIONS: usize = 50;
+const MAX_POSITIONS: usize = 400;
 /// The file with the positions.
 const POSITIONS_FILE: &str = ".mind/evidence/positions.jsonl";
 
@@ -57,7 +64,8 @@ pub enum StepKind {
     Result {
         /// The text of the result, neither redacted nor shortened.
         text: String,
-        /// Whether the client marks it as an error; always `false` for Codex.
+        /// Whether the client marks it as an error; for Codex, whether it has
+        /// an exit code other than 0.
         is_error: bool,
     },
 }
@@ -67,15 +75,39 @@ pub enum StepKind {
 pub(super) struct TranscriptPart {
     pub(super) entries: Vec<EvidenceEntry>,
     /// Where the next run begins.
-    end: u64,
+    pub(super) end: u64,
 }
 
-/// Reads what was added to a transcript; `None` for a file that is not one of
-/// the user's transcripts.
+/// Reads what was added to a transcript, at most `most` bytes; `None` for a file
+/// that is not one of the user's transcripts.
 pub(super) fn read_new(
     workspace: &Workspace,
     source: &TranscriptSource<'_>,
+    most: u64,
 ) -> Option<TranscriptPart> {
+    let mut file = open_transcript(source)?;
+    let size = file.metadata().ok()?.len();
+    let known = position_of(workspace, source.path);
+    // A shorter file is another one of the same name.
+    let known = if known > size { 0 } else { known };
+    let mut part = TranscriptPart {
+        entries: Vec::new(),
+        end: known.max(size.saturating_sub(most)),
+    };
+    // After a jump, the first line begins in its middle and is not JSON.
+    while part.end < size {
+        let piece = read_piece(&mut file, part.end, workspace, source)?;
+        part.entries.extend(piece.entries);
+        if piece.end == part.end {
+            break;
+        }
+        part.end = piece.end;
+    }
+    Some(part)
+}
+
+/// Opens a transcript, if it is a regular file where clients keep them.
+fn open_transcript(source: &TranscriptSource<'_>) -> Option<File> {
     if source.path.extension().is_none_or(|it| it != "jsonl") {
         return None;
     }
@@ -87,32 +119,66 @@ pub(super) fn read_new(
     if !is_of_user {
         return None;
     }
-    let mut file = regular::open_regular(source.path, LinkPolicy::Refuse).ok()?;
+    regular::open_regular(source.path, LinkPolicy::Refuse).ok()
+}
+
+/// Returns the task of the helper of this kind that starts now: that of the
+/// newest call which has no result. Only the end of the transcript is read.
+pub(crate) fn find_helper_task(source: &TranscriptSource<'_>, kind: &str) -> Option<String> {
+    const MAX_END_BYTES: u64 = 256 << 10;
+    let mut file = open_transcript(source)?;
     let size = file.metadata().ok()?.len();
-    let known = position_of(workspace, source.path);
-    // A shorter file is another one of the same name.
-    let known = if known > size { 0 } else { known };
-    let start = known.max(size.saturating_sub(MAX_READ_BYTES));
+    file.seek(SeekFrom::Start(size.saturating_sub(MAX_END_BYTES)))
+        .ok()?;
+    let mut bytes = Vec::new();
+    file.take(MAX_END_BYTES).read_to_end(&mut bytes).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let mut ended: HashSet<String> = HashSet::new();
+    for line in text.lines().rev() {
+        let Ok(record) = serde_json::from_str::<Value>(line) else {
+            continue;
+        };
+        let blocks = record["message"]["content"].as_array();
+        for block in blocks.into_iter().flatten().rev() {
+            if let Some(id) = block["tool_use_id"].as_str() {
+                ended.insert(id.to_owned());
+            }
+            let is_start = matches!(block["name"].as_str(), Some("Task" | "Agent"))
+                && block["id"].as_str().is_some_and(|id| !ended.contains(id));
+            let input = &block["input"];
+            if is_start && input["subagent_type"].as_str().is_none_or(|it| it == kind) {
+                return input["prompt"].as_str().map(str::to_owned);
+            }
+        }
+    }
+    None
+}
+
+/// Reads the complete lines of a piece.
+fn read_piece(
+    file: &mut File,
+    start: u64,
+    workspace: &Workspace,
+    source: &TranscriptSource<'_>,
+) -> Option<TranscriptPart> {
     file.seek(SeekFrom::Start(start)).ok()?;
     let mut bytes = Vec::new();
-    file.take(MAX_READ_BYTES).read_to_end(&mut bytes).ok()?;
-    // After a jump, the first line begins in its middle.
-    let skipped = if start > known {
-        memchr::memchr(b'\n', &bytes).map_or(bytes.len(), |at| at + 1)
-    } else {
-        0
+    file.take(PIECE_BYTES).read_to_end(&mut bytes).ok()?;
+    let is_last = (bytes.len() as u64) < PIECE_BYTES;
+    let complete = match memchr::memrchr(b'\n', &bytes) {
+        Some(at) => at + 1,
+        None if is_last => 0,
+        // A line that is longer than a piece is passed over.
+        None => bytes.len(),
     };
-    let complete = memchr::memrchr(b'\n', &bytes)
-        .map_or(0, |at| at + 1)
-        .max(skipped);
     let place = WorkPlace {
         root: workspace.root(),
         cwd: source.cwd,
     };
     let mut steps = Vec::new();
     let mut waiting: HashMap<String, usize> = HashMap::new();
-    let mut at = skipped;
-    for line in bytes[skipped..complete].split_inclusive(|byte| *byte == b'\n') {
+    let mut at = 0;
+    for line in bytes[..complete].split_inclusive(|byte| *byte == b'\n') {
         for step in parse_steps(&String::from_utf8_lossy(line), place) {
             match &step.kind {
                 StepKind::Call(_) => {
@@ -127,7 +193,7 @@ pub(super) fn read_new(
         }
         at += line.len();
     }
-    // The next run begins at a call without a result.
+    // The next piece or run begins at a call without a result.
     let first_waiting = waiting.into_values().min();
     let end = first_waiting.filter(|at| complete - at <= MAX_WAITING_BYTES);
     Some(TranscriptPart {
@@ -145,24 +211,24 @@ fn position_of(workspace: &Workspace, transcript: &Path) -> u64 {
     known.map_or(0, |it| it.offset)
 }
 
-/// Keeps where the reading ended.
+/// Keeps where the reading of a transcript ended.
 pub(super) fn keep_position(
     workspace: &Workspace,
-    source: &TranscriptSource<'_>,
-    read: &TranscriptPart,
+    transcript: &Path,
+    end: u64,
 ) -> Result<(), WorkspaceError> {
-    let name = short_id(&source.path.to_string_lossy());
+    let name = short_id(&transcript.to_string_lossy());
     workspace.change_marked_machine(&RelPath::new(POSITIONS_FILE)?, |bytes| {
         let mut positions = parse_positions(bytes);
         if let Some(there) = positions.iter().position(|it| it.transcript == name) {
-            if positions[there].offset == read.end {
+            if positions[there].offset == end {
                 return None;
             }
             positions.remove(there);
         }
         positions.push(TranscriptPosition {
             transcript: name,
-            offset: read.end,
+            offset: end,
         });
         let first = positions.len().saturating_sub(MAX_POSITIONS);
         let lines = positions[first..]
@@ -187,7 +253,8 @@ fn parse_positions(bytes: &[u8]) -> Vec<TranscriptPosition> {
 /// Turns steps into entries. `root` is the workspace on disk, where sizes of
 /// files can be looked up.
 pub fn to_entries(steps: &[SessionStep], session: &str, root: Option<&Path>) -> Vec<EvidenceEntry> {
-    let mut calls: HashMap<&str, &ToolAction> = HashMap::new();
+    // A patch is one call that changes several files.
+    let mut calls: HashMap<&str, Vec<&ToolAction>> = HashMap::new();
     let mut entries = Vec::new();
     let session = short_id(session);
     let mut now = 0;
@@ -203,21 +270,20 @@ pub fn to_entries(steps: &[SessionStep], session: &str, root: Option<&Path>) -> 
         };
         match &step.kind {
             StepKind::Call(action) => {
-                calls.insert(&step.id, action);
+                calls.entry(&step.id).or_default().push(action);
             }
             StepKind::Prompt(text) => observe_prompt(text).into_iter().for_each(add),
             StepKind::Result { text, is_error } => {
-                let Some(action) = calls.remove(step.id.as_str()) else {
-                    continue;
-                };
-                let outcome = ToolOutcome {
-                    text,
-                    is_error: *is_error,
-                    bytes: root.and_then(|root| size_on_disk(root, action)),
-                };
-                observe_result(action, outcome)
-                    .into_iter()
-                    .for_each(&mut add);
+                for action in calls.remove(step.id.as_str()).unwrap_or_default() {
+                    let outcome = ToolOutcome {
+                        text,
+                        is_error: *is_error,
+                        bytes: root.and_then(|root| size_on_disk(root, action)),
+                    };
+                    observe_result(action, outcome)
+                        .into_iter()
+                        .for_each(&mut add);
+                }
             }
         }
     }
@@ -300,12 +366,21 @@ pub fn parse_steps(line: &str, place: WorkPlace<'_>) -> Vec<SessionStep> {
                     let call = id.zip(action).map(|(id, it)| step(id, StepKind::Call(it)));
                     call.into_iter().collect()
                 }
-                Some("function_call_output") => {
-                    let text = response_text(&payload["output"]);
-                    let result = StepKind::Result {
-                        text,
-                        is_error: false,
+                Some("custom_tool_call") if payload["name"] == "apply_patch" => {
+                    let patch = payload["input"].as_str().unwrap_or_default();
+                    let changes = files_of_patch(patch, place).into_iter();
+                    let Some(id) = id else {
+                        return Vec::new();
                     };
+                    changes
+                        .map(|change| step(id.clone(), StepKind::Call(change)))
+                        .collect()
+                }
+                Some("function_call_output" | "custom_tool_call_output") => {
+                    let text = response_text(&payload["output"]);
+                    let succeeded = text.starts_with("Exit code 0\n");
+                    let is_error = text.starts_with("Exit code ") && !succeeded;
+                    let result = StepKind::Result { text, is_error };
                     id.map(|id| step(id, result)).into_iter().collect()
                 }
                 _ => Vec::new(),
@@ -313,6 +388,23 @@ pub fn parse_steps(line: &str, place: WorkPlace<'_>) -> Vec<SessionStep> {
         }
         _ => Vec::new(),
     }
+}
+
+/// Returns the files that a patch of Codex's form changes.
+fn files_of_patch(patch: &str, place: WorkPlace<'_>) -> Vec<ToolAction> {
+    const MARKS: [&str; 4] = [
+        "*** Add File: ",
+        "*** Update File: ",
+        "*** Delete File: ",
+        "*** Move to: ",
+    ];
+    const MAX_PATCHED_FILES: usize = 50;
+    let paths = patch
+        .lines()
+        .filter_map(|line| MARKS.iter().find_map(|mark| line.strip_prefix(mark)));
+    let change =
+        |path: &str| planned_action("Write", &serde_json::json!({ "file_path": path }), place);
+    paths.filter_map(change).take(MAX_PATCHED_FILES).collect()
 }
 
 /// Returns the text of a result in any form that clients have.

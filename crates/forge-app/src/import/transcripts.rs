@@ -20,6 +20,7 @@ use super::{
 use crate::admit::{ImportTally, admit_import};
 use crate::counts::count_noun;
 use crate::document::{self, day_of_timestamp};
+use crate::evidence::PastEvidence;
 use crate::workspace::{RelPath, Workspace};
 
 mod claude;
@@ -71,22 +72,30 @@ pub fn import_transcripts(
         )
     });
     let mut imported = 0;
+    let mut evidence = PastEvidence::default();
     for found in found {
         if options.limit.is_some_and(|limit| imported >= limit) {
             landing.report.beyond_limit += 1;
             continue;
         }
-        imported += usize::from(import_transcript(&found, options, &mut landing)?);
+        let is_imported = import_transcript(&found, options, &mut landing, &mut |id, cwd| {
+            evidence.read(workspace, &found.path, id, cwd);
+        })?;
+        imported += usize::from(is_imported);
     }
     landing.report.files.sort_by(|a, b| a.path.cmp(&b.path));
-    landing.finish()
+    let mut report = landing.finish()?;
+    report.evidence = evidence.store(workspace, options.dry_run, options.now)?;
+    Ok(report)
 }
 
-/// Imports one transcript. Returns `true` if there was something to import.
+/// Imports one transcript. Returns `true` if there was something to import, and
+/// calls `on_session` with the id and the folder of the session then.
 fn import_transcript(
     found: &FoundTranscript,
     options: &ImportOptions,
     landing: &mut ImportWriter,
+    on_session: &mut dyn FnMut(&str, Option<&str>),
 ) -> Result<bool, ImportError> {
     let shown = found.path.display().to_string();
     let skip = |report: &mut ImportReport, why: String| {
@@ -130,6 +139,10 @@ fn import_transcript(
         landing.report.older += 1;
         return Ok(false);
     }
+    let name = file_name_of(&found.path);
+    let id = session.id.as_deref();
+    let id = id.unwrap_or(name.trim_end_matches(".jsonl"));
+    on_session(id, session.cwd.as_deref());
     landing.place_document(session.into_document(&found.path, lines.hash)?)?;
     Ok(true)
 }

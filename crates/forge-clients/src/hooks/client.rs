@@ -78,10 +78,10 @@ pub fn render_reply(
         .filter(|_| !matches!(client, None | Some(AgentClient::OpenCode)))
         .unwrap_or(event.name());
     let answer: Value = match client {
-        // Only Claude Code is known to show context before an action to the
-        // model; the others run the hooks of its file as well.
+        // Only Claude Code is known to show context before and after an action
+        // to the model; the others run the hooks of its file as well.
         Some(client) if event.is_of_tool() && client != AgentClient::Claude => json!({}),
-        Some(AgentClient::Claude) if event == SessionEvent::PreToolUse => {
+        Some(AgentClient::Claude) if event.is_of_tool() => {
             json!({ "hookSpecificOutput": { "hookEventName": name, "additionalContext": text } })
         }
         Some(AgentClient::Copilot) => json!({ "additionalContext": text }),
@@ -203,16 +203,23 @@ mod tests {
     }
 
     #[test]
-    fn context_before_an_action_goes_to_claude_code_alone() {
-        let payload = HookPayload::parse(br#"{"hook_event_name":"PreToolUse","turn_id":"1"}"#);
-        for client in AgentClient::ALL {
-            let reply = render_reply(Some(client), SessionEvent::PreToolUse, &payload, Some("x"));
-            assert_eq!(
-                reply.contains("additionalContext"),
-                client == AgentClient::Claude
-            );
-            // A decision would allow or block the action.
-            assert!(!reply.contains("ecision"), "{reply}");
+    fn context_of_an_action_goes_to_claude_code_alone() {
+        for event in [
+            SessionEvent::PreToolUse,
+            SessionEvent::PostToolUse,
+            SessionEvent::PostToolUseFailure,
+        ] {
+            let sent = format!(r#"{{"hook_event_name":"{}","turn_id":"1"}}"#, event.name());
+            let payload = HookPayload::parse(sent.as_bytes());
+            for client in AgentClient::ALL {
+                let reply = render_reply(Some(client), event, &payload, Some("x"));
+                assert_eq!(
+                    reply.contains("additionalContext"),
+                    client == AgentClient::Claude
+                );
+                // A decision would allow or block the action.
+                assert!(!reply.contains("ecision"), "{reply}");
+            }
         }
     }
 

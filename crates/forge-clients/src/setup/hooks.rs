@@ -92,8 +92,18 @@ pub const HOOK_EVENTS: [HookEvent; 12] = [
         true,
         "none, or ≤ 60 tokens where something about the action is known",
     ),
-    hook_event("PostToolUse", 5, false, "none: notes the result"),
-    hook_event("PostToolUseFailure", 5, false, "none: notes the failure"),
+    hook_event(
+        "PostToolUse",
+        5,
+        false,
+        "none, or ≤ 60 tokens where `recall.push` is `all`: notes the result",
+    ),
+    hook_event(
+        "PostToolUseFailure",
+        5,
+        false,
+        "none, or ≤ 60 tokens where `recall.push` is `all`: notes the failure",
+    ),
 ];
 
 /// Tools whose calls are reported: those that have keys.

@@ -30,6 +30,9 @@ pub enum ToolAction {
         command: String,
         /// The folder it runs in; `.` for the root of the workspace.
         dir: String,
+        /// The absolute path of the workspace, which paths in the command are
+        /// relative to.
+        root: String,
     },
     /// A read of a file.
     Read {
@@ -64,7 +67,6 @@ pub struct WorkPlace<'a> {
 impl WorkPlace<'_> {
     /// Returns a path relative to the workspace, or absolute outside of it.
     pub fn locate(&self, path: &str) -> String {
-        let root = lexical(&self.root.to_string_lossy());
         let path = path.replace('\\', "/");
         let is_absolute = path.starts_with('/') || path.get(1..3) == Some(":/");
         let full = if is_absolute {
@@ -72,11 +74,16 @@ impl WorkPlace<'_> {
         } else {
             lexical(&format!("{}/{path}", self.cwd.to_string_lossy()))
         };
-        match full.strip_prefix(&root) {
-            Some("") => ".".to_owned(),
-            Some(rest) if rest.starts_with('/') => rest[1..].to_owned(),
-            _ => full,
-        }
+        below_root(&lexical(&self.root.to_string_lossy()), full)
+    }
+}
+
+/// Makes an absolute path relative where it is inside of the workspace.
+fn below_root(root: &str, full: String) -> String {
+    match full.strip_prefix(root) {
+        Some("") => ".".to_owned(),
+        Some(rest) if rest.starts_with('/') => rest[1..].to_owned(),
+        _ => full,
     }
 }
 
@@ -126,7 +133,8 @@ pub fn planned_action(tool: &str, input: &Value, place: WorkPlace<'_>) -> Option
             };
             let dir = text(&["workdir", "cwd", "dir_path"])
                 .map_or_else(|| place.locate("."), |dir| place.locate(dir));
-            (!command.trim().is_empty()).then_some(ToolAction::Command { command, dir })
+            let root = lexical(&place.root.to_string_lossy());
+            (!command.trim().is_empty()).then_some(ToolAction::Command { command, dir, root })
         }
         "Read" | "read_file" | "view" | "read" => Some(ToolAction::Read {
             path: path(&PATH_KEYS)?,
@@ -190,7 +198,9 @@ pub fn observe_result(action: &ToolAction, outcome: ToolOutcome<'_>) -> Vec<Evid
             words: keep_line(words.unwrap_or_default(), MAX_LINE_CHARS),
         }],
         _ if words.is_some() => Vec::new(),
-        ToolAction::Command { command, dir } => observe_command(command, dir, text, outcome),
+        ToolAction::Command { command, dir, root } => {
+            observe_command(command, (dir, root), text, outcome)
+        }
         ToolAction::Read { path, is_whole } => {
             if is_too_large(text) {
                 let bytes = outcome.bytes;
@@ -254,7 +264,7 @@ fn how_it_ended(text: &str) -> CallEnding<'_> {
 
 fn observe_command(
     command: &str,
-    dir: &str,
+    (dir, root): (&str, &str),
     text: &str,
     outcome: ToolOutcome<'_>,
 ) -> Vec<EvidenceFact> {
@@ -272,7 +282,7 @@ fn observe_command(
         None if failed || is_hidden => first_error_line(output).to_owned(),
         None => String::new(),
     };
-    let mut facts = missing_operands(command, dir, output);
+    let mut facts = missing_operands(command, (dir, root), output);
     facts.push(EvidenceFact::Command(CommandFact {
         dir: if dir == "." {
             String::new()
@@ -310,7 +320,7 @@ fn split_exit_code(text: &str) -> (Option<i32>, &str) {
 }
 
 /// Returns the paths of a command that its programs report as missing.
-fn missing_operands(command: &str, dir: &str, output: &str) -> Vec<EvidenceFact> {
+fn missing_operands(command: &str, (dir, root): (&str, &str), output: &str) -> Vec<EvidenceFact> {
     const MARK: &str = ": No such file or directory";
     let commands = parse_command(command);
     let mut missing = Vec::new();
@@ -328,23 +338,31 @@ fn missing_operands(command: &str, dir: &str, output: &str) -> Vec<EvidenceFact>
             }
         });
         let named = named.trim_matches(['\'', '"', '‘', '’', '`']);
-        let is_operand = commands.iter().any(|it| {
-            it.program() == program
-                && it
-                    .operands()
-                    .any(|word| word.text == named && !word.is_expanded)
-        });
-        if is_operand && named.len() <= MAX_PATH_BYTES && missing.len() < 4 {
-            missing.push(EvidenceFact::Missing {
-                path: join_dir(dir, named),
-            });
+        // A `cd` in front moves what the later programs are given.
+        let mut dir = dir.to_owned();
+        let mut found = None;
+        for it in &commands {
+            let mut operands = it.operands().filter(|word| !word.is_expanded);
+            if it.program() == program && operands.any(|word| word.text == named) {
+                found = Some(join_dir(&dir, root, named));
+                break;
+            }
+            if it.program() == "cd"
+                && let Some(target) = it.operands().next()
+            {
+                dir = join_dir(&dir, root, &target.text);
+            }
+        }
+        if let Some(path) = found.filter(|_| named.len() <= MAX_PATH_BYTES && missing.len() < 4) {
+            missing.push(EvidenceFact::Missing { path });
         }
     }
     missing
 }
 
-/// Joins a folder as [`ToolAction::Command`] has it with a path in it.
-pub fn join_dir(dir: &str, path: &str) -> String {
+/// Joins a folder as [`ToolAction::Command`] has it with a path in it. The
+/// result is relative to the workspace where it is inside of it.
+pub fn join_dir(dir: &str, root: &str, path: &str) -> String {
     let joined = if path.starts_with('/') || dir == "." {
         lexical(path)
     } else {
@@ -353,7 +371,7 @@ pub fn join_dir(dir: &str, path: &str) -> String {
     if joined.is_empty() {
         ".".to_owned()
     } else {
-        joined
+        below_root(root, joined)
     }
 }
 
@@ -584,7 +602,8 @@ mod tests {
             ),
             Some(ToolAction::Command {
                 command: "ls".to_owned(),
-                dir: ".".to_owned()
+                dir: ".".to_owned(),
+                root: "/w/app".to_owned(),
             })
         );
         for (tool, input) in [
@@ -608,6 +627,29 @@ mod tests {
                 r#"{"kind":"missing","path":"cli/x"}"#,
                 r#"{"kind":"command","dir":"cli","command":"ls x","worked":false,"exit":1,"error":"ls: x: No such file or directory"}"#,
             ]
+        );
+        // Inside of the workspace, a path is relative however it was written.
+        let missing = |text: &str, result: &str| command(text, result).swap_remove(0);
+        assert_eq!(
+            missing(
+                "cat /w/app/docs/a.md",
+                "Exit code 1\ncat: /w/app/docs/a.md: No such file or directory"
+            ),
+            r#"{"kind":"missing","path":"docs/a.md"}"#
+        );
+        assert_eq!(
+            missing(
+                "cd /w/app/docs && cat a.md",
+                "Exit code 1\ncat: a.md: No such file or directory"
+            ),
+            r#"{"kind":"missing","path":"docs/a.md"}"#
+        );
+        assert_eq!(
+            missing(
+                "cat /w/apple/a.md",
+                "Exit code 1\ncat: /w/apple/a.md: No such file or directory"
+            ),
+            r#"{"kind":"missing","path":"/w/apple/a.md"}"#
         );
         let hidden = command("cat -A a | head", "cat: illegal option -- A");
         assert!(

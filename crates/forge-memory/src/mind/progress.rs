@@ -308,10 +308,9 @@ fn add_item_edit(
         .any(|it| it.span.start >= own.start && it.span.end <= own.end);
     let item = render_item(task, layout == StateLayoutKind::Mind || has_boxes);
     let text = values::strip_comments(document, &own);
-    let only_unset = !text.is_empty()
-        && values::split_items(&text)
-            .iter()
-            .all(|it| values::is_filler(it));
+    // A bullet without words is a person's: no template of ours has one.
+    let is_unset = |it: &String| !matches!(it.as_str(), "" | "-") && values::is_filler(it);
+    let only_unset = !text.is_empty() && values::split_items(&text).iter().all(is_unset);
     if only_unset && text == document.span_text(&own).trim() {
         return document.replace_section(section, &item);
     }

@@ -170,7 +170,7 @@ fn fault_item(
             fault: fault.clone(),
         },
         parts: sentence,
-        source: format!("{EVIDENCE_FILE}:{line}"),
+        source: evidence_place(*line),
         at: *last,
     })
 }
@@ -229,7 +229,7 @@ fn refusal_item(
             subcommand: subcommand.clone(),
         },
         parts: sentence,
-        source: format!("{EVIDENCE_FILE}:{line}"),
+        source: evidence_place(*line),
         at: *last,
     })
 }
@@ -266,9 +266,7 @@ fn size_item(
     });
     let (source, at) = match known {
         // It may have been shortened a little since.
-        Some((before, last, line)) if bytes >= before - before / 50 => {
-            (format!("{EVIDENCE_FILE}:{line}"), last)
-        }
+        Some((before, last, line)) if bytes >= before - before / 50 => (evidence_place(line), last),
         _ if around.max_whole_read().is_some_and(|most| bytes > most) => (path.clone(), 0),
         _ => return None,
     };
@@ -298,7 +296,7 @@ fn path_item(
         ToolAction::Read { path, .. } | ToolAction::Search { path } => vec![path.clone()],
         ToolAction::Change { creates: true, .. } => return None,
         ToolAction::Change { path, .. } => vec![path.clone()],
-        ToolAction::Command { dir, .. } => read_paths(commands, dir),
+        ToolAction::Command { dir, root, .. } => read_paths(commands, dir, root),
     };
     let missing = paths.into_iter().find(|path| !around.exists(path))?;
     let name = missing.trim_end_matches('/').rsplit('/').next()?.to_owned();
@@ -337,7 +335,7 @@ fn path_item(
         item: format!("path {missing}"),
         version: version_of(&[fits]),
         source: match line {
-            Some(line) => format!("{EVIDENCE_FILE}:{line}"),
+            Some(line) => evidence_place(line),
             None => fits.to_owned(),
         },
         subject: PushSubject::Path {
@@ -347,6 +345,14 @@ fn path_item(
         parts: sentence,
         at: 0,
     })
+}
+
+/// Returns the place of an entry. Line 0 is an entry of another checkout.
+fn evidence_place(line: usize) -> String {
+    match line {
+        0 => EVIDENCE_FILE.to_owned(),
+        line => format!("{EVIDENCE_FILE}:{line}"),
+    }
 }
 
 /// Returns the beginning of a path up to a file or folder of this name.
@@ -364,7 +370,7 @@ fn ending_with<'p>(path: &'p str, name: &str) -> Option<&'p str> {
 
 /// Returns the paths that a command line only reads. Nothing behind the first
 /// program that may create something counts, nor what looks for an absence.
-fn read_paths(commands: &[SimpleCommand], dir: &str) -> Vec<String> {
+fn read_paths(commands: &[SimpleCommand], dir: &str, root: &str) -> Vec<String> {
     const READERS: [&str; 9] = [
         "cat", "head", "tail", "less", "wc", "stat", "diff", "ls", "find",
     ];
@@ -394,7 +400,7 @@ fn read_paths(commands: &[SimpleCommand], dir: &str) -> Vec<String> {
             let Some(target) = command.operands().next().filter(|word| !word.is_expanded) else {
                 return paths;
             };
-            dir = join_dir(&dir, &target.text);
+            dir = join_dir(&dir, root, &target.text);
             paths.push(dir.clone());
             continue;
         } else if matches!(program, "echo" | "sort" | "uniq" | "cut" | "tr" | "pwd") {
@@ -414,7 +420,8 @@ fn read_paths(commands: &[SimpleCommand], dir: &str) -> Vec<String> {
         };
         let is_find = program == "find";
         let named = named.into_iter().take(if is_find { 1 } else { usize::MAX });
-        paths.extend(named.filter(is_path).map(|word| join_dir(&dir, &word.text)));
+        let named = named.filter(is_path);
+        paths.extend(named.map(|word| join_dir(&dir, root, &word.text)));
     }
     paths
 }
@@ -593,6 +600,29 @@ impl PushItem {
         }
     }
 
+    /// Returns the item for a command that failed as one did before: the error
+    /// without its numbers, the command that solved it, after how many steps,
+    /// and the time and line of that.
+    pub(super) fn of_solution(
+        error: &str,
+        instead: &str,
+        steps: usize,
+        (last, line): (i64, usize),
+    ) -> PushItem {
+        let mut parts = PushSentence::new("This error was solved here before, after ");
+        parts.say(&format!("{steps} steps, by "));
+        PushItem {
+            item: format!("solved {error}"),
+            version: version_of(&[instead]),
+            subject: PushSubject::Solved {
+                instead: instead.to_owned(),
+            },
+            parts: parts.quoting(instead),
+            source: evidence_place(line),
+            at: last,
+        }
+    }
+
     /// Renders the line for the agent: data between marks that it cannot
     /// contain, with its source and age, within [`MAX_PUSH_TOKENS`]. Returns
     /// `None` if it does not fit.
@@ -679,6 +709,7 @@ mod tests {
         ToolAction::Command {
             command: command.to_owned(),
             dir: ".".to_owned(),
+            root: "/w".to_owned(),
         }
     }
 

@@ -65,6 +65,23 @@ pub enum PushKey {
         /// Line of the newest such fact in the log.
         line: usize,
     },
+    /// An error that once took several steps, and the command that solved it.
+    Solved {
+        /// The name of the program, without folders.
+        program: String,
+        /// The words that name what the program does; empty if there are none.
+        subcommand: String,
+        /// The error line, without what differs from one time to the next.
+        error: String,
+        /// The command after which the same command worked.
+        instead: String,
+        /// Number of steps from the error to the success.
+        steps: usize,
+        /// Time of the success, in seconds since 1970.
+        last: i64,
+        /// Line of the solving command in the log.
+        line: usize,
+    },
     /// A document that states which paths or commands it applies to.
     Rule {
         /// The document, relative to the workspace.
@@ -92,7 +109,7 @@ const MAX_KNOWN_PATHS: usize = 400;
 /// All keys.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KeyTable {
-    /// Rules, then faults, refusals, large files and known paths.
+    /// Rules, then faults, refusals, solved errors, large files and known paths.
     pub keys: Vec<PushKey>,
 }
 
@@ -111,8 +128,24 @@ impl KeyTable {
         let mut keys = rules;
         keys.extend(fault_keys(log, &parsed));
         keys.extend(refusal_keys(log, &parsed));
+        keys.extend(super::solved::solved_keys(log, &parsed));
         keys.extend(path_keys(log));
         KeyTable { keys }
+    }
+
+    /// Replaces the line of each key that comes from evidence, by its line in
+    /// the log that the table was built from.
+    pub fn set_lines(&mut self, line_of: impl Fn(usize) -> usize) {
+        for key in &mut self.keys {
+            match key {
+                PushKey::Fault { line, .. }
+                | PushKey::Refused { line, .. }
+                | PushKey::Solved { line, .. }
+                | PushKey::Large { line, .. }
+                | PushKey::Known { line, .. } => *line = line_of(*line),
+                PushKey::Rule { .. } => {}
+            }
+        }
     }
 
     /// Parses a table; lines that cannot be read are left out.
@@ -398,7 +431,7 @@ pub(super) mod tests {
         log
     }
 
-    fn keys(lines: &str) -> Vec<String> {
+    pub(in crate::push) fn keys(lines: &str) -> Vec<String> {
         let table = KeyTable::build(&log(lines), Vec::new());
         assert_eq!(KeyTable::parse(&table.render()), table);
         let shown = table.keys.iter().map(|key| match key {
@@ -420,6 +453,12 @@ pub(super) mod tests {
             }
             PushKey::Large { path, .. } => format!("{path} large"),
             PushKey::Known { path, .. } => format!("{path} known"),
+            PushKey::Solved {
+                program,
+                instead,
+                steps,
+                ..
+            } => format!("{program} solved after {steps} → {instead}"),
             PushKey::Rule { path, .. } => path.clone(),
         });
         shown.collect()

@@ -70,6 +70,11 @@ pub enum PushSubject {
         /// The document, relative to the workspace.
         path: String,
     },
+    /// An error that a command solved before.
+    Solved {
+        /// The command that solved it.
+        instead: String,
+    },
     /// A corrected fact that a prompt repeats.
     Correction,
 }
@@ -83,6 +88,7 @@ impl PushSubject {
             PushSubject::Large { .. } => "file too large",
             PushSubject::Refused { .. } => "refused before",
             PushSubject::Rule { .. } => "rule about it",
+            PushSubject::Solved { .. } => "solved before",
             PushSubject::Correction => "corrected fact",
         }
     }
@@ -234,7 +240,9 @@ pub fn judge_outcome(push: &PushRecord, entries: &[EvidenceEntry]) -> Option<Pus
             let mut forms = forms.iter().filter_map(command_form);
             forms.any(|form| form == (program.clone(), subcommand.clone()))
         }),
-        PushSubject::Rule { .. } | PushSubject::Correction => return None,
+        PushSubject::Rule { .. } | PushSubject::Solved { .. } | PushSubject::Correction => {
+            return None;
+        }
     };
     let failed = has(&of_call, &again);
     if !failed {

@@ -19,11 +19,13 @@ use super::{RelPath, WorkspaceError};
 
 mod sound;
 mod teams;
+mod worktrees;
 
 pub use teams::{
     MergeDriver, clear_driver, first_commit, list_tracked_ending, list_tracked_named,
     merge_by_lines, merge_driver, repository_prefix, set_driver,
 };
+pub use worktrees::list_other_worktrees;
 
 /// A past state of the workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]

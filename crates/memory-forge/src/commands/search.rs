@@ -23,6 +23,7 @@ use crate::settings::Settings;
 use crate::ui::{Ui, escape_hidden, style};
 
 mod editor;
+mod evidence;
 mod picker;
 mod rendered;
 mod sources;
@@ -41,6 +42,7 @@ Examples:
   memory-forge search retry policy --as-of v1.4               What was known then
   memory-forge search mike --scope sources                    Ask your other workspaces
   memory-forge search retry policy --scope org                Ask the whole organisation
+  memory-forge search cargo test --scope evidence             What worked and what failed
   memory-forge search retry policy --open 1                   Open the first result
   memory-forge search -- --max-files                          Words that look like flags")]
 pub(crate) struct SearchArgs {
@@ -127,6 +129,9 @@ pub(crate) fn run_search(
     if question.trim().is_empty() {
         return Err(CommandError::usage("The query is empty")
             .hint("Add the words to search for: `memory-forge search retry policy`"));
+    }
+    if args.scope == Some(SearchScope::Evidence) {
+        return evidence::run_evidence_search(&args, since, settings, ui);
     }
     let mut memory = crate::library::open_library(paths::open_workspace(settings, ui)?, settings);
     let workspace = memory.workspace.clone();

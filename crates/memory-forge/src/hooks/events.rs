@@ -151,8 +151,7 @@ impl EventHandler<'_> {
             SessionEvent::SubagentStop => self.subagent_stop(),
             SessionEvent::TaskCompleted => self.task_completed(),
             SessionEvent::PreToolUse => self.before_tool(),
-            SessionEvent::PostToolUse => self.after_tool(false),
-            SessionEvent::PostToolUseFailure => self.after_tool(true),
+            SessionEvent::PostToolUse | SessionEvent::PostToolUseFailure => self.after_tool(event),
         }
     }
 
@@ -244,7 +243,29 @@ impl EventHandler<'_> {
         if self.mind.has_state_files() && self.payload.garbled.is_none() {
             self.mind.log_agent_start(kind, id, self.now)?;
         }
-        self.brief_for(BriefOccasion::Subagent(kind))
+        let brief = self.brief_for(BriefOccasion::Subagent(kind))?;
+        let homes = self.transcript_homes();
+        let source = self.transcript_source(&homes);
+        let Some(transcript) = source.filter(|_| !self.process.is_push_off()) else {
+            return Ok(brief);
+        };
+        let request = push::HelperRequest {
+            event: SessionEvent::SubagentStart.name(),
+            kind,
+            id,
+            transcript,
+            program_folders: self.process.client_places().path,
+            nonce: &self.nonce,
+            now: self.now,
+        };
+        let items = push::push_to_helper(self.workspace, &request);
+        let items = items.unwrap_or_else(|problem| {
+            // An error must not cost the briefing.
+            self.note_problem(SessionEvent::SubagentStart, &problem.to_string());
+            Vec::new()
+        });
+        let lines: Vec<String> = brief.into_iter().chain(items).collect();
+        Ok((!lines.is_empty()).then(|| lines.join("\n")))
     }
 
     fn subagent_stop(&self) -> HookAnswer {
@@ -298,7 +319,11 @@ impl EventHandler<'_> {
             nonce: &self.nonce,
             now: self.now,
         };
-        let item = push::push_at_prompt(self.workspace, &request)?;
+        let item = push::push_at_prompt(self.workspace, &request);
+        let item = item.unwrap_or_else(|problem| {
+            self.note_problem(SessionEvent::UserPromptSubmit, &problem.to_string());
+            None
+        });
         let lines: Vec<String> = brief.into_iter().chain(item).collect();
         Ok((!lines.is_empty()).then(|| lines.join("\n")))
     }
@@ -342,11 +367,13 @@ impl EventHandler<'_> {
         matches!(self.client, None | Some(AgentClient::Claude))
     }
 
-    fn after_tool(&self, is_error: bool) -> HookAnswer {
+    /// Records the end of a call, and brings what solved its error before.
+    fn after_tool(&self, event: SessionEvent) -> HookAnswer {
         let null = serde_json::Value::Null;
+        let is_error = event == SessionEvent::PostToolUseFailure;
         let field = |name: &str| self.payload.field(name).unwrap_or(&null);
         let response = if is_error { "error" } else { "tool_response" };
-        let event = evidence::ToolEvent {
+        let call = evidence::ToolEvent {
             session: self.session_id(),
             call: self
                 .payload
@@ -358,8 +385,22 @@ impl EventHandler<'_> {
             is_error,
             cwd: self.tool_cwd(),
         };
-        evidence::record_tool_event(self.workspace, &event, self.now)?;
-        Ok(None)
+        let mut item = None;
+        if !self.process.is_push_off() && self.takes_context() {
+            let request = push::FailureRequest {
+                event: event.name(),
+                call: &call,
+                nonce: &self.nonce,
+                now: self.now,
+            };
+            let found = push::push_after_failure(self.workspace, &request);
+            item = found.unwrap_or_else(|problem| {
+                self.note_problem(event, &problem.to_string());
+                None
+            });
+        }
+        evidence::record_tool_event(self.workspace, &call, self.now)?;
+        Ok(item)
     }
 
     /// Records what is new in the session's transcript. An error must not cost

@@ -307,7 +307,7 @@ mod tests {
         );
         check(
             json!({ "query": "q", "scope": "moon" }),
-            "Field \"scope\" must be one of knowledge, state, closets, agents, archive, all",
+            "Field \"scope\" must be one of knowledge, state, closets, agents, archive, evidence, all",
         );
     }
 

@@ -94,8 +94,15 @@ const MAX_TOKENS_FIELD: ToolField = optional_field(
     "",
 );
 
-pub(crate) const SEARCH_SCOPES: [&str; 6] =
-    ["knowledge", "state", "closets", "agents", "archive", "all"];
+pub(crate) const SEARCH_SCOPES: [&str; 7] = [
+    "knowledge",
+    "state",
+    "closets",
+    "agents",
+    "archive",
+    "evidence",
+    "all",
+];
 
 /// All tools, in the order in which they are listed.
 pub(crate) static ALL_TOOLS: [ToolSpec; 13] = [

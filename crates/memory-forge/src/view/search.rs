@@ -52,6 +52,10 @@ pub(super) fn answer_search(
         keep_noise: true,
         ..SearchRequest::new(question, limit.clamp(1, MAX_RESULTS), visit.now)
     };
+    if scope == Some(SearchScope::Evidence) {
+        let why = "The page shows documents; `memory-forge search --scope evidence` shows evidence";
+        return Err(PageRefusal::new(400, why));
+    }
     if scope == Some(SearchScope::Sources) {
         let retractions = SearchRetractions::read(&visit.workspace).map_err(CommandError::from)?;
         return search_sources(

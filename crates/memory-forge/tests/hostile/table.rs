@@ -65,6 +65,8 @@ pub(crate) const ROWS: &[Row] = &[
     row(".git/packed-refs", ".git/packed-refs"),
     row(".git/commondir", ".git/commondir"),
     row(".git/shallow", ".git/shallow"),
+    row(".git/worktrees", ".git/worktrees"),
+    row(".git/worktrees/**", ".git/worktrees/other/gitdir"),
     row(".git/info/**", ".git/info/exclude"),
     row(".git/refs/**", ".git/refs/heads/main"),
     row(".git/objects/**", ".git/objects/info/alternates"),

@@ -387,6 +387,10 @@ fn codex_rollouts_of_this_workspace_are_imported_and_said_once() {
         (&json!(1), &json!(id)),
         "{output}"
     );
+    assert_eq!(
+        value["evidence"], 1,
+        "the command; no result of the patch is known"
+    );
     let path = value["files"][0]["path"].as_str().expect("a path");
     assert!(
         path.starts_with("knowledge/sessions/2026-01-09-list-the-wombat-files-"),
@@ -1232,4 +1236,75 @@ fn what_was_corrected_since_is_imported_with_its_correction() {
     assert!(front.contains("runs every day"), "{page}");
     ws.run(&["import", "transcripts"]).ok();
     assert_eq!(ws.read(PAGE), page);
+}
+
+/// A session in this folder, in which an option of `cat` was not accepted.
+fn session_in(folder: &Path) -> Vec<Value> {
+    let secret = format!("ghp_{}", "a1B2c3D4e5".repeat(4));
+    let run = |minute: usize, id: &str, command: String| {
+        let call = json!([{ "type": "tool_use", "id": id, "name": "Bash", "input": { "command": command } }]);
+        said("assistant", minute, call)
+    };
+    let answer = |minute: usize, id: &str, text: &str, is_error: bool| {
+        let result = json!([{ "type": "tool_result", "tool_use_id": id, "content": text, "is_error": is_error }]);
+        said("user", minute, result)
+    };
+    let mut records = vec![
+        said("user", 0, json!("Show the log with its tabs")),
+        run(1, "t1", "cat -A shop.log".to_owned()),
+        answer(2, "t1", "Exit code 1\ncat: illegal option -- A", true),
+        run(3, "t2", "cat -vet shop.log".to_owned()),
+        answer(4, "t2", "a^Ib$", false),
+        run(
+            5,
+            "t3",
+            format!("curl -H 'Authorization: Bearer {secret}' localhost"),
+        ),
+        answer(6, "t3", "ok", false),
+    ];
+    for record in &mut records {
+        record["cwd"] = folder.to_string_lossy().into();
+    }
+    records
+}
+
+#[test]
+fn past_sessions_become_evidence_once() {
+    let ws = ws("");
+    let here = session_in(ws.root());
+    let path = claude_folder(&ws).join(format!("{ID}.jsonl"));
+    put(&path, lines(&here[..5]));
+    let import = |flags: &[&str]| {
+        let mut arguments = vec!["import", "transcripts", "--json"];
+        arguments.extend(flags);
+        parsed(&ws.run(&arguments))["evidence"].clone()
+    };
+    assert_eq!(import(&["--dry-run"]), 2);
+    assert!(!ws.exists(".mind"), "a dry run writes nothing");
+    assert_eq!(import(&[]), 2);
+    let answer = parsed(&ws.run(&["search", "--scope", "evidence", "--json", "cat shop.log"]));
+    assert_eq!(answer["results"][0]["text"], "cat -vet shop.log");
+    let why = ws.run(&["why", "--command", "cat -A x"]);
+    assert!(why.ok().contains("has never worked here"), "{why}");
+    // Only what was added since is read, and a hook's entries are the same.
+    assert_eq!(import(&[]), 0);
+    put(&path, lines(&here));
+    assert_eq!(import(&[]), 1);
+    std::fs::remove_file(ws.path(".mind/evidence/positions.jsonl")).expect("removed");
+    assert_eq!(import(&["--force"]), 0);
+    assert!(!ws.read(".mind/evidence/log.jsonl").contains("a1B2c3D4e5"));
+}
+
+#[test]
+fn sessions_of_another_project_are_no_evidence_here() {
+    let ws = ws("");
+    let path = ws.home().join("elsewhere.jsonl");
+    put(&path, lines(&session_in(Path::new("/work/another"))));
+    let path = path.to_string_lossy().into_owned();
+    let report = parsed(&ws.run(&["import", "transcripts", "--json", &path]));
+    assert_eq!(
+        (&report["new"], &report["evidence"]),
+        (&json!(1), &json!(0))
+    );
+    assert!(!ws.exists(".mind/evidence"));
 }

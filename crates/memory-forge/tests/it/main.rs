@@ -16,6 +16,7 @@ mod crash;
 mod derived;
 mod doctor;
 mod domain;
+mod evidence;
 mod export;
 mod farewell;
 mod forget;

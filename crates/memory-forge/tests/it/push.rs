@@ -6,7 +6,7 @@ use testkit::TestWorkspace;
 
 use crate::harness::ws;
 
-const WORK: &str = "
+pub(crate) const WORK: &str = "
     //- .mind/STATE.md
     # Project State
 
@@ -26,7 +26,7 @@ const WORK: &str = "
 ";
 
 /// Sends an event as Claude Code does, and returns the text for the agent.
-fn hook(ws: &TestWorkspace, event: Value) -> Option<String> {
+pub(crate) fn hook(ws: &TestWorkspace, event: Value) -> Option<String> {
     let output = ws.feed(event.to_string(), &[], &["hook", "--client=claude"]);
     assert!(output.stderr.is_empty(), "{output}");
     let answer: Value = serde_json::from_str(output.ok()).expect("one JSON object");
@@ -35,7 +35,12 @@ fn hook(ws: &TestWorkspace, event: Value) -> Option<String> {
     shown["additionalContext"].as_str().map(str::to_owned)
 }
 
-fn before(ws: &TestWorkspace, session: &str, tool: &str, input: Value) -> Option<String> {
+pub(crate) fn before(
+    ws: &TestWorkspace,
+    session: &str,
+    tool: &str,
+    input: Value,
+) -> Option<String> {
     hook(
         ws,
         json!({
@@ -46,7 +51,7 @@ fn before(ws: &TestWorkspace, session: &str, tool: &str, input: Value) -> Option
 }
 
 /// Writes a transcript into the home and ends a turn with it.
-fn turn(ws: &TestWorkspace, session: &str, calls: &[(&str, &str)]) {
+pub(crate) fn turn(ws: &TestWorkspace, session: &str, calls: &[(&str, &str)]) {
     let mut text = String::new();
     for (at, (command, result)) in calls.iter().enumerate() {
         let id = format!("{session}-{at}");
@@ -69,7 +74,7 @@ fn turn(ws: &TestWorkspace, session: &str, calls: &[(&str, &str)]) {
     );
 }
 
-const FAILS: (&str, &str) = ("cat -A src/a.go", "Exit code 1\ncat: illegal option -- A");
+pub(crate) const FAILS: (&str, &str) = ("cat -A src/a.go", "Exit code 1\ncat: illegal option -- A");
 
 #[test]
 fn what_failed_in_one_session_is_said_in_the_next() {

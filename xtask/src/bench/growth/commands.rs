@@ -105,6 +105,7 @@ const READING: &[Measured] = &[
     run("search|--mode|text|--scope|all|--json|word beans"),
     run("search|--mode|text|--scope|state|word"),
     run("search|--scope|closets|word beans"),
+    run("search|--scope|evidence|--json|word beans"),
     run("search|--mode|text|{text}"),
     run("stats"),
     run("preview|knowledge/tides.md"),

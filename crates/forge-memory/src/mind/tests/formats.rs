@@ -457,6 +457,22 @@ fn tasks_go_where_their_section_is() {
         "In Progress",
         "### In Progress (3)\n- [ ] New\n",
     );
+    // An empty bullet was written by hand; no template has one.
+    check(
+        "### In Progress\n-\n",
+        "In Progress",
+        "### In Progress\n-\n- [ ] New\n",
+    );
+    check(
+        "### In Progress\n- -\n\n### Blocked\n",
+        "In Progress",
+        "### In Progress\n- -\n- [ ] New\n\n### Blocked\n",
+    );
+    check(
+        "### In Progress\n- None.\n",
+        "In Progress",
+        "### In Progress\n- [ ] New\n",
+    );
     check(
         "### In Progress\n\n### Blocked\n",
         "Blocked",

@@ -1,6 +1,7 @@
 //! Renders the result of an import, for people and as JSON. No secret is ever
 //! here: the library returns counts.
 
+use forge_app::counts::count_noun;
 use forge_app::import::{
     ImportOutcome, ImportReport, ImportTally, ImportedDocument, StateProposal, StateProposalKind,
 };
@@ -58,6 +59,13 @@ pub(super) fn show_report(
         count(ImportOutcome::Unchanged),
         count(ImportOutcome::Kept),
     ))?;
+    if report.evidence > 0 {
+        let kept = if dry_run { "Would keep" } else { "Kept" };
+        let facts = count_noun(report.evidence, "fact");
+        ui.print_line(&format!(
+            "{kept} as evidence: {facts} about commands and files"
+        ))?;
+    }
     show_proposals(report, ui)?;
     show_remarks(report, ui);
     if dry_run {
@@ -181,6 +189,7 @@ pub(super) fn report_json(report: &ImportReport, dry_run: bool) -> Value {
         "problems": problems,
         "moreProblems": report.more_problems,
         "proposals": proposals,
+        "evidence": report.evidence,
         "changes": report.changes,
     })
 }

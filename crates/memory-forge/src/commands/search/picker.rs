@@ -29,7 +29,10 @@ pub(super) fn asks_question(args: &SearchArgs, ui: &Ui) -> bool {
         && args.open.is_none()
         && args.budget.is_none()
         && args.as_of.is_none();
-    let is_elsewhere = matches!(args.scope, Some(SearchScope::Sources | SearchScope::Org));
+    let is_elsewhere = matches!(
+        args.scope,
+        Some(SearchScope::Sources | SearchScope::Org | SearchScope::Evidence)
+    );
     args.query.is_empty() && is_plain && !is_elsewhere && ui.can_pick()
 }
 
