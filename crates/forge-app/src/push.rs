@@ -22,6 +22,9 @@ use forge_memory::push::{
 };
 
 pub use forge_memory::push::PUSHES_FILE;
+pub use summary::{PushSummary, summarize_pushes};
+
+mod summary;
 
 /// Size above which Claude Code reads no file whole.
 pub const MAX_CLAUDE_READ_BYTES: u64 = 256 << 10;
