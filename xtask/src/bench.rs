@@ -9,6 +9,7 @@ pub(crate) mod hooks;
 pub(crate) mod mcp;
 pub(crate) mod links;
 pub(crate) mod recall;
+pub(crate) mod replay;
 pub(crate) mod rules;
 pub(crate) mod secrets;
 mod sets;

@@ -57,6 +57,11 @@ Commands:
   bench rules [--all] [--show] [--out DIR]
       Count the rules that stay when `doctor --fix` shortens real CLAUDE.md,
       AGENTS.md and SKILL.md files, ten of a repository at most
+  bench replay [--part first|second|all] [--negatives] [--repeat N]
+               [--second FILE] [--json FILE] [--binary FILE]
+      Measure what hooks would have brought in real coding sessions, beside
+      labelled needs; --negatives sends events that need nothing, --second
+      compares another reader's labels, --repeat measures time
   bench view [--files N] [--runs N] [--binary FILE]
       Measure the page over 5,000 documents in Chromium
   bench engine parity [SET]... [--groups N] [--server 15|18]
@@ -130,6 +135,7 @@ fn main() -> ExitCode {
         ["bench", "links", rest @ ..] => bench::links::run(rest),
         ["bench", "secrets", rest @ ..] => bench::secrets::run(rest),
         ["bench", "rules", rest @ ..] => bench::rules::run(rest),
+        ["bench", "replay", rest @ ..] => bench::replay::run(rest),
         ["bench", "view", rest @ ..] => bench::view::run(rest),
         ["bench", "engine", rest @ ..] => bench_engine(rest),
         ["bench", "embed"] => bench_embed::run(),

@@ -22,6 +22,9 @@ use forge_memory::push::{
 };
 
 pub use forge_memory::push::PUSHES_FILE;
+pub use summary::{PushSummary, summarize_pushes};
+
+mod summary;
 
 mod after;
 mod helper;

@@ -1,26 +1,26 @@
 //! Plays past sessions as if hooks had been there: would what they bring have
-//! been right? Each session gets the keys that earlier sessions left, decided
-//! by the function that the hook calls. It needs no model, writes nothing, and
-//! the same transcripts give the same report.
+//! been right? Each session gets the keys that earlier ones left, decided by
+//! the function that the hook calls. It needs no model, writes nothing, and the
+//! same transcripts give the same report.
 //!
 //! A transcript has no files, so a path counts as missing, and a file as too
 //! large, where the call itself reports that.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-use crate::evidence::{SessionStep, StepKind, parse_steps, to_entries};
-use crate::tokens::estimate_tokens;
-use forge_memory::evidence::{
-    EvidenceEntry, EvidenceFact, EvidenceLimits, EvidenceLog, WorkPlace, parse_command,
-};
-use forge_memory::push::{ActionSurroundings, KeyTable, PushSubject, choose_item, command_form};
-use forge_store::regular::{self, LinkPolicy};
+use forge_memory::evidence::{EvidenceEntry, EvidenceLimits, EvidenceLog};
 
-/// Bytes of the longest transcript that is replayed.
-const MAX_TRANSCRIPT_BYTES: u64 = 256 << 20;
-/// Pushes below which no percentage is given.
-pub const MIN_PUSHES_FOR_SHARES: usize = 30;
+mod nearest;
+mod play;
+mod shares;
+mod transcripts;
+
+pub use nearest::NearestEntry;
+pub use shares::{MIN_PUSHES_FOR_SHARES, resampled_interval, share_interval};
+
+use play::{PlayedSession, play_session};
+use transcripts::{PastSession, read_session};
 
 /// Which sessions are counted. The others still leave their evidence.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub enum ReplayPart {
     Second,
 }
 
-/// Counts of a kind of key.
+/// Counts of pushes and needs: of a kind of key, of a session or of all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ReplayCounts {
     /// Number of items that were brought.
@@ -47,23 +47,129 @@ pub struct ReplayCounts {
     pub needs: usize,
     /// Needs to which a right item was brought.
     pub met: usize,
+    /// Needs whose item came only at a later action of the session.
+    pub late: usize,
+    /// Calls that failed by what a right item warned of, from its own call on.
+    pub steps_saved: usize,
+    /// Commands that the user refused after a right item had come.
+    pub turns_saved: usize,
+    /// Estimated number of tokens of the items.
+    pub tokens: usize,
+}
+
+impl ReplayCounts {
+    fn add(&mut self, other: &ReplayCounts) {
+        self.pushes += other.pushes;
+        self.right += other.right;
+        self.contradicted += other.contradicted;
+        self.needs += other.needs;
+        self.met += other.met;
+        self.late += other.late;
+        self.steps_saved += other.steps_saved;
+        self.turns_saved += other.turns_saved;
+        self.tokens += other.tokens;
+    }
+}
+
+/// A place in a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReplayPlace {
+    /// Number of the session, in the order of time.
+    pub session: usize,
+    /// Number of the step in it.
+    pub step: usize,
+    /// Line of the transcript, counted from 1.
+    pub line: usize,
 }
 
 /// An item that was brought.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplayedPush {
-    /// Number of the session, in the order of time.
-    pub session: usize,
-    /// Number of the step in it.
-    pub step: usize,
+    /// The action to which it was brought.
+    pub place: ReplayPlace,
     /// The name of the key that opened the gate.
     pub key: &'static str,
     /// Identifies the item by its kind and what it is about.
     pub item: String,
     /// The line that the hook would show.
     pub text: String,
+    /// Estimated number of tokens in `text`.
+    pub tokens: usize,
     /// Whether the action did what the item warns of, and the item was of use.
     pub is_right: bool,
+    /// Whether the action worked all the same.
+    pub is_contradicted: bool,
+    /// Calls that failed by it from here on; 0 unless it is right.
+    pub steps_saved: usize,
+    /// Commands that the user refused from here on; 0 unless it is right.
+    pub turns_saved: usize,
+}
+
+/// Whether what a session needed was brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NeedTiming {
+    /// Before the action that failed.
+    InTime,
+    /// Only before a later action.
+    Late,
+    /// Not at all.
+    Missed,
+}
+
+/// An action that failed by something that an earlier session had.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplayedNeed {
+    /// The action.
+    pub place: ReplayPlace,
+    /// The name of the key that would open the gate.
+    pub key: &'static str,
+    /// What the session needed to know.
+    pub what: String,
+    /// Whether it was brought.
+    pub timing: NeedTiming,
+    /// Reasons why an item whose key matched was not brought.
+    pub silences: Vec<String>,
+    /// The entry with the most words in common; `None` for a need that was met.
+    pub nearest: Option<NearestEntry>,
+}
+
+/// A session that is counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplayedSession {
+    /// Its number, in the order of time.
+    pub number: usize,
+    /// The client's id of it.
+    pub id: String,
+    /// The transcript that was played; of copies, the longest.
+    pub path: PathBuf,
+    /// Its first moment, in seconds since 1970.
+    pub started: i64,
+    /// Number of prompts and calls.
+    pub moments: usize,
+    /// What happened in it.
+    pub counts: ReplayCounts,
+}
+
+/// Counts of one item in all sessions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplayedItem {
+    /// Identifies the item by its kind and what it is about.
+    pub item: String,
+    /// The name of its key.
+    pub key: &'static str,
+    /// Its pushes; needs are not counted here.
+    pub counts: ReplayCounts,
+    /// The line that was shown last.
+    pub text: String,
+}
+
+/// A file that is not replayed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkippedTranscript {
+    /// The file.
+    pub path: PathBuf,
+    /// Why it is skipped.
+    pub reason: String,
 }
 
 /// What a replay found.
@@ -73,78 +179,150 @@ pub struct ReplayReport {
     pub files: usize,
     /// Number of these files that repeat the session of another one.
     pub copies: usize,
-    /// Number of sessions that are counted.
-    pub sessions: usize,
-    /// Number of prompts and calls in these sessions.
-    pub moments: usize,
-    /// Estimated number of tokens in all texts that were brought.
-    pub tokens: usize,
+    /// Files that cannot be read, or have no moment with a time.
+    pub skipped: Vec<SkippedTranscript>,
+    /// The sessions that are counted, in the order of time.
+    pub sessions: Vec<ReplayedSession>,
     /// The counts of each kind of key, by its name.
     pub by_key: BTreeMap<&'static str, ReplayCounts>,
     /// The items that were brought, in the order of time.
     pub pushes: Vec<ReplayedPush>,
-    /// Needs that nothing was brought to: session, step and what they need.
-    pub missed: Vec<(usize, usize, String)>,
+    /// What sessions needed, in the order of time.
+    pub needs: Vec<ReplayedNeed>,
 }
 
 impl ReplayReport {
     /// Returns the counts of all keys together.
     pub fn total(&self) -> ReplayCounts {
         let mut total = ReplayCounts::default();
-        for counts in self.by_key.values() {
-            total.pushes += counts.pushes;
-            total.right += counts.right;
-            total.contradicted += counts.contradicted;
-            total.needs += counts.needs;
-            total.met += counts.met;
-        }
+        self.by_key.values().for_each(|counts| total.add(counts));
         total
     }
 
-    /// Returns how many different items were brought, and how many of them were
-    /// right each time.
-    pub fn different_items(&self) -> (usize, usize) {
-        let mut items: BTreeMap<&str, bool> = BTreeMap::new();
+    /// Returns the number of prompts and calls in the sessions that are counted.
+    pub fn moments(&self) -> usize {
+        self.sessions.iter().map(|it| it.moments).sum()
+    }
+
+    /// Returns the needs to which nothing was brought in time.
+    pub fn missed(&self) -> impl Iterator<Item = &ReplayedNeed> {
+        self.needs
+            .iter()
+            .filter(|it| it.timing != NeedTiming::InTime)
+    }
+
+    /// Returns the different items, the most useful first: by the steps and
+    /// turns that they would have saved, then by how often they were right.
+    pub fn items(&self) -> Vec<ReplayedItem> {
+        let mut items: BTreeMap<&str, ReplayedItem> = BTreeMap::new();
         for push in &self.pushes {
-            let right = items.entry(&push.item).or_insert(true);
-            *right &= push.is_right;
+            let row = items.entry(&push.item).or_insert_with(|| ReplayedItem {
+                item: push.item.clone(),
+                key: push.key,
+                counts: ReplayCounts::default(),
+                text: String::new(),
+            });
+            row.counts.add(&push.counts());
+            row.text.clone_from(&push.text);
         }
-        (items.len(), items.values().filter(|right| **right).count())
+        let mut items: Vec<ReplayedItem> = items.into_values().collect();
+        let wrong = |it: &ReplayedItem| it.counts.pushes - it.counts.right;
+        items.sort_by(|a, b| {
+            let saved = |it: &ReplayedItem| it.counts.steps_saved + it.counts.turns_saved;
+            (saved(b), b.counts.right, wrong(a), &a.item).cmp(&(
+                saved(a),
+                a.counts.right,
+                wrong(b),
+                &b.item,
+            ))
+        });
+        items
     }
 }
 
-/// Returns the interval of a share that 95 % of samples of this size have, in
-/// thousandths, by Wilson's formula.
-pub fn share_interval(part: usize, all: usize) -> (usize, usize) {
-    if all == 0 {
-        return (0, 1000);
+impl ReplayedPush {
+    fn counts(&self) -> ReplayCounts {
+        ReplayCounts {
+            pushes: 1,
+            right: usize::from(self.is_right),
+            contradicted: usize::from(self.is_contradicted),
+            steps_saved: self.steps_saved,
+            turns_saved: self.turns_saved,
+            tokens: self.tokens,
+            ..ReplayCounts::default()
+        }
     }
-    const Z: f64 = 1.96;
-    let (n, share) = (all as f64, part as f64 / all as f64);
-    let middle = share + Z * Z / (2.0 * n);
-    let spread = Z * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt();
-    let of = |value: f64| {
-        (value / (1.0 + Z * Z / n) * 1000.0)
-            .round()
-            .clamp(0.0, 1000.0) as usize
-    };
-    (of(middle - spread), of(middle + spread))
 }
 
-/// A session of a transcript.
-struct PastSession {
-    id: String,
-    started: i64,
-    steps: Vec<SessionStep>,
+impl ReplayedNeed {
+    fn counts(&self) -> ReplayCounts {
+        ReplayCounts {
+            needs: 1,
+            met: usize::from(self.timing == NeedTiming::InTime),
+            late: usize::from(self.timing == NeedTiming::Late),
+            ..ReplayCounts::default()
+        }
+    }
 }
 
-/// Replays transcripts.
+/// Replays transcripts. Their order in `paths` does not matter.
 pub fn replay_transcripts(paths: &[PathBuf], part: ReplayPart) -> ReplayReport {
     let mut report = ReplayReport::default();
+    let sessions = read_sessions(paths, &mut report);
+    let middle = sessions.len() / 2;
+    let mut timeline = EventTimeline::new(&sessions);
+    let mut contradicted: BTreeMap<String, usize> = BTreeMap::new();
+    for (number, session) in sessions.iter().enumerate() {
+        timeline.advance(session.started);
+        let played = play_session(number, session, &timeline, &mut contradicted);
+        let is_counted = match part {
+            ReplayPart::All => true,
+            ReplayPart::First => number < middle,
+            ReplayPart::Second => number >= middle,
+        };
+        if is_counted {
+            report.add(number, session, played);
+        }
+    }
+    report
+}
+
+impl ReplayReport {
+    fn add(&mut self, number: usize, session: &PastSession, played: PlayedSession) {
+        let mut of_session = ReplayCounts::default();
+        let parts = played.pushes.iter().map(|it| (it.key, it.counts()));
+        let needs = played.needs.iter().map(|it| (it.key, it.counts()));
+        for (key, counts) in parts.chain(needs) {
+            of_session.add(&counts);
+            self.by_key.entry(key).or_default().add(&counts);
+        }
+        self.sessions.push(ReplayedSession {
+            number,
+            id: session.id.clone(),
+            path: session.path.clone(),
+            started: session.started,
+            moments: session.moments,
+            counts: of_session,
+        });
+        self.pushes.extend(played.pushes);
+        self.needs.extend(played.needs);
+    }
+}
+
+/// Reads sessions, each once, in the order of their first moments.
+fn read_sessions(paths: &[PathBuf], report: &mut ReplayReport) -> Vec<PastSession> {
+    let mut paths: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
+    paths.sort_unstable();
+    paths.dedup();
     let mut by_id: HashMap<String, PastSession> = HashMap::new();
     for path in paths {
-        let Some(session) = read_session(path) else {
-            continue;
+        let session = match read_session(path) {
+            Ok(session) => session,
+            Err(reason) => {
+                let path = path.to_owned();
+                report.skipped.push(SkippedTranscript { path, reason });
+                continue;
+            }
         };
         report.files += 1;
         match by_id.entry(session.id.clone()) {
@@ -154,7 +332,7 @@ pub fn replay_transcripts(paths: &[PathBuf], part: ReplayPart) -> ReplayReport {
             std::collections::hash_map::Entry::Occupied(mut place) => {
                 report.copies += 1;
                 // The longest copy has what the others have.
-                if session.steps.len() > place.get().steps.len() {
+                if session.steps > place.get().steps {
                     place.insert(session);
                 }
             }
@@ -162,397 +340,57 @@ pub fn replay_transcripts(paths: &[PathBuf], part: ReplayPart) -> ReplayReport {
     }
     let mut sessions: Vec<PastSession> = by_id.into_values().collect();
     sessions.sort_by(|a, b| (a.started, &a.id).cmp(&(b.started, &b.id)));
-    let middle = sessions.len() / 2;
-    let mut log = EvidenceLog::default();
-    let mut failed: BTreeMap<String, usize> = BTreeMap::new();
-    for (number, session) in sessions.iter().enumerate() {
-        let is_counted = match part {
-            ReplayPart::All => true,
-            ReplayPart::First => number < middle,
-            ReplayPart::Second => number >= middle,
-        };
-        let mut before = log.clone();
-        // A session that overlaps this one knows nothing of it yet.
-        before.entries.retain(|entry| entry.at < session.started);
-        let played = play_session(number, session, &before, &mut failed);
-        let entries = played.entries.clone();
-        if is_counted {
-            report.sessions += 1;
-            report.moments += session
-                .steps
-                .iter()
-                .filter(|it| !matches!(it.kind, StepKind::Result { .. }))
-                .count();
-            played.add_to(&mut report);
-        }
-        let now = entries.last().map_or(session.started, |entry| entry.at);
-        log.add(entries, now, &EvidenceLimits::default());
-    }
-    report
+    sessions
 }
 
-fn read_session(path: &Path) -> Option<PastSession> {
-    let text = regular::read_text(path, LinkPolicy::Follow, MAX_TRANSCRIPT_BYTES).ok()?;
-    let mut id = None;
-    let mut root = None;
-    for line in text.lines().take(50) {
-        let Ok(record) = serde_json::from_str::<serde_json::Value>(line) else {
-            continue;
-        };
-        let field = |names: [&str; 2]| {
-            let mut values = names.into_iter().map(|name| &record[name]);
-            values.find_map(|value| value.as_str()).map(str::to_owned)
-        };
-        id = id.or_else(|| field(["sessionId", "session_id"]));
-        id = id.or_else(|| record["payload"]["id"].as_str().map(str::to_owned));
-        root = root.or_else(|| field(["cwd", "cwd"]));
-        root = root.or_else(|| record["payload"]["cwd"].as_str().map(str::to_owned));
-    }
-    let root = PathBuf::from(root.unwrap_or_else(|| "/".to_owned()));
-    let place = WorkPlace {
-        root: &root,
-        cwd: &root,
-    };
-    let steps: Vec<SessionStep> = text
-        .lines()
-        .flat_map(|line| parse_steps(line, place))
-        .collect();
-    let started = steps.iter().map(|it| it.at).find(|at| *at > 0)?;
-    Some(PastSession {
-        id: id.unwrap_or_else(|| path.to_string_lossy().into_owned()),
-        started,
-        steps,
-    })
+/// The entries of all sessions in the order of their events. Sessions overlap,
+/// so what was known to one is decided by time and not by session.
+struct EventTimeline<'a> {
+    /// Entries with the number of their session.
+    entries: Vec<(usize, &'a EvidenceEntry)>,
+    /// The first entry that is not in `log`.
+    next: usize,
+    /// The log as it was at the start of the session that is played.
+    log: EvidenceLog,
 }
 
-/// What happened in one session.
-struct PlayedSession {
-    entries: Vec<EvidenceEntry>,
-    pushes: Vec<(PushSubject, ReplayedPush, bool)>,
-    needs: Vec<(&'static str, usize, String)>,
-    number: usize,
-}
-
-impl PlayedSession {
-    fn add_to(self, report: &mut ReplayReport) {
-        let met: HashSet<usize> = self
-            .pushes
-            .iter()
-            .filter(|(_, push, _)| push.is_right)
-            .map(|(_, push, _)| push.step)
+impl<'a> EventTimeline<'a> {
+    fn new(sessions: &'a [PastSession]) -> EventTimeline<'a> {
+        let numbered = sessions.iter().enumerate();
+        let mut entries: Vec<(usize, &EvidenceEntry)> = numbered
+            .flat_map(|(number, it)| it.entries.iter().map(move |entry| (number, entry)))
             .collect();
-        for (key, step, what) in self.needs {
-            let counts = report.by_key.entry(key).or_default();
-            counts.needs += 1;
-            if met.contains(&step) {
-                counts.met += 1;
-            } else {
-                report.missed.push((self.number, step, what));
-            }
-        }
-        for (_, push, is_contradicted) in self.pushes {
-            let counts = report.by_key.entry(push.key).or_default();
-            counts.pushes += 1;
-            counts.right += usize::from(push.is_right);
-            counts.contradicted += usize::from(is_contradicted);
-            report.tokens += estimate_tokens(&push.text);
-            report.pushes.push(push);
+        // Stable, so that entries of one second keep their order.
+        entries.sort_by_key(|(_, entry)| entry.at);
+        EventTimeline {
+            entries,
+            next: 0,
+            log: EvidenceLog::default(),
         }
     }
-}
 
-fn play_session(
-    number: usize,
-    session: &PastSession,
-    before: &EvidenceLog,
-    failed: &mut BTreeMap<String, usize>,
-) -> PlayedSession {
-    let mut entries = to_entries(&session.steps, &session.id, None);
-    let mut before = before.clone();
-    for entry in entries.iter_mut().chain(&mut before.entries) {
-        // Without a file there is no size: the file is as large as it was.
-        if let EvidenceFact::TooLarge { bytes, .. } = &mut entry.fact {
-            *bytes = Some(1);
-        }
-    }
-    let table = KeyTable::build(&before, Vec::new());
-    let mut of_call: HashMap<&str, Vec<usize>> = HashMap::new();
-    for (at, entry) in entries.iter().enumerate() {
-        of_call.entry(&entry.id).or_default().push(at);
-    }
-    let mut shown: BTreeSet<(String, String)> = BTreeSet::new();
-    let mut seen_needs: BTreeSet<String> = BTreeSet::new();
-    let mut pushes = Vec::new();
-    let mut needs = Vec::new();
-    let mut past = 0;
-    for (at, step) in session.steps.iter().enumerate() {
-        let StepKind::Call(action) = &step.kind else {
-            continue;
-        };
-        let places = of_call.get(step.id.as_str()).cloned().unwrap_or_default();
-        let facts: Vec<&EvidenceFact> = places.iter().map(|at| &entries[*at].fact).collect();
-        past = places.first().copied().unwrap_or(past);
-        if let Some((key, what)) = need_of(&facts, &before, &entries[past..])
-            && seen_needs.insert(what.clone())
-        {
-            needs.push((key, at, what));
-        }
-        let around = RecordedSurroundings {
-            before: &before,
-            so_far: &entries[..past],
-            facts: &facts,
-            shown: &shown,
-            failed,
-        };
-        let Some(item) = choose_item(&table, action, &around).item else {
-            continue;
-        };
-        let Some(text) = item.render(&session.id, step.at) else {
-            continue;
-        };
-        shown.insert((item.item.clone(), item.version.clone()));
-        let later = &entries[past..];
-        let is_right = is_right(&item.subject, &facts, later);
-        let is_contradicted = !is_right && facts.iter().any(|it| works(it));
-        if is_contradicted {
-            *failed.entry(item.item.clone()).or_default() += 1;
-        }
-        let push = ReplayedPush {
-            session: number,
-            step: at,
-            key: item.subject.key_name(),
-            item: item.item,
-            text,
-            is_right,
-        };
-        pushes.push((item.subject, push, is_contradicted));
-    }
-    PlayedSession {
-        entries,
-        pushes,
-        needs,
-        number,
-    }
-}
-
-fn works(fact: &EvidenceFact) -> bool {
-    matches!(fact, EvidenceFact::Command(it) if it.worked)
-        || matches!(
-            fact,
-            EvidenceFact::Read { .. } | EvidenceFact::Changed { .. }
-        )
-}
-
-/// Returns `true` if the action did what the item warns of, and the item was of
-/// use.
-fn is_right(subject: &PushSubject, facts: &[&EvidenceFact], later: &[EvidenceEntry]) -> bool {
-    facts.iter().any(|fact| match (subject, fact) {
-        (PushSubject::Fault { fault }, EvidenceFact::Command(it)) => {
-            it.fault.as_ref() == Some(fault)
-        }
-        (PushSubject::Path { missing, instead }, EvidenceFact::Missing { path }) => {
-            path == missing && later.iter().any(|it| uses(&it.fact, instead))
-        }
-        (PushSubject::Large { path: large }, EvidenceFact::TooLarge { path, .. }) => large == path,
-        (
-            PushSubject::Refused {
-                program,
-                subcommand,
-            },
-            EvidenceFact::Refused { command, .. },
-        ) => {
-            let form = (program.clone(), subcommand.clone());
-            parse_command(command)
-                .iter()
-                .filter_map(command_form)
-                .any(|it| it == form)
-        }
-        _ => false,
-    })
-}
-
-fn uses(fact: &EvidenceFact, path: &str) -> bool {
-    match fact {
-        EvidenceFact::Read { path: used } | EvidenceFact::Changed { path: used } => {
-            used == path || used.starts_with(&format!("{path}/"))
-        }
-        EvidenceFact::Command(it) => it.worked && it.command.contains(path),
-        _ => false,
-    }
-}
-
-/// Returns what an action that failed would have needed from an earlier
-/// session, if one had it.
-fn need_of(
-    facts: &[&EvidenceFact],
-    before: &EvidenceLog,
-    later: &[EvidenceEntry],
-) -> Option<(&'static str, String)> {
-    let had =
-        |is_it: &dyn Fn(&EvidenceFact) -> bool| before.entries.iter().any(|it| is_it(&it.fact));
-    facts.iter().find_map(|fact| match fact {
-        EvidenceFact::Command(it) => {
-            let fault = it.fault.as_ref()?;
-            let known = had(
-                &|it| matches!(it, EvidenceFact::Command(it) if it.fault.as_ref() == Some(fault)),
-            );
-            known.then(|| ("failed before", fault.command_text()))
-        }
-        EvidenceFact::Missing { path } => {
-            let name = path.rsplit('/').next()?;
-            let found = before.entries.iter().find_map(|it| match &it.fact {
-                EvidenceFact::Read { path: known } | EvidenceFact::Changed { path: known } => {
-                    let is_it = known != path && known.rsplit('/').next() == Some(name);
-                    (is_it && later.iter().any(|it| uses(&it.fact, known))).then_some(known)
-                }
-                _ => None,
-            })?;
-            Some(("path elsewhere", found.clone()))
-        }
-        EvidenceFact::TooLarge { path: large, .. } => {
-            let known =
-                had(&|it| matches!(it, EvidenceFact::TooLarge { path, .. } if path == large));
-            known.then(|| ("file too large", large.clone()))
-        }
-        EvidenceFact::Refused { command, .. } => {
-            let forms: Vec<_> = parse_command(command)
-                .iter()
-                .filter_map(command_form)
-                .collect();
-            let known = had(&|it| match it {
-                EvidenceFact::Refused { command, .. } => parse_command(command)
-                    .iter()
-                    .filter_map(command_form)
-                    .any(|it| forms.contains(&it)),
-                _ => false,
-            });
-            known.then(|| ("refused before", command.clone()))
-        }
-        _ => None,
-    })
-}
-
-/// The surroundings of an action as far as the transcript shows them.
-struct RecordedSurroundings<'a> {
-    before: &'a EvidenceLog,
-    so_far: &'a [EvidenceEntry],
-    facts: &'a [&'a EvidenceFact],
-    shown: &'a BTreeSet<(String, String)>,
-    failed: &'a BTreeMap<String, usize>,
-}
-
-impl RecordedSurroundings<'_> {
-    /// Returns what was known last about paths.
-    fn known_facts(&self) -> impl Iterator<Item = &EvidenceFact> {
-        self.so_far
+    /// Moves the log to a moment; a session's own entries are never before it.
+    fn advance(&mut self, until: i64) {
+        let rest = &self.entries[self.next..];
+        let count = rest
             .iter()
-            .rev()
-            .chain(self.before.entries.iter().rev())
-            .map(|it| &it.fact)
-    }
-}
-
-impl ActionSurroundings for RecordedSurroundings<'_> {
-    fn exists(&self, path: &str) -> bool {
-        let is_missing =
-            |fact: &&EvidenceFact| matches!(fact, EvidenceFact::Missing { path: it } if it == path);
-        if self.facts.iter().any(&is_missing) {
-            return false;
-        }
-        let last = self.known_facts().find(|fact| fact.path() == Some(path));
-        !last.is_some_and(|fact| is_missing(&fact)) || self.facts.iter().any(|it| works(it))
+            .take_while(|(_, entry)| entry.at < until)
+            .count();
+        let new = rest[..count].iter().map(|(_, entry)| (*entry).clone());
+        self.log
+            .add(new.collect(), until, &EvidenceLimits::default());
+        self.next += count;
     }
 
-    fn bytes(&self, path: &str) -> Option<u64> {
-        let is_large = |fact: &&EvidenceFact| matches!(fact, EvidenceFact::TooLarge { path: it, .. } if it == path);
-        self.facts.iter().any(is_large).then_some(1)
-    }
-
-    fn has_program(&self, _: &str) -> bool {
-        false
-    }
-
-    fn paths_named(&self, name: &str) -> Vec<String> {
-        let here = self.so_far.iter().filter_map(|entry| match &entry.fact {
-            EvidenceFact::Read { path } | EvidenceFact::Changed { path } => Some(path),
-            _ => None,
-        });
-        here.filter(|path| path.split('/').any(|part| part == name))
-            .cloned()
+    /// Returns what other sessions added between the log and a moment.
+    fn added_by_others(&self, session: usize, until: i64) -> Vec<&'a EvidenceEntry> {
+        let rest = self.entries[self.next..].iter();
+        rest.take_while(|(_, entry)| entry.at < until)
+            .filter(|(number, _)| *number != session)
+            .map(|(_, entry)| *entry)
             .collect()
-    }
-
-    fn newer_entries(&self) -> &[EvidenceEntry] {
-        self.so_far
-    }
-
-    fn document_line(&self, _: &str, _: usize) -> Option<String> {
-        None
-    }
-
-    fn is_spent(&self, item: &str, version: &str) -> Option<&'static str> {
-        if self.failed.get(item).is_some_and(|times| *times >= 3) {
-            return Some("silenced");
-        }
-        let key = (item.to_owned(), version.to_owned());
-        self.shown
-            .contains(&key)
-            .then_some("shown in this session already")
-    }
-
-    fn max_whole_read(&self) -> Option<u64> {
-        None
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    /// Writes a transcript of commands with their results.
-    fn transcript(folder: &Path, name: &str, day: u32, commands: &[(&str, &str)]) -> PathBuf {
-        let path = folder.join(name);
-        let mut text = String::new();
-        for (at, (command, result)) in commands.iter().enumerate() {
-            let id = format!("{name}-{at}");
-            let time = format!("2026-03-{day:02}T10:00:{at:02}Z");
-            let call = json!({"type": "assistant", "sessionId": name, "cwd": "/w", "timestamp": time, "message": {"content": [
-                {"type": "tool_use", "id": id, "name": "Bash", "input": {"command": command}}]}});
-            let is_error = result.starts_with("Exit");
-            let result = json!({"type": "user", "timestamp": time, "message": {"content": [
-                {"type": "tool_result", "tool_use_id": id, "content": result, "is_error": is_error}]}});
-            text += &format!("{call}\n{result}\n");
-        }
-        std::fs::write(&path, text).expect("written");
-        path
-    }
-
-    #[test]
-    fn later_sessions_get_what_earlier_ones_left() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let fails = ("cat -A a.go", "Exit code 1\ncat: illegal option -- A");
-        let paths = [
-            transcript(folder.path(), "c", 3, &[("cat -A a.go", "it works here")]),
-            transcript(folder.path(), "b", 2, &[fails, fails]),
-            transcript(folder.path(), "a", 1, &[fails, ("ls", "a.go")]),
-        ];
-        let report = replay_transcripts(&paths, ReplayPart::All);
-        let total = report.total();
-        assert_eq!((report.sessions, report.moments), (3, 5));
-        assert_eq!((total.needs, total.met), (1, 1), "{report:?}");
-        // The third one works: the push was wrong, once.
-        assert_eq!((total.pushes, total.right, total.contradicted), (2, 1, 1));
-        assert_eq!(report.different_items(), (1, 0));
-        let second = replay_transcripts(&paths, ReplayPart::Second);
-        assert_eq!(second.total().pushes, 2);
-        assert_eq!(replay_transcripts(&paths, ReplayPart::All), report);
-    }
-
-    #[test]
-    fn intervals_are_wide_for_few() {
-        assert_eq!(share_interval(11, 11), (741, 1000));
-        assert_eq!(share_interval(0, 0), (0, 1000));
-    }
-}
+mod tests;

@@ -10,6 +10,7 @@ use crate::client::AgentClient;
 use crate::index::{self, Index};
 use crate::knowledge::refresh;
 use crate::mind::{self, MindStore, WorkState};
+use crate::push::{PushSummary, summarize_pushes};
 use crate::recall;
 use crate::state_files::{self, MIND_FOLDER};
 use crate::workspace::{DERIVED_FOLDER, Workspace, WorkspaceIdentity, git, workspace_identity};
@@ -33,6 +34,8 @@ pub struct WorkspaceStatus {
     pub stale_seconds: Option<i64>,
     /// Tokens that memory costs a session.
     pub cost: SessionCost,
+    /// What was brought to agents without a request, and what followed.
+    pub pushes: PushSummary,
     /// The index, `None` before the first one, or the reason why it cannot be
     /// read.
     pub index: Result<Option<LocalIndexStatus>, index::IndexError>,
@@ -114,6 +117,7 @@ impl WorkspaceStatus {
             two_layouts: mind.describe_layout_conflict(),
             stale_seconds: age.filter(|age| *age >= limit),
             cost: SessionCost::measure(around, &mind, &installed),
+            pushes: summarize_pushes(workspace),
             index: read_index_status(workspace),
             tracked_files: git::count_tracked_below(workspace.root(), DERIVED_FOLDER).unwrap_or(0),
             installed,

@@ -47,6 +47,7 @@ impl StatusView<'_> {
         }
         screen.add_blank_line();
         self.show_cost(&mut screen);
+        self.show_pushes(&mut screen);
         self.show_index(&mut screen);
         screen.add_blank_line();
         self.show_installed(&mut screen);
@@ -122,6 +123,41 @@ impl StatusView<'_> {
         }
         if self.cost.always_on.is_empty() {
             screen.add_line(label, "no agent loads a file of this project at a start");
+        }
+    }
+
+    /// Shows what hooks brought before actions, once there is something.
+    fn show_pushes(&self, screen: &mut StatusScreen) {
+        let pushes = &self.pushes;
+        if pushes.pushes == 0 {
+            return;
+        }
+        let outcomes = [
+            (pushes.avoided, "avoided"),
+            (pushes.ignored, "ignored"),
+            (pushes.contradicted, "contradicted"),
+            (pushes.open(), "open"),
+        ];
+        let outcomes: Vec<String> = outcomes
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, name)| format!("{count} {name}"))
+            .collect();
+        screen.add_line(
+            "Pushed",
+            &format!(
+                "{} brought, ~{} tokens: {}; `memory-forge why`",
+                count_with_noun(pushes.pushes, "item"),
+                format_thousands(pushes.tokens),
+                outcomes.join(", ")
+            ),
+        );
+        if pushes.silenced > 0 {
+            let note = format!(
+                "{} silenced; `memory-forge check` lists them",
+                count_with_noun(pushes.silenced, "item")
+            );
+            screen.add_line("", &note);
         }
     }
 
@@ -268,6 +304,13 @@ impl StatusView<'_> {
                     "client": it.client.name(), "count": it.tokens, "files": it.files,
                     "tokenizer": it.tokenizer.label(),
                 })).collect::<Vec<_>>(),
+            },
+            "pushes": {
+                "mode": self.pushes.mode, "count": self.pushes.pushes,
+                "tokens": { "count": self.pushes.tokens, "tokenizer": "estimate" },
+                "avoided": self.pushes.avoided, "ignored": self.pushes.ignored,
+                "contradicted": self.pushes.contradicted, "open": self.pushes.open(),
+                "silenced": self.pushes.silenced,
             },
             "index": index,
             "trackedDerivedFiles": self.tracked_files,

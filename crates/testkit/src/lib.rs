@@ -8,6 +8,7 @@ pub mod fetched;
 pub mod fixture;
 pub mod git;
 pub mod mcp_tools;
+pub mod negatives;
 pub mod output;
 #[cfg(unix)]
 pub mod postgres;

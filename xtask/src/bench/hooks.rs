@@ -1,7 +1,8 @@
-//! `bench hooks`: what a hook costs at every prompt, and a search in which
-//! nothing has changed, as ratios to starting `true` and `node -e 0`, in one
-//! interleaved run over a megabyte of state. With `--against`, another build of
-//! the program takes part, in a workspace of its own.
+//! `bench hooks`: what a hook costs at every prompt and before every action,
+//! and a search in which nothing has changed, as ratios to starting `true` and
+//! `node -e 0`, in one interleaved run over a megabyte of state; then a session
+//! of 500 calls of tools. With `--against`, another build of the program takes
+//! part, in a workspace of its own.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -25,11 +26,21 @@ struct Contestant {
 const PROMPT: &str = r#"{"hook_event_name":"UserPromptSubmit","session_id":"s","prompt":"go on"}"#;
 const TOOL: &str = r#"{"hook_event_name":"PreToolUse","session_id":"s","tool_name":"Bash","tool_use_id":"c","tool_input":{"command":"go test ./... | head -40"}}"#;
 const MISSING: &str = r#"{"hook_event_name":"PreToolUse","session_id":"s","tool_name":"Read","tool_use_id":"c","tool_input":{"file_path":"src/nowhere.rs"}}"#;
+/// `[n]` is another number at each run: what was shown in a session is not
+/// shown again.
+const FAILED: &str = r#"{"hook_event_name":"PreToolUse","session_id":"s[n]","tool_name":"Bash","tool_use_id":"c","tool_input":{"command":"cat -A src/main.rs"}}"#;
+const QUESTION: &str = r#"{"hook_event_name":"UserPromptSubmit","session_id":"s[n]","prompt":"How was the way for part 7 measured?"}"#;
 const STOP: &str = r#"{"hook_event_name":"Stop","session_id":"s","stop_hook_active":false}"#;
 const START: &str = r#"{"hook_event_name":"SessionStart","session_id":"s","source":"startup"}"#;
 const COMPACT: &str = r#"{"hook_event_name":"SessionStart","session_id":"s","source":"compact"}"#;
 
 const CLAUDE: &[&str] = &["hook", "--client=claude"];
+
+/// The least that a hook on Node can do: read the event and answer.
+const NODE_HOOK: &str = "process.stdin.resume().on('end', () => process.stdout.write('{}'))";
+
+/// Calls of tools in a long session.
+const CALLS: usize = 500;
 
 /// How many documents an unchanged search looks at.
 const DOCUMENTS: usize = 500;
@@ -61,7 +72,7 @@ pub(crate) fn run(rest: &[&str]) -> Result<()> {
 
     let mut all = Vec::new();
     let folder = bench.path().to_owned();
-    let mut other = |name: &str, program: &str, arguments: &[&str]| {
+    let mut other = |name: &str, program: &str, arguments: &[&str], input| {
         let Some(program) = arena.find(program) else {
             println!("skipped: no `{program}` here to compare with");
             return;
@@ -70,13 +81,14 @@ pub(crate) fn run(rest: &[&str]) -> Result<()> {
             name: name.to_owned(),
             program,
             arguments: arguments.iter().map(|it| (*it).to_owned()).collect(),
-            input: None,
+            input,
             folder: folder.clone(),
             samples: Vec::new(),
         });
     };
-    other("true", "true", &[]);
-    other("node -e 0", "node", &["-e", "0"]);
+    other("true", "true", &[], None);
+    other("node -e 0", "node", &["-e", "0"], None);
+    other("a hook on Node", "node", &["-e", NODE_HOOK], Some(TOOL));
     let mut bytes = 0;
     for (at, program) in programs.iter().enumerate() {
         let folder = bench.path().join(format!("workspace{at}"));
@@ -87,19 +99,33 @@ pub(crate) fn run(rest: &[&str]) -> Result<()> {
         };
         println!("{}{build}", program.display());
         remember(&arena, program, &folder)?;
-        let mut ours = |name: &str, words: &[&str], input| {
+        let asking = bench.path().join(format!("asking{at}"));
+        fill(&asking)?;
+        std::fs::write(
+            asking.join("memory-forge.toml"),
+            "[recall]\npush = \"all\"\n",
+        )?;
+        arena.time(
+            program,
+            &["search".to_owned(), "measured way".to_owned()],
+            &asking,
+        )?;
+        let mut ours = |name: &str, words: &[&str], input: Option<&'static str>| {
+            let is_question = input == Some(QUESTION);
             all.push(Contestant {
                 name: format!("{name}{build}"),
                 program: program.clone(),
                 arguments: words.iter().map(|it| (*it).to_owned()).collect(),
                 input,
-                folder: folder.clone(),
+                folder: if is_question { &asking } else { &folder }.clone(),
                 samples: Vec::new(),
             });
         };
         ours("UserPromptSubmit", &["hook"], Some(PROMPT));
         ours("PreToolUse, nothing to say", CLAUDE, Some(TOOL));
         ours("PreToolUse, a missing path", CLAUDE, Some(MISSING));
+        ours("PreToolUse, something to say", CLAUDE, Some(FAILED));
+        ours("a question, `push = \"all\"`", CLAUDE, Some(QUESTION));
         ours("Stop", &["hook"], Some(STOP));
         ours("SessionStart", &["hook"], Some(START));
         ours("SessionStart after compaction", &["hook"], Some(COMPACT));
@@ -109,7 +135,7 @@ pub(crate) fn run(rest: &[&str]) -> Result<()> {
         let count = all.len();
         for step in 0..count {
             let contestant = &mut all[(round + step) % count];
-            let sample = once(&arena, contestant, bench.path())?;
+            let sample = once(&arena, contestant, bench.path(), round)?;
             if round >= WARM {
                 contestant.samples.push(sample);
             }
@@ -117,21 +143,60 @@ pub(crate) fn run(rest: &[&str]) -> Result<()> {
     }
     println!("{bytes} bytes of state, {DOCUMENTS} documents, {rounds} rounds");
     println!(
-        "{:34} {:>8} {:>8} {:>8} {:>8} {:>8}",
-        "", "CPU ms", "/ true", "wall ms", "p95", "/ true"
+        "{:34} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}",
+        "", "CPU ms", "/ true", "wall ms", "p95", "/ true", "MB"
     );
     let base = &all[0];
     for contestant in &all {
         let cpu = contestant.quantile(0.5, |it| it.cpu);
         let wall = contestant.quantile(0.5, |it| it.wall);
         println!(
-            "{:34} {cpu:>8.2} {:>8.2} {wall:>8.2} {:>8.2} {:>8.2}",
+            "{:34} {cpu:>8.2} {:>8.2} {wall:>8.2} {:>8.2} {:>8.2} {:>8.1}",
             contestant.name,
             cpu / base.quantile(0.5, |it| it.cpu),
             contestant.quantile(0.95, |it| it.wall),
             wall / base.quantile(0.5, |it| it.wall),
+            contestant.max_megabytes(),
         );
     }
+    for (at, program) in programs.iter().enumerate() {
+        let folder = bench.path().join(format!("workspace{at}"));
+        time_session(&arena, program, &folder)?;
+    }
+    Ok(())
+}
+
+/// Sends the calls of one long session, one after another, and prints what they
+/// cost together. In some there is something to say.
+fn time_session(arena: &Arena, program: &Path, folder: &Path) -> Result<()> {
+    let mut session = Contestant {
+        name: "session".to_owned(),
+        program: program.to_owned(),
+        arguments: CLAUDE.iter().map(|it| (*it).to_owned()).collect(),
+        input: None,
+        folder: folder.to_owned(),
+        samples: Vec::new(),
+    };
+    let inputs = folder.with_extension("session");
+    std::fs::create_dir_all(&inputs)?;
+    for call in 0..CALLS {
+        session.input = Some(match call % 50 {
+            7 => FAILED,
+            23 => MISSING,
+            _ => TOOL,
+        });
+        let sample = once(arena, &session, &inputs, call)?;
+        session.samples.push(sample);
+    }
+    let sum = |of: fn(&Sample) -> Duration| session.samples.iter().map(of).sum::<Duration>();
+    println!(
+        "{CALLS} calls in a session: {:.2} s, {:.2} s of CPU, p95 {:.2} ms, {:.1} MB at most ({})",
+        sum(|it| it.wall).as_secs_f64(),
+        sum(|it| it.cpu).as_secs_f64(),
+        session.quantile(0.95, |it| it.wall),
+        session.max_megabytes(),
+        program.display()
+    );
     Ok(())
 }
 
@@ -155,9 +220,15 @@ impl Contestant {
             .get(at.min(times.len().saturating_sub(1)))
             .map_or(0.0, |it| it.as_secs_f64() * 1000.0)
     }
+
+    /// The most memory that one run held.
+    fn max_megabytes(&self) -> f64 {
+        let most = self.samples.iter().map(|it| it.max_rss).max();
+        most.unwrap_or_default() as f64 / f64::from(1 << 20)
+    }
 }
 
-fn once(arena: &Arena, contestant: &Contestant, inputs: &Path) -> Result<Sample> {
+fn once(arena: &Arena, contestant: &Contestant, inputs: &Path, number: usize) -> Result<Sample> {
     let mut command = arena.command(
         &contestant.program,
         &contestant.arguments,
@@ -165,10 +236,8 @@ fn once(arena: &Arena, contestant: &Contestant, inputs: &Path) -> Result<Sample>
     );
     command.stdout(Stdio::null()).stderr(Stdio::null());
     if let Some(input) = contestant.input {
-        let path = inputs.join(&contestant.name);
-        if !path.exists() {
-            std::fs::write(&path, input)?;
-        }
+        let path = inputs.join("input");
+        std::fs::write(&path, input.replace("[n]", &number.to_string()))?;
         command.stdin(File::open(&path)?);
     }
     let (sample, code) = wait(command).context("cannot start a program")?;
@@ -182,12 +251,16 @@ fn once(arena: &Arena, contestant: &Contestant, inputs: &Path) -> Result<Sample>
 /// sessions. It is read before every action.
 fn remember(arena: &Arena, program: &Path, folder: &Path) -> Result<()> {
     const READ_FILES: usize = 400;
+    let failed = r#"{"hook_event_name":"PostToolUse","session_id":"f","tool_name":"Bash","tool_use_id":"f","tool_input":{"command":"cat -A src/a.rs"},"tool_response":"Exit code 1\ncat: illegal option -- A"}"#;
     let arguments: Vec<String> = CLAUDE.iter().map(|it| (*it).to_owned()).collect();
     let input = folder.with_extension("event");
+    let mut events = vec![failed.to_owned()];
     for i in 0..READ_FILES {
-        let event = format!(
+        events.push(format!(
             r#"{{"hook_event_name":"PostToolUse","session_id":"r","tool_name":"Read","tool_use_id":"{i}","tool_input":{{"file_path":"src/some/folder/with/a/file{i}.rs"}},"tool_response":{{"content":"1 text"}}}}"#
-        );
+        ));
+    }
+    for event in events {
         std::fs::write(&input, event)?;
         let mut command = arena.command(program, &arguments, folder);
         command.stdin(File::open(&input)?);

@@ -53,6 +53,8 @@ struct PushSentence {
     /// Pieces of ours; a text of others is between each two.
     ours: Vec<String>,
     theirs: Vec<String>,
+    /// The text without which the item is of no use: it is never shortened.
+    needed: Option<usize>,
 }
 
 /// The decision for an action.
@@ -330,7 +332,8 @@ fn path_item(
         .find_map(|(path, line)| line.filter(|_| path == fits));
     let mut sentence = PushSentence::new("").quoting(&missing);
     sentence.say(" does not exist; the path of that name is ");
-    let sentence = sentence.quoting(fits);
+    // A part of a path leads nowhere.
+    let sentence = sentence.quoting_whole(fits);
     Some(PushItem {
         item: format!("path {missing}"),
         version: version_of(&[fits]),
@@ -540,6 +543,7 @@ impl PushSentence {
         PushSentence {
             ours: vec![start.to_owned()],
             theirs: Vec::new(),
+            needed: None,
         }
     }
 
@@ -568,6 +572,12 @@ impl PushSentence {
         self
     }
 
+    /// Adds a text of others that is shown whole or not at all.
+    fn quoting_whole(mut self, text: &str) -> PushSentence {
+        self.needed = Some(self.theirs.len());
+        self.quoting(text)
+    }
+
     /// Renders the sentence with each text of at most this many characters.
     fn render(&self, most: usize) -> String {
         let mut text = String::new();
@@ -575,6 +585,7 @@ impl PushSentence {
             text.push_str(ours);
             if let Some(theirs) = self.theirs.get(at) {
                 let count = theirs.chars().count();
+                let most = if self.needed == Some(at) { count } else { most };
                 let short: String = theirs.chars().take(most).collect();
                 let more = if count > most { "…" } else { "" };
                 text.push_str(&format!("\"{short}{more}\""));
@@ -792,6 +803,27 @@ mod tests {
         ] {
             assert_eq!(path(&silent), None, "{silent:?}");
         }
+    }
+
+    #[test]
+    fn a_path_is_said_whole_or_not_at_all() {
+        let line = |name: &str| {
+            let there = format!("/home/someone/work/other-project/{name}/engine.go");
+            let missing = format!("/home/someone/work/this-project/{name}/engine.go");
+            let known = format!("s1 | Read | {there} | x");
+            let table = KeyTable::build(&log(&known), Vec::new());
+            let tree = around(&[there.as_str()]);
+            let item = choose_item(&table, &read(&missing), &tree).item?;
+            let text = item.render("n", 1);
+            Some((text, there))
+        };
+        let (text, there) = line("provenance").expect("an item");
+        let text = text.expect("it fits");
+        assert!(text.contains(&there), "{text}");
+        assert!(tokens::estimate_tokens(&text) <= MAX_PUSH_TOKENS);
+        // A part of a path would lead nowhere.
+        let (text, _) = line(&"deep/".repeat(60)).expect("an item");
+        assert_eq!(text, None);
     }
 
     #[test]

@@ -548,6 +548,12 @@ pub fn image_media_type(path: &str) -> Option<&'static str> {
     same.next().map(|(_, kind)| *kind)
 }
 
+/// Returns a text as HTML text or as the value of an attribute in double
+/// quotes.
+pub fn escape_html(text: &str) -> String {
+    HtmlEscape(text).to_string()
+}
+
 /// A text as HTML text or as the value of an attribute in double quotes.
 struct HtmlEscape<'a>(&'a str);
 

@@ -4,24 +4,28 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use forge_app::counts::count_noun;
 use forge_app::replay;
-use serde_json::{Value, json};
 
 use crate::report::{CommandError, CommandExit};
 use crate::ui::{Ui, escape_hidden};
+
+mod html;
+mod json;
+mod text;
 
 /// Count what hooks would have brought in past sessions
 ///
 /// Sessions are played in the order of time; each gets what earlier ones left.
 /// A push is right where the action did what it warned of and, for a path, the
 /// session used the path that was named. A need is an action that failed by
-/// something that an earlier session had.
+/// something that an earlier session had. Steps are calls that failed by what a
+/// right push warned of, turns are commands that the user refused all the same.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   memory-forge replay ~/.claude/projects/-home-me-app
-  memory-forge replay sessions/ --part second --json")]
+  memory-forge replay sessions/ --part second --json
+  memory-forge replay sessions/ --html > replay.html")]
 pub(crate) struct ReplayArgs {
     /// Transcripts of Claude Code or Codex, or folders with them
     #[arg(required = true, value_name = "PATH")]
@@ -34,6 +38,10 @@ pub(crate) struct ReplayArgs {
     /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// Print the result as one HTML page that needs no other file
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) html: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -67,101 +75,46 @@ pub(crate) fn run_replay(args: ReplayArgs, ui: &mut Ui) -> Result<CommandExit, C
     };
     let report = replay::replay_transcripts(&files, part);
     if args.json {
-        ui.print_json(&report_json(&report))?;
-        return Ok(CommandExit::Success);
-    }
-    let total = report.total();
-    ui.print_line(&format!(
-        "{} ({}, {}), {}",
-        count_noun(report.sessions, "session"),
-        count_noun(report.files, "file"),
-        match report.copies {
-            1 => "1 copy of another".to_owned(),
-            copies => format!("{copies} copies of others"),
-        },
-        count_noun(report.moments, "moment")
-    ))?;
-    ui.print_line("")?;
-    ui.print_line("key              pushes  right  contradicted  needs  met")?;
-    let rows = report.by_key.iter().map(|(key, counts)| (*key, *counts));
-    for (key, it) in rows.chain([("total", total)]) {
-        ui.print_line(&format!(
-            "{key:<16} {:>6} {:>6} {:>13} {:>6} {:>4}",
-            it.pushes, it.right, it.contradicted, it.needs, it.met
-        ))?;
-    }
-    ui.print_line("")?;
-    let (items, right) = report.different_items();
-    ui.print_line(&format!(
-        "{}, {right} of them right each time",
-        count_noun(items, "different item")
-    ))?;
-    if total.pushes >= replay::MIN_PUSHES_FOR_SHARES {
-        let (low, high) = replay::share_interval(total.right, total.pushes);
-        ui.print_line(&format!(
-            "Precision {:.1} % (95 %: {:.1}–{:.1})",
-            100.0 * total.right as f64 / total.pushes as f64,
-            low as f64 / 10.0,
-            high as f64 / 10.0
-        ))?;
-    }
-    ui.print_line(&format!(
-        "~{} tokens in all, ~{} a session",
-        report.tokens,
-        report.tokens / report.sessions.max(1)
-    ))?;
-    for push in &report.pushes {
-        ui.detail(&format!(
-            "{} session {} step {}: {}",
-            if push.is_right { "right" } else { "wrong" },
-            push.session,
-            push.step,
-            escape_hidden(&push.text)
-        ));
-    }
-    for (session, step, what) in &report.missed {
-        ui.detail(&format!(
-            "missed session {session} step {step}: {}",
-            escape_hidden(what)
-        ));
+        ui.print_json(&json::report_json(&report))?;
+    } else if args.html {
+        ui.print(&html::render_page(&report))?;
+    } else {
+        text::print_report(&report, ui)?;
     }
     Ok(CommandExit::Success)
 }
 
-fn report_json(report: &replay::ReplayReport) -> Value {
-    let counts = |it: &replay::ReplayCounts| {
-        json!({
-            "pushes": it.pushes, "right": it.right, "contradicted": it.contradicted,
-            "needs": it.needs, "met": it.met,
-        })
+/// Returns why a need was not met, as far as it is known.
+fn explain_need(need: &replay::ReplayedNeed) -> String {
+    let reason = match (need.timing, need.silences.first()) {
+        (replay::NeedTiming::Late, _) => "brought only to a later action".to_owned(),
+        (_, Some(silence)) => silence.clone(),
+        (_, None) => "no key matched".to_owned(),
     };
-    let by_key: serde_json::Map<String, Value> = report
-        .by_key
-        .iter()
-        .map(|(key, it)| ((*key).to_owned(), counts(it)))
-        .collect();
-    let pushes: Vec<Value> = report
-        .pushes
-        .iter()
-        .map(|it| {
-            json!({
-                "session": it.session, "step": it.step, "key": it.key, "item": it.item,
-                "text": it.text, "right": it.is_right,
-            })
-        })
-        .collect();
-    let missed: Vec<Value> = report
-        .missed
-        .iter()
-        .map(|(session, step, what)| json!({ "session": session, "step": step, "needs": what }))
-        .collect();
-    let (items, right_items) = report.different_items();
-    json!({
-        "version": 1, "files": report.files, "copies": report.copies,
-        "sessions": report.sessions, "moments": report.moments, "tokens": report.tokens,
-        "total": counts(&report.total()), "by_key": by_key,
-        "items": items, "right_items": right_items, "pushes": pushes, "missed": missed,
-    })
+    match &need.nearest {
+        Some(entry) => format!("{reason}; nearest: {}", entry.text),
+        None => reason,
+    }
+}
+
+/// Returns a share with its interval in percent; `None` below the number of
+/// pushes from which on a share means something.
+fn describe_precision(report: &replay::ReplayReport) -> Option<String> {
+    let total = report.total();
+    if total.pushes < replay::MIN_PUSHES_FOR_SHARES {
+        return None;
+    }
+    let (low, high) = replay::share_interval(total.right, total.pushes);
+    let (low_items, high_items) = replay::resampled_interval(&report.items());
+    let percent = |thousandths: usize| thousandths as f64 / 10.0;
+    Some(format!(
+        "Precision {:.1} % (95 %: {:.1}–{:.1}; by drawing the different items again: {:.1}–{:.1})",
+        100.0 * total.right as f64 / total.pushes as f64,
+        percent(low),
+        percent(high),
+        percent(low_items),
+        percent(high_items),
+    ))
 }
 
 /// Levels of folders that are searched for transcripts.

@@ -72,6 +72,7 @@ pub(super) fn answer_overview(
     if own {
         value["workspace"]["root"] = clean_text(&root.display().to_string()).into();
         value["index"] = status["index"].clone();
+        value["pushes"] = status["pushes"].clone();
         value["installed"] = status["installed"].clone();
     }
     Ok(value.into())

@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::project::{
-    BRIEFING, NUDGE, PHASE, Project, RESTORED, STUB, WORK, counts, goes_without_a_trace,
-    is_briefed, loses_no_prompt_without_the_program, searches_the_memory,
+    BRIEFING, NUDGE, PHASE, PUSH, Project, RESTORED, STUB, WORK, counts, goes_without_a_trace,
+    is_briefed, is_corrected_at_a_prompt, loses_no_prompt_without_the_program,
+    runs_what_failed_again, searches_the_memory,
 };
 
 pub(crate) fn claude() -> Option<Project> {
@@ -371,4 +372,39 @@ fn claude_starts_a_program_in_a_folder_with_spaces_without_a_shell() {
         .text();
     counts(&text, BRIEFING, 1);
     counts(&text, NUDGE, 1);
+}
+
+/// The model runs what failed in an earlier session: with the result of the
+/// call, it reads what the memory has about it.
+#[test]
+fn claude_shows_the_model_what_failed_before_when_it_is_run_again() {
+    let Some(project) = claude() else { return };
+    project.memory_forge(&["setup", "claude", "--yes"]);
+    let arguments = ["-p", "Look at main.c", "--allowedTools", "Bash"];
+    let text = runs_what_failed_again(&project, "Bash", &arguments);
+    counts(&text, PUSH, 1);
+    let line = text.lines().find(|line| line.contains(PUSH));
+    let line = line.expect("it was counted");
+    for part in ["[Memory]", "cat --frobnicate", ".mind/evidence/log.jsonl:"] {
+        assert!(line.contains(part), "{part} in {line}");
+    }
+    let why = project.memory_forge(&["why"]);
+    assert!(why.contains("failed before"), "{why}");
+}
+
+#[test]
+fn claude_shows_the_model_nothing_where_pushing_is_off() {
+    let Some(project) = claude() else { return };
+    let project = project.env("MEMORY_FORGE_PUSH", "off");
+    project.memory_forge(&["setup", "claude", "--yes"]);
+    let arguments = ["-p", "Look at main.c", "--allowedTools", "Bash"];
+    let text = runs_what_failed_again(&project, "Bash", &arguments);
+    counts(&text, PUSH, 0);
+    assert!(!project.ws.exists(".mind/.pushes"));
+}
+
+#[test]
+fn claude_is_corrected_at_a_prompt() {
+    let Some(project) = claude() else { return };
+    is_corrected_at_a_prompt(&project, "claude", &["-p"]);
 }

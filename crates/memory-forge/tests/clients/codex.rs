@@ -2,7 +2,7 @@
 
 use crate::project::{
     NUDGE, Project, RESTORED, STUB, WORK, counts, goes_without_a_trace, is_briefed,
-    loses_no_prompt_without_the_program, searches_the_memory,
+    is_corrected_at_a_prompt, loses_no_prompt_without_the_program, searches_the_memory,
 };
 
 /// Each hook that ran, as `hook: event outcome`. One whose answer has a key
@@ -152,4 +152,11 @@ fn codex_loses_no_prompt_without_the_program() {
     let arguments = ["exec", UNTRUSTED, prompt];
     let output = loses_no_prompt_without_the_program(project, "codex", prompt, &arguments);
     assert!(!output.stderr.contains("Failed"), "{output}");
+}
+
+/// Codex gets nothing before an action, so a prompt is where it is reached.
+#[test]
+fn codex_is_corrected_at_a_prompt() {
+    let Some(project) = codex() else { return };
+    is_corrected_at_a_prompt(&project, "codex", &["exec", UNTRUSTED]);
 }

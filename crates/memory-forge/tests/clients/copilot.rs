@@ -2,7 +2,7 @@
 
 use crate::project::{
     NUDGE, PHASE, Project, STUB, WORK, counts, goes_without_a_trace, is_briefed,
-    loses_no_prompt_without_the_program, searches_the_memory,
+    is_corrected_at_a_prompt, loses_no_prompt_without_the_program, searches_the_memory,
 };
 
 pub(crate) fn copilot() -> Option<Project> {
@@ -105,4 +105,10 @@ fn copilot_loses_no_prompt_without_the_program() {
     let arguments = ["-p", prompt];
     let output = loses_no_prompt_without_the_program(project, "copilot", prompt, &arguments);
     assert!(!output.stderr.contains("Failed"), "{output}");
+}
+
+#[test]
+fn copilot_is_corrected_at_a_prompt() {
+    let Some(project) = copilot() else { return };
+    is_corrected_at_a_prompt(&project, "copilot", &["-p"]);
 }

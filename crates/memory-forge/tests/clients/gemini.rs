@@ -2,7 +2,7 @@
 
 use crate::project::{
     NUDGE, PHASE, Project, STUB, WORK, counts, goes_without_a_trace, is_briefed,
-    loses_no_prompt_without_the_program, program, searches_the_memory,
+    is_corrected_at_a_prompt, loses_no_prompt_without_the_program, program, searches_the_memory,
 };
 
 pub(crate) fn gemini() -> Option<Project> {
@@ -134,4 +134,10 @@ fn gemini_denies_a_prompt_when_a_shell_does_not_find_the_program() {
         .iter()
         .any(|question| question.text().contains(prompt));
     assert!(!arrived, "{output}");
+}
+
+#[test]
+fn gemini_is_corrected_at_a_prompt() {
+    let Some(project) = gemini() else { return };
+    is_corrected_at_a_prompt(&project, "gemini", &[MODEL[0], MODEL[1], "-p"]);
 }

@@ -275,6 +275,63 @@ pub(crate) fn searches_the_memory(project: &Project, client: &str, arguments: &[
     );
 }
 
+/// The first words of what is brought before an action.
+pub(crate) const PUSH: &str = "has never worked here";
+
+/// A command that no shell accepts: the option does not exist.
+const FAILS: &str = "cat --frobnicate src/main.c";
+
+/// In one session, the model runs a command that fails. In the next one it
+/// runs it again: what the client then asks the model with is returned.
+#[track_caller]
+pub(crate) fn runs_what_failed_again(
+    project: &Project,
+    tool: &'static str,
+    arguments: &[&str],
+) -> String {
+    let call = || {
+        project
+            .model
+            .will_call(tool, serde_json::json!({ "command": FAILS }))
+    };
+    call();
+    project.run(arguments);
+    let log = project.ws.read(".mind/evidence/log.jsonl");
+    assert!(log.contains("--frobnicate"), "no evidence of it in {log}");
+    project.model.forget();
+    call();
+    let output = project.run(arguments);
+    let questions = project.model.questions();
+    let last = questions.iter().rfind(|it| it.text().contains(FAILS));
+    last.unwrap_or_else(|| panic!("the command never ran\n{output}"))
+        .text()
+}
+
+/// A prompt that repeats what is known to be wrong gets the correction.
+#[track_caller]
+pub(crate) fn is_corrected_at_a_prompt(project: &Project, client: &str, arguments: &[&str]) {
+    project
+        .ws
+        .write("memory-forge.toml", "[recall]\npush = \"all\"\n");
+    project.memory_forge(&["setup", client, "--yes"]);
+    project.memory_forge(&[
+        "forget",
+        "--fact",
+        "The harbour closes at nine",
+        "--instead",
+        "The harbour closes at six",
+        "--yes",
+    ]);
+    let prompt = "The harbour closes at nine, so hurry";
+    let mut words = arguments.to_vec();
+    words.push(prompt);
+    let text = project.ask(prompt, &words).text();
+    counts(&text, "The harbour closes at six", 1);
+    // Once in a session, and nothing where it is turned off.
+    let pushes = project.ws.read(".mind/.pushes");
+    assert_eq!(pushes.matches("UserPromptSubmit").count(), 1, "{pushes}");
+}
+
 /// What the client keeps in its own files is not compared.
 #[track_caller]
 pub(crate) fn goes_without_a_trace(project: &Project, client: &str) {

@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 use testkit::TestWorkspace;
+use testkit::negatives::{other_project_calls, small_talk, unrelated_questions};
 
 use crate::harness::ws;
 
@@ -105,6 +106,30 @@ fn what_failed_in_one_session_is_said_in_the_next() {
 }
 
 #[test]
+fn status_counts_what_was_brought_and_what_followed() {
+    let ws = ws(WORK);
+    let screen = || ws.run(&["status"]).ok().to_owned();
+    assert!(!screen().contains("Pushed"));
+    turn(&ws, "s1", &[FAILS, ("cat -vet src/a.go", "package a")]);
+    // The same call is what the hook sees before and the transcript after.
+    let event = json!({"hook_event_name": "PreToolUse", "session_id": "s2", "tool_name": "Bash",
+        "tool_use_id": "s2-0", "tool_input": {"command": FAILS.0}});
+    hook(&ws, event).expect("a fact");
+    assert!(screen().contains("1 item brought, ~"), "{}", screen());
+    assert!(
+        screen().contains(" tokens: 1 open; `memory-forge why`"),
+        "{}",
+        screen()
+    );
+    turn(&ws, "s2", &[FAILS, ("cat -vet src/a.go", "package a")]);
+    assert!(screen().contains(" tokens: 1 avoided;"), "{}", screen());
+    let status = ws.run(&["status", "--json"]);
+    let status: Value = serde_json::from_str(status.ok()).expect("JSON");
+    assert_eq!(status["pushes"]["mode"], "action");
+    assert_eq!(status["pushes"]["avoided"], 1);
+}
+
+#[test]
 fn rules_and_paths_are_said_before_the_action_they_are_about() {
     let ws = ws(WORK);
     ws.git_init();
@@ -147,6 +172,75 @@ fn pushing_can_be_turned_off() {
         None
     );
     assert!(!ws.exists(".mind/.pushes"));
+}
+
+/// Ends a turn with a transcript at a path, and returns the evidence.
+fn evidence_after(ws: &TestWorkspace, path: &std::path::Path) -> String {
+    hook(
+        ws,
+        json!({"hook_event_name": "Stop", "session_id": "s1", "stop_hook_active": false,
+               "transcript_path": path}),
+    );
+    let log = ".mind/evidence/log.jsonl";
+    if ws.exists(log) {
+        ws.read(log)
+    } else {
+        String::new()
+    }
+}
+
+#[test]
+fn a_transcript_from_elsewhere_or_behind_a_link_is_not_read() {
+    let ws = ws(WORK);
+    // As a repository could bring one.
+    turn(&ws, "s0", &[FAILS]);
+    let own = ws.home().join(".claude/projects/x/s0.jsonl");
+    let text = std::fs::read_to_string(&own).expect("read");
+    let ws = self::ws(WORK);
+    ws.write("s1.jsonl", text.as_str());
+    assert_eq!(evidence_after(&ws, &ws.path("s1.jsonl")), "");
+    #[cfg(unix)]
+    {
+        let link = ws.home().join("linked.jsonl");
+        std::os::unix::fs::symlink(ws.path("s1.jsonl"), &link).expect("made");
+        assert_eq!(evidence_after(&ws, &link), "");
+        // Nor one that leads to another file of the home.
+        let target = ws.home().join("own.jsonl");
+        std::fs::write(&target, &text).expect("written");
+        let link = ws.home().join("again.jsonl");
+        std::os::unix::fs::symlink(&target, &link).expect("made");
+        assert_eq!(evidence_after(&ws, &link), "");
+    }
+    let path = ws.home().join("s1.jsonl");
+    std::fs::write(&path, text).expect("written");
+    assert!(evidence_after(&ws, &path).contains("cat -A"));
+}
+
+#[test]
+fn a_transcript_that_is_cut_odd_or_huge_gives_what_it_can() {
+    let ws = ws(WORK);
+    let path = ws.home().join("s1.jsonl");
+    let call = json!({"type": "assistant", "version": "99.0", "shape": ["new"],
+        "timestamp": "2026-02-27T10:00:00Z", "message": {"content": [
+        {"type": "thought"}, 7, {"type": "tool_use", "id": "c1", "name": "Bash", "input": {"command": FAILS.0}}]}});
+    let result = json!({"type": "user", "timestamp": "2026-02-27T10:00:01Z", "message": {"content": [
+        {"type": "tool_result", "tool_use_id": "c1", "content": FAILS.1, "is_error": true}]}});
+    let whole = format!("{{\"type\":\"later\"}}\nnot JSON\n{call}\n{result}\n");
+    // Cut in the middle of the result: nothing is known of the end of the call.
+    std::fs::write(&path, &whole[..whole.len() - 30]).expect("written");
+    assert!(!evidence_after(&ws, &path).contains("cat -A"));
+    // Then the client writes the rest.
+    std::fs::write(&path, &whole).expect("written");
+    assert_eq!(evidence_after(&ws, &path).matches("cat -A").count(), 1);
+    // More than two gigabytes of nothing, and then a call.
+    let large = ws.home().join("large.jsonl");
+    let mut file = std::fs::File::create(&large).expect("created");
+    file.set_len(2_200_000_000).expect("a sparse file");
+    std::io::Seek::seek(&mut file, std::io::SeekFrom::End(0)).expect("at its end");
+    let tail = whole.replace("c1", "c2").replace("cat -A", "cat -B9");
+    std::io::Write::write_all(&mut file, format!("\n{tail}").as_bytes()).expect("written");
+    assert!(evidence_after(&ws, &large).contains("cat -B9"));
+    assert!(!ws.exists(".mind/.hook-failures"));
 }
 
 #[test]
@@ -200,12 +294,129 @@ fn a_replay_counts_needs_and_pushes() {
     let report: Value = serde_json::from_str(output.ok()).expect("JSON");
     assert_eq!(
         report["total"],
-        json!({"pushes": 2, "right": 2, "contradicted": 0, "needs": 2, "met": 2})
+        json!({"pushes": 2, "right": 2, "contradicted": 0, "needs": 2, "met": 2, "late": 0,
+               "steps_saved": 2, "turns_saved": 0, "tokens": report["tokens"]})
     );
-    assert_eq!(ws.tree(), before);
+    // Two pushes are too few for a share.
+    assert_eq!(report["precision"], Value::Null);
+    assert_eq!(report["by_session"][1]["id"], "d2");
+    assert_eq!(report["pushes"][0]["line"], 1);
     let shown = ws.run(&["replay", "t"]);
+    for part in [
+        "3 sessions",
+        "2 steps and 0 turns of the user could have been saved",
+        "1 of them right each time",
+        "2 of 2 right, 2 calls saved: fault cat -A",
+    ] {
+        assert!(shown.ok().contains(part), "{part} is missing in {shown}");
+    }
+    assert!(!shown.ok().contains('%'), "{shown}");
+    assert_eq!(ws.tree(), before);
+}
+
+#[test]
+fn a_replay_is_the_same_whatever_the_order_of_its_files() {
+    let ws = ws(WORK);
+    write_transcripts(&ws);
+    for format in ["--json", "--html", "--verbose"] {
+        let first = ws.run(&["replay", format, "t/1.jsonl", "t/2.jsonl", "t/3.jsonl"]);
+        let again = ws.run(&["replay", format, "t/3.jsonl", "t/1.jsonl", "t/2.jsonl"]);
+        assert_eq!(first.ok(), again.ok(), "{format}");
+        assert_eq!(first.stderr, again.stderr, "{format}");
+    }
+}
+
+#[test]
+fn a_replay_is_a_page_that_loads_nothing_and_shows_text_as_text() {
+    let ws = ws(WORK);
+    write_transcripts(&ws);
+    for day in 1..4 {
+        let path = format!("t/{day}.jsonl");
+        let text = ws.read(path.as_str());
+        let hostile = "option -- A <img src=x onerror=alert(1)></td>";
+        ws.write(path.as_str(), text.replace("option -- A", hostile));
+    }
+    let output = ws.run(&["replay", "t", "--html"]);
+    let page = output.ok();
+    assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"));
+    assert!(page.contains("default-src 'none'"));
     assert!(
-        shown.ok().contains("3 sessions") && !shown.ok().contains('%'),
-        "{shown}"
+        page.contains("&lt;img src=x onerror=alert(1)&gt;&lt;/td&gt;"),
+        "{page}"
     );
+    for word in ["<img", "<script", "http:", "https:", " href=", "url("] {
+        assert!(!page.contains(word), "{word} is in {page}");
+    }
+    let both = ws.run(&["replay", "t", "--html", "--json"]);
+    assert_eq!(both.status, Some(2), "{both}");
+}
+
+#[test]
+fn a_replay_names_files_that_it_cannot_read_and_goes_on() {
+    let ws = ws(WORK);
+    write_transcripts(&ws);
+    // Cut in the middle of a line, as of a session that still runs.
+    let text = ws.read("t/3.jsonl");
+    ws.write("t/3.jsonl", &text[..text.len() - 40]);
+    ws.write(
+        "t/4.jsonl",
+        "{\"type\":\"turn\",\"schema\":99}\n[1,2]\n\u{0}",
+    );
+    // More than two gigabytes, none of which is on the disk.
+    let large = std::fs::File::create(ws.path("t/5.jsonl")).expect("created");
+    large.set_len(2_200_000_000).expect("a sparse file");
+    let output = ws.run(&["replay", "t", "--json"]);
+    let report: Value = serde_json::from_str(output.ok()).expect("JSON");
+    assert_eq!(
+        (&report["sessions"], &report["files"]),
+        (&json!(3), &json!(3))
+    );
+    let skipped = report["skipped"].as_array().expect("a list");
+    assert_eq!(skipped.len(), 2, "{report}");
+    assert_eq!(skipped[0]["path"], "t/4.jsonl");
+    let reason = skipped[1]["reason"].as_str().expect("a reason");
+    assert!(reason.contains("2200000000 bytes"), "{reason}");
+    let shown = ws.run(&["replay", "t"]);
+    assert!(shown.stderr.contains("Skipped `t/4.jsonl`"), "{shown}");
+}
+
+/// A colleague who talks, asks about the world, or works on something else is
+/// never interrupted by what this project's memory has.
+#[test]
+fn nothing_is_pushed_at_five_hundred_events_that_need_nothing() {
+    let ws = ws(WORK);
+    ws.write("memory-forge.toml", "[recall]\npush = \"all\"\n");
+    turn(
+        &ws,
+        "s1",
+        &[
+            FAILS,
+            ("cat -vet src/a.go", "package a"),
+            ("npm tets", "Exit code 1\nUnknown command: \"tets\""),
+            (
+                "ls lib/registry.go",
+                "Exit code 1\nls: lib/registry.go: No such file or directory",
+            ),
+            ("sed -n 1p src/registry.go", "package src"),
+        ],
+    );
+    let prompts = small_talk().into_iter().chain(unrelated_questions());
+    let prompts =
+        prompts.map(|prompt| json!({"hook_event_name": "UserPromptSubmit", "prompt": prompt}));
+    let calls = other_project_calls().into_iter().map(|(tool, input)| {
+        json!({"hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": input})
+    });
+    let mut sent = 0;
+    // Some in sessions of their own, some many in one.
+    for (at, mut event) in prompts.chain(calls).enumerate() {
+        event["session_id"] = format!("n{}", at % 7 * at).into();
+        event["tool_use_id"] = format!("c{at}").into();
+        hook(&ws, event);
+        sent += 1;
+    }
+    assert!(sent >= 500, "{sent}");
+    assert!(!ws.exists(".mind/.pushes"), "{}", ws.read(".mind/.pushes"));
+    // The memory itself is there, and speaks where it should.
+    let text = before(&ws, "s9", "Bash", json!({"command": "cat -A db/1.sql"}));
+    assert!(text.is_some_and(|it| it.contains("never worked")));
 }

@@ -345,6 +345,33 @@ fn the_fleet_is_what_is_registered() {
 }
 
 #[test]
+fn the_overview_counts_what_hooks_brought_as_status_does() {
+    let ws = shop();
+    let failed = json!({
+        "hook_event_name": "PostToolUse", "session_id": "s1", "tool_name": "Bash",
+        "tool_use_id": "c1", "tool_input": {"command": "cat -A ledger.csv"},
+        "tool_response": "Exit code 1\ncat: illegal option -- A",
+    });
+    let again = json!({
+        "hook_event_name": "PreToolUse", "session_id": "s2", "tool_name": "Bash",
+        "tool_use_id": "c2", "tool_input": {"command": "cat -A refunds.csv"},
+    });
+    let page = Page::of(&ws);
+    assert_eq!(page.get("overview")["pushes"]["count"], 0);
+    for event in [failed, again] {
+        let output = ws.feed(event.to_string(), &[], &["hook", "--client=claude"]);
+        output.ok();
+    }
+    let shown = page.get("overview");
+    assert_eq!(shown["pushes"]["count"], 1, "{shown}");
+    assert_eq!(shown["pushes"]["open"], 1);
+    assert!(shown["pushes"]["tokens"]["count"].as_u64() > Some(10));
+    let status = ws.run(&["status", "--json"]);
+    let status: serde_json::Value = serde_json::from_str(status.ok()).expect("JSON");
+    assert_eq!(shown["pushes"], status["pushes"]);
+}
+
+#[test]
 fn looking_at_everything_changes_no_file() {
     let ws = shop();
     let before = ws.tree_of_sources();

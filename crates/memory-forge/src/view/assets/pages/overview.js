@@ -112,7 +112,7 @@ function stateItems(name, items, kind) {
   ];
 }
 
-function figuresCard({ documents, findings, tokens, index }) {
+function figuresCard({ documents, findings, tokens, index, pushes }) {
   const figure = (value, label, href) => {
     const content = [el("b", null, value), el("small", null, label)];
     return el("div", { class: "stat" }, href ? el("a", { href }, content) : content);
@@ -134,11 +134,21 @@ function figuresCard({ documents, findings, tokens, index }) {
       ),
       figure(`~${formatCount(tokens.briefing.count + tokens.stub.count)}`, "tokens of memory per session"),
       figure(`~${formatCount(tokens.nudge.count)}`, "more tokens per prompt"),
+      pushes?.count > 0 && figure(formatCount(pushes.count), pushOutcomes(pushes)),
       index &&
         !index.error &&
         figure(formatCount(index.files), `files indexed, ${indexAge(index)}`, "#/search"),
     ),
   );
+}
+
+/** Describes what followed the items that hooks brought before actions. */
+function pushOutcomes({ count, tokens, avoided, ignored, contradicted, open }) {
+  const outcomes = Object.entries({ avoided, ignored, contradicted, open })
+    .filter(([, number]) => number > 0)
+    .map(([name, number]) => `${formatCount(number)} ${name}`);
+  const noun = count === 1 ? "item" : "items";
+  return `${noun} pushed, ~${formatCount(tokens.count)} tokens: ${outcomes.join(", ")}`;
 }
 
 function indexAge({ changedSince }) {
