@@ -1,6 +1,7 @@
 //! Files and folders in every bad state that people and disks bring about: the
 //! file is named with what to do, the rest still works, and no source changes.
 
+#[cfg(unix)]
 use std::process::Command;
 
 use forge_app::index::Index;
