@@ -64,6 +64,9 @@ struct Suite {
     package: &'static str,
     /// Arguments for `cargo test` that select the targets.
     select: &'static [&'static str],
+    /// Arguments for `cargo build` of programs that the tests start besides
+    /// their package's own.
+    programs: &'static [&'static str],
 }
 
 /// The suites that run on every system.
@@ -79,11 +82,13 @@ const SUITES: [Suite; 8] = [
         name: "program",
         package: "memory-forge",
         select: &["--bins", "--test", "it", "--test", "incidents"],
+        programs: &["--package", "memory-forge-engines", "--bins"],
     },
     Suite {
         name: "hostile",
         package: "memory-forge",
         select: &["--test", "hostile"],
+        programs: &[],
     },
 ];
 
@@ -92,6 +97,7 @@ const fn unit(name: &'static str, package: &'static str) -> Suite {
         name,
         package,
         select: &["--lib"],
+        programs: &[],
     }
 }
 
@@ -219,34 +225,18 @@ impl TestExecutable {
 
 /// Builds a suite, and returns its executables.
 fn build(target: &CrossTarget, suite: &Suite, folder: &Path) -> Result<Vec<TestExecutable>> {
-    let mut cargo = Command::new(CARGO);
+    if !suite.programs.is_empty() {
+        let built = cargo("build", target, folder)
+            .args(suite.programs)
+            .status()
+            .context("cannot start cargo")?;
+        ensure!(built.success(), "programs of {} do not build", suite.name);
+    }
+    let mut cargo = cargo("test", target, folder);
     cargo
-        .args([
-            "test",
-            "--no-run",
-            "--locked",
-            "--message-format",
-            "json-render-diagnostics",
-        ])
-        .args([
-            "-Z",
-            "build-std=std,panic_unwind",
-            "--target",
-            target.triple,
-        ])
-        .args(["--package", suite.package])
+        .args(["--no-run", "--package", suite.package])
         .args(suite.select)
-        .current_dir(crate::repository())
-        // Cargo that started this command names its own compiler.
-        .env_remove("RUSTUP_TOOLCHAIN")
-        .env_remove("CARGO")
-        .env("RUSTC", RUSTC)
-        // A standard library from source is not a stable feature of cargo.
-        .env("RUSTC_BOOTSTRAP", "1")
-        .env("CARGO_TARGET_DIR", folder)
-        .env("CARGO_PROFILE_DEV_DEBUG", "0")
-        .env("CARGO_INCREMENTAL", "0")
-        .envs(target.variables.iter().copied())
+        .args(["--message-format", "json-render-diagnostics"])
         .stdout(Stdio::piped());
     let mut child = cargo.spawn().context("cannot start cargo")?;
     let output = child.stdout.take().context("standard output is a pipe")?;
@@ -269,6 +259,27 @@ fn build(target: &CrossTarget, suite: &Suite, folder: &Path) -> Result<Vec<TestE
     }
     ensure!(child.wait()?.success(), "{} does not build", suite.name);
     Ok(executables)
+}
+
+/// Debian's cargo with a subcommand, for a target.
+fn cargo(subcommand: &str, target: &CrossTarget, folder: &Path) -> Command {
+    let mut cargo = Command::new(CARGO);
+    cargo
+        .args([subcommand, "--locked"])
+        .args(["-Z", "build-std=std,panic_unwind"])
+        .args(["--target", target.triple])
+        .current_dir(crate::repository())
+        // Cargo that started this command names its own compiler.
+        .env_remove("RUSTUP_TOOLCHAIN")
+        .env_remove("CARGO")
+        .env("RUSTC", RUSTC)
+        // A standard library from source is not a stable feature of cargo.
+        .env("RUSTC_BOOTSTRAP", "1")
+        .env("CARGO_TARGET_DIR", folder)
+        .env("CARGO_PROFILE_DEV_DEBUG", "0")
+        .env("CARGO_INCREMENTAL", "0")
+        .envs(target.variables.iter().copied());
+    cargo
 }
 
 /// What one test executable printed.

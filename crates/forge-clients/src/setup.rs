@@ -6,6 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
+use forge_store::system;
 use jiff::Timestamp;
 
 pub use crate::client::AgentClient;
@@ -284,7 +285,7 @@ impl SetupSurroundings<'_> {
                     .home
                     .and_then(|home| file.path.strip_prefix(home).ok())
                 {
-                    Some(rest) => format!("~/{}", rest.display()),
+                    Some(rest) => format!("~/{}", system::with_slashes(rest)),
                     None => file.path.display().to_string(),
                 }
             }

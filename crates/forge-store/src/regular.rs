@@ -12,6 +12,7 @@ use std::path::Path;
 use forge_text::diagnostic::Diagnostic;
 
 use crate::system;
+pub use crate::system::canonicalize;
 
 /// The treatment of a symlink in the place of the file. Links in the folders
 /// above it are followed either way; a caller for which they matter checks

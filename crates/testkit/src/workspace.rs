@@ -282,9 +282,18 @@ impl TestWorkspace {
 
     /// Output with the places that differ on every run replaced.
     fn neutral(&self, bytes: &[u8]) -> String {
-        let text = String::from_utf8_lossy(bytes);
-        let text = text.replace(&*self.root.to_string_lossy(), "[root]");
-        text.replace(&*self.home().to_string_lossy(), "[home]")
+        let mut text = String::from_utf8_lossy(bytes).into_owned();
+        for (folder, name) in [(&self.root, "[root]"), (&self.home(), "[home]")] {
+            let folder = folder.to_string_lossy();
+            text = text.replace(&*folder, name);
+            if cfg!(windows) {
+                // As JSON and as paths with `/` write it.
+                text = text.replace(&folder.replace('\\', r"\\"), name);
+                text = text.replace(&folder.replace('\\', "/"), name);
+                text = slashes_after(&text, name);
+            }
+        }
+        text
     }
 }
 
@@ -300,6 +309,20 @@ pub fn canonicalize(path: &Path) -> PathBuf {
         Some(short) if cfg!(windows) => short.into(),
         _ => real,
     }
+}
+
+/// Writes paths that begin with `name` with `/`, as expectations have them.
+fn slashes_after(text: &str, name: &str) -> String {
+    let mut parts = text.split(name);
+    let mut result = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(|c: char| c.is_whitespace() || "`'\"),".contains(c));
+        let (path, rest) = part.split_at(end.unwrap_or(part.len()));
+        result.push_str(name);
+        result.push_str(&path.replace(r"\\", "/").replace('\\', "/"));
+        result.push_str(rest);
+    }
+    result
 }
 
 /// Copies what is in a folder into another one.
@@ -369,6 +392,13 @@ mod tests {
             ws.tree(),
             "a.md e3b0c44298fc\nb/c.md 73cb3858a687\nempty/\n"
         );
+    }
+
+    #[test]
+    fn paths_of_windows_read_like_those_of_others() {
+        let text = r"In `[home]\a b`, [home]\c\d.md:3 (\x), [home]\\e";
+        let expect = r"In `[home]/a b`, [home]/c/d.md:3 (\x), [home]/e";
+        assert_eq!(slashes_after(text, "[home]"), expect);
     }
 
     #[test]

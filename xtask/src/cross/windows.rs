@@ -43,6 +43,8 @@ fn prepare(folder: &Path) -> Result<Vec<(&'static str, OsString)>> {
         ("WINEDEBUG", "-all".into()),
         // wine answers for the files of all threads through one process.
         ("RUST_TEST_THREADS", "2".into()),
+        // Snapshots are compared and never written.
+        ("INSTA_UPDATE", "no".into()),
         // No offers to install Mono and Gecko.
         ("WINEDLLOVERRIDES", "mscoree,mshtml=".into()),
     ];
@@ -52,6 +54,20 @@ fn prepare(folder: &Path) -> Result<Vec<(&'static str, OsString)>> {
             .envs(variables.iter().map(|(name, value)| (name, value)))
             .status()?;
         ensure!(made.success(), "wine cannot make {}", prefix.display());
+    }
+    // Temporary folders on the drive of the sources: the compiler wrote their paths
+    // into the tests without a drive, which is then the one of the folder that a
+    // program runs in.
+    let temporary = folder.join("tmp");
+    fs::create_dir_all(&temporary)?;
+    for name in ["TMP", "TEMP"] {
+        let set = Command::new(WINE)
+            .args(["reg", "add", r"HKCU\Environment", "/f", "/v", name, "/d"])
+            .arg(spell(&temporary))
+            .envs(variables.iter().map(|(name, value)| (name, value)))
+            .stdout(std::process::Stdio::null())
+            .status()?;
+        ensure!(set.success(), "wine cannot set {name}");
     }
     let library = prefix.join("drive_c/windows/system32/bcryptprimitives.dll");
     if !library.exists() {

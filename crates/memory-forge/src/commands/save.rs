@@ -6,8 +6,7 @@ use clap::{Args, ValueEnum};
 use forge_app::client::AgentClient;
 use forge_app::knowledge::readme;
 use forge_app::remember;
-use forge_app::system;
-use forge_app::workspace::Workspace;
+use forge_app::workspace::{Workspace, regular};
 
 use crate::choice::client_parser;
 use crate::library;
@@ -185,7 +184,7 @@ fn resolve_route(
     settings: &Settings,
     clients: &[AgentClient],
 ) -> Result<remember::NoteRoute, CommandError> {
-    let folder = system::canonicalize(settings.cwd()?).ok();
+    let folder = regular::canonicalize(settings.cwd()?).ok();
     // Claude Code sets this variable for the programs that it runs.
     let running = settings
         .claude_project_dir

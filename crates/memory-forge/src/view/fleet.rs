@@ -4,8 +4,7 @@
 use forge_app::audit;
 use forge_app::federation::{SourceRegistry, SourceWorkspace};
 use forge_app::mind::MindStore;
-use forge_app::system;
-use forge_app::workspace::Workspace;
+use forge_app::workspace::{Workspace, regular};
 use serde_json::{Value, json};
 
 use super::{PageAnswer, PageRefusal, QuestionContext, QuestionInput, clean_text};
@@ -27,7 +26,7 @@ pub(super) fn answer_fleet(
         .take(MAX_WORKSPACES)
         .map(|source| {
             let mut value = workspace_json(source, visit);
-            value["here"] = system::canonicalize(&source.path)
+            value["here"] = regular::canonicalize(&source.path)
                 .is_ok_and(|it| it == here)
                 .into();
             value

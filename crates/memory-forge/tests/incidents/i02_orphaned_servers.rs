@@ -10,6 +10,7 @@ use testkit::TestWorkspace;
 
 use crate::harness::ws;
 use crate::i01_children_without_bound::mcp_client::Client;
+#[cfg(target_os = "linux")]
 use crate::i01_children_without_bound::processes_of;
 use crate::i01_children_without_bound::provoke::{PATIENCE, ended, house, run, served};
 

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use testkit::{Output, TestWorkspace};
 
 use crate::harness::ws;
+#[cfg(target_os = "linux")]
 use crate::i01_children_without_bound::processes_of;
 use crate::i01_children_without_bound::provoke::{STATE, below, can, ended, read_only, set_time};
 

@@ -2,6 +2,9 @@
 //! incident that users of memory tools have reported. `docs/reliability.md` is
 //! the table of them, with the rule that each file holds us to.
 
+// Incidents that only a POSIX system can have leave parts of these files unused.
+#![cfg_attr(windows, allow(dead_code, unused_imports))]
+
 // Shared with the whole-program tests, which use more of it.
 #[allow(dead_code)]
 #[path = "../it/harness.rs"]

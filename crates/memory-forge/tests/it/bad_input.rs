@@ -117,7 +117,10 @@ fn byte_order_mark() {
 #[test]
 fn nul_bytes() {
     let ws = good();
-    ws.write("knowledge/zeros.md", b"# N\0l\n\nzebra\0stripes zebra \0\0\n");
+    ws.write(
+        "knowledge/zeros.md",
+        b"# N\0l\n\nzebra\0stripes zebra \0\0\n",
+    );
     assert_eq!(found(&ws, "zebra", &TEXT), ["knowledge/zeros.md"]);
     let output = ws.run(&["search", "zebra"]);
     assert!(!output.ok().contains('\0'), "{output}");

@@ -158,7 +158,8 @@ fn list(folder: &std::path::Path) -> String {
         if path.is_dir() {
             text.push_str(&list(&path))
         } else {
-            text.push_str(&format!("{}\n", path.display()))
+            let path = path.display().to_string();
+            text.push_str(&format!("{}\n", path.replace('\\', "/")))
         }
     }
     text

@@ -100,7 +100,8 @@ fn bytes_below(root: &Path) -> BTreeMap<String, Option<Vec<u8>>> {
                 .strip_prefix(root)
                 .expect("below")
                 .display()
-                .to_string();
+                .to_string()
+                .replace('\\', "/");
             if name == ".memory-forge" {
                 continue;
             }

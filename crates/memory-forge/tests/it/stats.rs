@@ -124,7 +124,13 @@ fn a_preview_of_what_is_not_there_fails() {
     let ws = ws("//- knowledge/a.md\n# A\n");
     let output = ws.run(&["preview", "knowledge/b.md"]);
     assert!(output.fails(1).contains("knowledge/b.md"), "{output}");
-    let output = ws.run(&["preview", "/etc/passwd"]);
+    // An absolute path of Windows begins with a drive.
+    let elsewhere = if cfg!(windows) {
+        r"C:\windows\win.ini"
+    } else {
+        "/etc/passwd"
+    };
+    let output = ws.run(&["preview", elsewhere]);
     assert!(
         output.fails(2).contains("is not inside the workspace"),
         "{output}"
