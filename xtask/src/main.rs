@@ -4,6 +4,7 @@
 mod bench;
 mod bench_embed;
 mod convert_model;
+mod cross;
 mod dist;
 mod fuzz;
 mod lines;
@@ -96,6 +97,9 @@ Commands:
       Compare published files with their checksums
   dist --twice
       Build the commit in two folders and compare the programs
+  cross windows|arm|musl [--only SUITE]... [--build] [--filter TEXT]
+      Build the tests for another system and run them under an emulator, with
+      Debian's compiler; prints the packages that are missing
   reference
       Write the pages of `docs/reference` that are made from the program
   site
@@ -143,6 +147,7 @@ fn main() -> ExitCode {
         ["fuzz", rest @ ..] => fuzz::run(rest),
         ["screenshots"] => screenshots(),
         ["dist", rest @ ..] => dist::run(rest),
+        ["cross", rest @ ..] => cross::run(rest),
         ["reference"] => reference::run(),
         ["site"] => site::run(),
         ["words", rest @ ..] => words::run(rest),
