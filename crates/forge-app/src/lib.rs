@@ -11,7 +11,7 @@ pub use forge_memory::{
     admit, agents, client, corrections, graph, knowledge, links, mind, model, publish, recall,
     retractions, routing, state_files, teams, thresholds, translations, wire,
 };
-pub use forge_store::{fault, index, regular, servers, trust, workspace};
+pub use forge_store::{fault, index, regular, servers, system, trust, workspace};
 pub use forge_text::{counts, diagnostic, document, quote, secrets};
 /// Tokenizers, estimates and exact counts.
 pub mod tokens {

@@ -9,6 +9,7 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
 pub mod fault;
+pub mod system;
 pub mod regular;
 pub mod trust;
 pub mod workspace;

@@ -11,6 +11,8 @@ use std::path::Path;
 
 use forge_text::diagnostic::Diagnostic;
 
+use crate::system;
+
 /// The treatment of a symlink in the place of the file. Links in the folders
 /// above it are followed either way; a caller for which they matter checks
 /// them.
@@ -89,34 +91,14 @@ pub fn open_regular(path: &Path, links: LinkPolicy) -> Result<File, FileReadErro
     check_regular(&named)?;
     let mut options = File::options();
     options.read(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        // Opening a pipe waits for a writer unless it is non-blocking.
-        let refuse = match links {
-            LinkPolicy::Follow => 0,
-            LinkPolicy::Refuse => libc::O_NOFOLLOW,
-        };
-        options.custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY | refuse);
-    }
-    let file = options.open(path).map_err(classify_open_error)?;
+    let opened = match links {
+        LinkPolicy::Follow => system::open_without_waiting(&mut options, path),
+        LinkPolicy::Refuse => system::open_no_follow(&mut options, path),
+    };
+    let file = opened.map_err(classify_open_error)?;
     // Another file may have taken its place since the look.
     check_regular(&file.metadata()?)?;
     Ok(file)
-}
-
-/// Returns `true` if the file has a second name, a hard link. An archive can
-/// bring one that leads to another file of the same archive.
-#[cfg(unix)]
-pub fn has_other_names(meta: &Metadata) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    meta.is_file() && meta.nlink() > 1
-}
-
-/// Returns `false`: the number of names is not part of a file's metadata here.
-#[cfg(not(unix))]
-pub fn has_other_names(_meta: &Metadata) -> bool {
-    false
 }
 
 /// Reads a regular file that has at most `limit` bytes.
@@ -175,14 +157,13 @@ fn check_regular(meta: &Metadata) -> Result<(), FileReadError> {
 
 /// Classifies an open error: a link may have taken the file's place.
 fn classify_open_error(error: io::Error) -> FileReadError {
-    #[cfg(unix)]
-    match error.raw_os_error() {
-        Some(libc::ELOOP) => return FileReadError::Link,
-        // A socket, or a device without a driver.
-        Some(libc::ENXIO) => return FileReadError::NotAFile,
-        _ => {}
+    if system::is_link_refusal(&error) {
+        FileReadError::Link
+    } else if system::is_device_refusal(&error) {
+        FileReadError::NotAFile
+    } else {
+        FileReadError::Io(error)
     }
-    FileReadError::Io(error)
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ use std::sync::{Mutex, OnceLock, RwLock};
 use forge_text::diagnostic::Diagnostic;
 
 use crate::regular::{self, LinkPolicy};
+use crate::system;
 
 const KEY_BYTES: usize = 32;
 const KEY_FILE: &str = "key";
@@ -68,7 +69,7 @@ pub fn key_folders(
 ) -> Vec<PathBuf> {
     let below = |folder: PathBuf| folder.join("memory-forge");
     // The folder is shared, so the user's number keeps users apart.
-    let last = temporary.join(format!("memory-forge-{}", user_number()));
+    let last = temporary.join(format!("memory-forge-{}", system::user_number()));
     let own = state.map(below).into_iter().chain(runtime.map(below));
     own.chain([last]).collect()
 }
@@ -96,22 +97,18 @@ pub fn add_key_folders(folders: impl IntoIterator<Item = PathBuf>) {
 /// new number at every mount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileIdentity {
+    /// 0 on file systems that number no files.
     inode: u64,
     born_ns: u128,
 }
 
 impl FileIdentity {
-    /// Reads the identity from the metadata of a file.
-    pub fn of(meta: &Metadata) -> FileIdentity {
-        #[cfg(unix)]
-        let inode = std::os::unix::fs::MetadataExt::ino(meta);
-        #[cfg(not(unix))]
-        let inode = 0;
-        let born = meta.created().ok();
-        let since = born.and_then(|it| it.duration_since(std::time::UNIX_EPOCH).ok());
+    /// Reads the identity of the file or folder with this path and metadata.
+    pub fn of(path: &Path, meta: &Metadata) -> FileIdentity {
+        let (_, inode) = system::file_number(path, meta);
         FileIdentity {
             inode,
-            born_ns: since.map_or(0, |it| it.as_nanos()),
+            born_ns: system::birth_ns(meta),
         }
     }
 
@@ -259,7 +256,7 @@ impl KeyFolder {
             above
                 .find_map(|folder| {
                     let rest = self.path.strip_prefix(folder).ok()?;
-                    Some(folder.canonicalize().ok()?.join(rest))
+                    Some(system::canonicalize(folder).ok()?.join(rest))
                 })
                 .unwrap_or_else(|| self.path.clone())
         });
@@ -295,11 +292,11 @@ fn random_key() -> Option<TrustKey> {
 /// Reads the key of a folder. One that others can read or change is not secret
 /// and is not used.
 fn read_key_file(folder: &Path) -> Option<TrustKey> {
-    if !is_private(&folder.symlink_metadata().ok()?, 0o022) {
+    if !system::is_private(&folder.symlink_metadata().ok()?, 0o022) {
         return None;
     }
     let file = regular::open_regular(&folder.join(KEY_FILE), LinkPolicy::Refuse).ok()?;
-    if !is_private(&file.metadata().ok()?, 0o077) {
+    if !system::is_private(&file.metadata().ok()?, 0o077) {
         return None;
     }
     let bytes = regular::read_open_file(file, KEY_BYTES as u64).ok()?;
@@ -309,13 +306,9 @@ fn read_key_file(folder: &Path) -> Option<TrustKey> {
 /// Makes the key of a folder. Of several processes that try at once one wins,
 /// and all return its key.
 fn create_key(folder: &Path) -> Option<TrustKey> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder).ok()?;
+    system::create_private_folders(folder).ok()?;
     // A folder that was there may let others replace the key.
-    if !is_private(&folder.symlink_metadata().ok()?, 0o022) {
+    if !system::is_private(&folder.symlink_metadata().ok()?, 0o022) {
         return None;
     }
     let path = folder.join(KEY_FILE);
@@ -337,27 +330,6 @@ fn new_key_file(folder: &Path) -> Option<tempfile::NamedTempFile> {
     new.write_all(&bytes).ok()?;
     new.as_file().sync_all().ok()?;
     Some(new)
-}
-
-/// Returns the number by which the system knows the user, 0 where it has none.
-pub fn user_number() -> u32 {
-    #[cfg(unix)]
-    return rustix::process::geteuid().as_raw();
-    #[cfg(not(unix))]
-    0
-}
-
-/// Returns `true` if this user owns it and it has none of the `forbidden`
-/// permissions.
-#[cfg(unix)]
-fn is_private(meta: &Metadata, forbidden: u32) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    !meta.is_symlink() && meta.uid() == user_number() && meta.mode() & forbidden == 0
-}
-
-#[cfg(not(unix))]
-fn is_private(meta: &Metadata, _forbidden: u32) -> bool {
-    !meta.is_symlink()
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@
 //! [`Workspace::read`] or [`crate::regular`], which both have a limit. Nothing
 //! here parses Markdown, prints, or looks at the environment or the clock.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,6 +30,8 @@ mod scan;
 mod leftovers;
 mod undo;
 mod write;
+
+use crate::system;
 
 pub use crate::regular::{self, FileReadError, LinkPolicy};
 pub use autoload::{
@@ -83,7 +84,8 @@ impl Workspace {
     /// Opens the workspace at `root`, which must be a folder. Settings that are
     /// wrong do not keep it from opening; they are in [`Workspace::problems`].
     pub fn open(root: &Path) -> Result<Workspace, WorkspaceError> {
-        let root = fs::canonicalize(root).map_err(|e| WorkspaceError::from_io("open", root, e))?;
+        let root =
+            system::canonicalize(root).map_err(|e| WorkspaceError::from_io("open", root, e))?;
         if !root.is_dir() {
             return Err(WorkspaceError::NotADirectory { path: root });
         }
@@ -127,13 +129,13 @@ impl Workspace {
 
     /// Returns the place of a path of this workspace on disk.
     pub fn absolute_path(&self, path: &RelPath) -> PathBuf {
-        self.root.join(path.as_str())
+        system::join(&self.root, path.as_str())
     }
 
     /// Returns the path of the file that reading `path` opens, after symlinks.
     /// `None` if there is no file, or one outside.
     pub fn resolve_real_path(&self, path: &RelPath) -> Option<RelPath> {
-        let real = fs::canonicalize(self.absolute_path(path)).ok()?;
+        let real = system::canonicalize(self.absolute_path(path)).ok()?;
         if !path::is_inside_root(&self.root, &real) {
             return None;
         }
@@ -158,7 +160,7 @@ impl Workspace {
     /// Reads a file with the caller's limit, for files that are not documents.
     pub fn read_up_to_limit(&self, path: &RelPath, limit: u64) -> Result<Vec<u8>, WorkspaceError> {
         let absolute = self.absolute_path(path);
-        let real = fs::canonicalize(&absolute)
+        let real = system::canonicalize(&absolute)
             .map_err(|e| WorkspaceError::from_io("read", &absolute, e))?;
         if real != absolute && !path::is_inside_root(&self.root, &real) {
             return Err(WorkspaceError::Outside { path: absolute });
@@ -169,7 +171,10 @@ impl Workspace {
         // A folder may have become a link since the look above.
         let elsewhere =
             |place: &PathBuf| *place != real && !path::is_inside_root(&self.root, place);
-        if held::current_path_of(&file).as_ref().is_some_and(elsewhere) {
+        if system::current_path_of(&file)
+            .as_ref()
+            .is_some_and(elsewhere)
+        {
             return Err(WorkspaceError::Outside { path: absolute });
         }
         regular::read_open_file(file, limit).map_err(|e| e.into_error(&absolute))

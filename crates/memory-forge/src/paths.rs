@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use forge_app::system;
 use forge_app::workspace::{FoundBy, RelPath, RootHints, Workspace, discover_root};
 
 use crate::report::CommandError;
@@ -83,7 +84,7 @@ pub(crate) fn resolve_path(
     };
     // The folder is resolved and the file itself is not: a link is named as it
     // is.
-    let folder = absolute.parent().and_then(|p| p.canonicalize().ok());
+    let folder = absolute.parent().and_then(|p| system::canonicalize(p).ok());
     let absolute = match (folder, absolute.file_name()) {
         (Some(folder), Some(name)) => folder.join(name),
         _ => absolute,

@@ -2,7 +2,7 @@
 //! system configuration. Equal fixtures give equal commit ids everywhere.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 
 /// The date of commits that do not name their own.
 pub const DATE: &str = "2026-03-01T09:00:00+00:00";
@@ -34,16 +34,39 @@ pub fn command(root: &Path, date: &str) -> Command {
     command
 }
 
+/// Returns `true` if git is not installed, after saying that the test is skipped.
+pub fn is_missing() -> bool {
+    let found = Command::new("git").arg("--version").output();
+    let is_missing = found.is_err();
+    if is_missing {
+        crate::skip("git is missing");
+    }
+    is_missing
+}
+
+/// Runs a command of git.
+///
+/// # Panics
+/// When git is missing; `cargo xtask cross` counts that test as skipped.
+#[track_caller]
+pub fn output(mut command: Command) -> Output {
+    command.output().unwrap_or_else(|error| {
+        if cfg!(windows) && error.kind() == std::io::ErrorKind::NotFound {
+            crate::skip("git is missing");
+        }
+        panic!("cannot run git: {error}")
+    })
+}
+
 /// Runs git and gives its standard output without the last line end.
 ///
 /// # Panics
 /// When git is missing or fails.
 #[track_caller]
 pub fn run(root: &Path, date: &str, arguments: &[&str]) -> String {
-    let output = command(root, date)
-        .args(arguments)
-        .output()
-        .unwrap_or_else(|error| panic!("cannot run git: {error}"));
+    let mut command = command(root, date);
+    command.args(arguments);
+    let output = output(command);
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(
         output.status.success(),

@@ -3,6 +3,7 @@
 //! It must never be a dependency of shipped code.
 
 pub mod browser;
+#[cfg(unix)]
 pub mod bolt;
 pub mod fetched;
 pub mod fixture;

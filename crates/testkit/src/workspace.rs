@@ -37,10 +37,7 @@ impl TestWorkspace {
             .tempdir()
             .expect("a temporary directory can be made");
         // Programs print canonical paths, and snapshots replace this one.
-        let base = directory
-            .path()
-            .canonicalize()
-            .expect("the directory was just made");
+        let base = canonicalize(directory.path());
         let root = base.join("ws");
         for path in [&root, &base.join("home")] {
             fs::create_dir(path).expect("the directory was just made and is empty");
@@ -288,6 +285,20 @@ impl TestWorkspace {
         let text = String::from_utf8_lossy(bytes);
         let text = text.replace(&*self.root.to_string_lossy(), "[root]");
         text.replace(&*self.home().to_string_lossy(), "[home]")
+    }
+}
+
+/// The path of a folder without links, as programs print it: on Windows without
+/// the prefix that the system puts before such paths.
+///
+/// # Panics
+/// When it is not there.
+#[track_caller]
+pub fn canonicalize(path: &Path) -> PathBuf {
+    let real = path.canonicalize().expect("the folder is there");
+    match real.to_str().and_then(|it| it.strip_prefix(r"\\?\")) {
+        Some(short) if cfg!(windows) => short.into(),
+        _ => real,
     }
 }
 

@@ -41,6 +41,8 @@ fn prepare(folder: &Path) -> Result<Vec<(&'static str, OsString)>> {
     let variables = vec![
         ("WINEPREFIX", prefix.clone().into_os_string()),
         ("WINEDEBUG", "-all".into()),
+        // wine answers for the files of all threads through one process.
+        ("RUST_TEST_THREADS", "2".into()),
         // No offers to install Mono and Gecko.
         ("WINEDLLOVERRIDES", "mscoree,mshtml=".into()),
     ];

@@ -3,6 +3,7 @@
 //! to.
 
 use crate::mind::{MindFile, MindStore};
+use crate::system;
 use crate::workspace::{FileRole, PathRoles, RelPath, ScannedFile, Workspace};
 
 /// State files in the order in which they are listed.
@@ -51,7 +52,7 @@ pub fn list_state_files(workspace: &Workspace) -> Vec<RelPath> {
 fn is_target_readable(workspace: &Workspace, roles: &PathRoles, path: &RelPath) -> bool {
     let absolute = workspace.absolute_path(path);
     let real = || {
-        let real = absolute.canonicalize().ok()?;
+        let real = system::canonicalize(&absolute).ok()?;
         let real = real.strip_prefix(workspace.root()).ok()?.to_str()?;
         RelPath::new(&real.replace('\\', "/")).ok()
     };

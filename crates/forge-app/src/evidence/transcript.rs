@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{TranscriptSource, short_id};
+use crate::system;
 use crate::workspace::{RelPath, Workspace, WorkspaceError};
 use forge_memory::evidence::{
     EvidenceEntry, ToolAction, ToolOutcome, WorkPlace, observe_prompt, observe_result,
@@ -79,11 +80,11 @@ pub(super) fn read_new(
     if source.path.extension().is_none_or(|it| it != "jsonl") {
         return None;
     }
-    let real = source.path.canonicalize().ok()?;
+    let real = system::canonicalize(source.path).ok()?;
     let is_of_user = source
         .homes
         .iter()
-        .any(|home| home.canonicalize().is_ok_and(|home| real.starts_with(home)));
+        .any(|home| system::canonicalize(home).is_ok_and(|home| real.starts_with(home)));
     if !is_of_user {
         return None;
     }

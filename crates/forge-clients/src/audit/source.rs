@@ -15,6 +15,7 @@ use crate::workspace::{
     AutoloadFile, AutoloadScan, RelPath, ScanProblem, Workspace, list_beyond_workspace,
     read_beyond_workspace,
 };
+use forge_store::system;
 
 /// Location of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -258,8 +259,8 @@ impl<'a> SourceReader<'a> {
             SourcePlace::Inside(path) => path.to_string(),
             SourcePlace::Beyond(path) => {
                 match self.home.and_then(|home| path.strip_prefix(home).ok()) {
-                    Some(below) => format!("~/{}", below.display()),
-                    None => path.display().to_string(),
+                    Some(below) => format!("~/{}", system::with_slashes(below)),
+                    None => system::with_slashes(path),
                 }
             }
         }

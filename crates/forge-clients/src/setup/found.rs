@@ -8,6 +8,8 @@ use crate::workspace::regular::{self, LinkPolicy};
 use crate::workspace::{MAX_OUTSIDE_BYTES, RelPath};
 use serde_json::Value;
 
+use forge_store::system;
+
 use super::hooks::{HOOK_EVENTS, client_event_name};
 use super::{
     AgentClient, ClientFile, ClientPlaces, SetupScope, SetupSurroundings, entries, json, plan,
@@ -49,11 +51,7 @@ pub struct OtherMemory {
 
 /// Finds a program of this name on the `PATH`.
 pub fn find_on_path(places: ClientPlaces<'_>, name: &str) -> Option<PathBuf> {
-    let file = if cfg!(windows) {
-        format!("{name}.exe")
-    } else {
-        name.to_owned()
-    };
+    let file = system::program_file_name(name);
     let found = places.path.iter().map(|folder| folder.join(&file));
     found.into_iter().find(|path| path.is_file())
 }

@@ -615,6 +615,65 @@ mod tests {
         check(AgentClient::Copilot, spaces, expect);
     }
 
+    /// A user's name has a space or letters outside of ASCII, or the program is on
+    /// a network drive. `'` is doubled for PowerShell and needs no quotes in JSON.
+    #[test]
+    fn every_client_gets_a_path_of_windows_that_its_shell_takes_as_one_word() {
+        let plain = [
+            r"C:\Users\Jörg\memory-forge.exe",
+            r"\\server\share\memory-forge.exe",
+        ];
+        let quoted = [
+            r"C:\Users\Jörg Müller\memory-forge.exe",
+            r"C:\Program Files (x86)\a&b\memory-forge.exe",
+            r"C:\Users\it's\memory-forge.exe",
+            r"\\server\my share\memory-forge.exe",
+        ];
+        for (path, is_plain) in plain
+            .map(|path| (path, true))
+            .into_iter()
+            .chain(quoted.map(|path| (path, false)))
+        {
+            let program = ProgramPath::At(path.to_owned());
+            let in_powershell = if is_plain {
+                path.to_owned()
+            } else {
+                format!("& '{}'", path.replace('\'', "''"))
+            };
+            for client in AgentClient::ALL {
+                let end = format!("hook --client {} ; exit 0", client.name());
+                let expect = match client {
+                    // Started without a shell.
+                    AgentClient::Claude | AgentClient::OpenCode => Vec::new(),
+                    AgentClient::Codex if is_plain => vec![format!("{path} {end}")],
+                    AgentClient::Codex => vec![format!("memory-forge {end}")],
+                    AgentClient::Copilot => vec![
+                        format!("{} {end}", quote_for_shell(path)),
+                        format!("{in_powershell} {end}"),
+                    ],
+                    AgentClient::Gemini | AgentClient::Cursor => {
+                        vec![format!("{in_powershell} {end}")]
+                    }
+                };
+                let mut written = lines(client, &program);
+                written.sort();
+                written.dedup();
+                let mut expect = expect;
+                expect.sort();
+                assert_eq!(written, expect, "{client:?} {path}");
+                let handlers = hook_items(client, HookSet::Default, &program);
+                let starts_alone = handlers.iter().any(|item| {
+                    let handler = item.value.pointer("/hooks/0");
+                    handler.is_some_and(|it| it["command"] == path && it["args"].is_array())
+                });
+                let is_claude = matches!(client, AgentClient::Claude | AgentClient::OpenCode);
+                assert_eq!(starts_alone, is_claude, "{client:?} {path}");
+            }
+            // The server is an entry of program and arguments.
+            assert_eq!(program.as_word(), path);
+        }
+    }
+
     #[test]
     fn commands_that_do_more_or_less_are_not_ours() {
         for command in [

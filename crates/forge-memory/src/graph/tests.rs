@@ -236,6 +236,7 @@ fn state_adds_decisions_and_tasks() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "Windows has no such names")]
 fn exports_hold_hostile_names() {
     let graph = graph("//- a\"<&>.md\n---\nblocks: [\"x\\\"]];<y>&\"]\n---\n[[b]]\n//- b.md\n");
     let dot = render_dot(&graph);

@@ -243,7 +243,12 @@ fn what_cannot_be_renamed_is_refused() {
         refused("a.md", "b.md"),
         "`b.md` exists already; choose another name"
     );
-    for odd in ["a#b.md", "a`b.md", "a <!-- b.md"] {
+    for odd in [
+        "a#b.md",
+        "a`b.md",
+        #[cfg(unix)]
+        "a <!-- b.md",
+    ] {
         assert!(refused("a.md", odd).starts_with("No link can hold"));
     }
     for hidden in [".a.md", "x/.a.md", ".x/a.md"] {

@@ -149,7 +149,7 @@ fn index_claim<'a>(
     TrustClaim {
         root: workspace_of(path),
         purpose,
-        identity: FileIdentity::of(meta),
+        identity: FileIdentity::of(path, meta),
         content: token.as_bytes(),
     }
 }

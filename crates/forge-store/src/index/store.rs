@@ -16,6 +16,7 @@ use super::vectors::PageCache;
 use super::{CatalogueEntry, DocumentKind, DocumentStanding, FileStamp, IndexError};
 use crate::fault::{self, DiskOperation};
 use crate::regular::{self, LinkPolicy};
+use crate::system::{self, FileNumber};
 use crate::trust;
 
 /// "MFrg": marks an SQLite file as ours.
@@ -87,21 +88,14 @@ pub struct Index {
 struct FileWitness {
     /// Counts the commits of all other connections.
     commits: i64,
-    /// Device and number of the file, where the system has them.
-    file: (u64, u64),
+    file: FileNumber,
 }
 
 impl FileWitness {
     fn of(db: &Connection, path: &Path) -> rusqlite::Result<FileWitness> {
-        #[cfg(unix)]
-        let file = {
-            use std::os::unix::fs::MetadataExt;
-            // A file that is gone is not the one that was opened.
-            path.symlink_metadata()
-                .map_or((0, 0), |it| (it.dev(), it.ino()))
-        };
-        #[cfg(not(unix))]
-        let file = (0, u64::from(path.is_file()));
+        // A file that is gone is not the one that was opened.
+        let meta = path.symlink_metadata();
+        let file = meta.map_or((0, 0), |meta| system::file_number(path, &meta));
         let commits = db.query_row("pragma data_version", [], |row| row.get(0))?;
         Ok(FileWitness { commits, file })
     }

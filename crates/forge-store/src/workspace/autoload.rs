@@ -14,6 +14,7 @@ use super::path::{is_inside_root, is_plain_name};
 use super::regular::{self, LinkPolicy};
 use super::role::is_autoload;
 use super::{DERIVED_FOLDER, RelPath, ScanProblem, Workspace};
+use crate::system;
 
 /// The files of a walk and its problems, both sorted by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -146,7 +147,7 @@ impl AutoloadWalk<'_> {
         if !holds && !is_loaded_path(path) {
             return;
         }
-        let real = match fs::canonicalize(absolute) {
+        let real = match system::canonicalize(absolute) {
             Ok(real) => real,
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
                 return self.add_problem(path, "is a symlink to something that does not exist");
@@ -171,7 +172,7 @@ impl AutoloadWalk<'_> {
 
     fn add_file(&mut self, path: String, absolute: &Path, linked: bool) {
         let real = || {
-            let real = fs::canonicalize(absolute).ok()?;
+            let real = system::canonicalize(absolute).ok()?;
             let real = real.strip_prefix(self.root).ok()?.to_str()?;
             RelPath::new(real).ok()
         };

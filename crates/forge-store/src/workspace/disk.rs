@@ -13,6 +13,7 @@ use super::WorkspaceError;
 use crate::fault;
 pub(super) use crate::fault::DiskOperation;
 use crate::regular::{self, LinkPolicy};
+use crate::system;
 
 /// Upper bound for bytes of a file that is changed or journaled.
 const MAX_FILE_BYTES: u64 = 256 << 20;
@@ -134,14 +135,9 @@ impl WorkspaceDisk {
         self.announce_step(DiskOperation::Create, path)?;
         let mut options = File::options();
         options.read(true).append(true).create(true);
-        #[cfg(target_os = "linux")]
-        {
-            use std::os::unix::fs::OpenOptionsExt;
-            // It was not a symlink when it was checked; this refuses one that
-            // replaced it since.
-            options.custom_flags(libc::O_NOFOLLOW);
-        }
-        let mut file = options.open(path)?;
+        // It was not a symlink when it was checked; this refuses one that
+        // replaced it since.
+        let mut file = system::open_no_follow(&mut options, path)?;
         let mut last = [b'\n'];
         if file.metadata()?.len() > 0 {
             file.seek(SeekFrom::End(-1))?;
@@ -155,13 +151,13 @@ impl WorkspaceDisk {
 
     pub(super) fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.announce_step_to(DiskOperation::Rename, from, to)?;
-        fs::rename(from, to)
+        system::rename_over(from, to)
     }
 
     /// Removes a file; one that is gone already is fine.
     pub(super) fn remove_file(&self, path: &Path) -> io::Result<()> {
         self.announce_step(DiskOperation::Remove, path)?;
-        match fs::remove_file(path) {
+        match system::remove_file(path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
             other => other,
         }
@@ -194,9 +190,8 @@ impl WorkspaceDisk {
     /// to.
     pub(super) fn sync_directory(&self, path: &Path) -> io::Result<()> {
         self.announce_step(DiskOperation::SyncDir, path)?;
-        // Windows cannot open a folder this way, and orders renames itself.
-        if cfg!(unix) && self.really_syncs() {
-            File::open(path)?.sync_all()?;
+        if self.really_syncs() {
+            system::sync_folder(path)?;
         }
         Ok(())
     }
@@ -313,33 +308,12 @@ impl FilePermissions<'_> {
         }
     }
 
-    #[cfg(unix)]
     fn apply(self, file: &File) -> io::Result<()> {
-        use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
         match self {
             FilePermissions::New => Ok(()),
-            FilePermissions::Mode(mode) => {
-                // The file was made with all permissions, so those that it has
-                // are what the user's umask leaves.
-                let allowed = file.metadata()?.permissions().mode() & 0o777;
-                file.set_permissions(fs::Permissions::from_mode(mode & allowed))
-            }
-            FilePermissions::File(old) => {
-                // The owner first: changing it may clear bits of the mode.
-                let new = file.metadata()?;
-                if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
-                    // Only a privileged user can give files away; for others
-                    // the file becomes theirs, as with any editor.
-                    let _ = fchown(file, Some(old.uid()), Some(old.gid()));
-                }
-                file.set_permissions(old.permissions())
-            }
+            FilePermissions::Mode(mode) => system::restrict_to_mode(file, mode),
+            FilePermissions::File(old) => system::copy_permissions(file, old),
         }
-    }
-
-    #[cfg(not(unix))]
-    fn apply(self, _file: &File) -> io::Result<()> {
-        Ok(())
     }
 }
 
@@ -365,18 +339,12 @@ impl TempKind {
     }
 
     fn create_with(self, dir: &Path, mode: u32) -> io::Result<(File, PathBuf)> {
-        #[cfg(not(unix))]
-        let _ = mode;
         let mut builder = tempfile::Builder::new();
         builder.suffix(TEMP_SUFFIX).prefix(match self {
             TempKind::Change => TEMP_PREFIX,
             TempKind::Machine => MACHINE_PREFIX,
         });
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            builder.permissions(fs::Permissions::from_mode(mode));
-        }
+        system::set_creation_mode(&mut builder, mode);
         // Removing it is a step like any other, not something that dropping does.
         let (file, path) = builder.disable_cleanup(true).tempfile_in(dir)?.into_parts();
         Ok((file, path.to_path_buf()))

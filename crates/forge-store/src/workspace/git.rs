@@ -16,6 +16,7 @@ use jiff::civil::{Date, DateTime};
 
 use super::regular::{self, LinkPolicy};
 use super::{RelPath, WorkspaceError};
+use crate::system;
 
 mod sound;
 mod teams;
@@ -249,7 +250,7 @@ fn read_head_file(root: &Path) -> Option<String> {
 /// way to it: other files are not part of this repository.
 fn read_short_text(path: &Path) -> Option<String> {
     const MAX_REF_BYTES: u64 = 4096;
-    let real = std::fs::canonicalize(path).ok()?;
+    let real = system::canonicalize(path).ok()?;
     if real != path {
         return None;
     }

@@ -11,6 +11,7 @@ use std::thread;
 use std::time::{Duration, UNIX_EPOCH};
 
 use super::WorkspaceError;
+use crate::system;
 
 /// A lock that is held until it is dropped.
 #[derive(Debug)]
@@ -66,11 +67,11 @@ impl ProcessLock {
         }
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).read(true).write(true);
-        let file = refuse_links(&mut options).open(path)?;
+        let file = system::open_no_follow(&mut options, path)?;
         match file.try_lock() {
             // The whole folder may have been removed between the opening and
             // the locking; the next process would lock another file.
-            Ok(()) if is_still_there(&file, path) => Ok(Some(ProcessLock {
+            Ok(()) if system::is_still_named(&file, path) => Ok(Some(ProcessLock {
                 taken_ns: touch_and_read_mtime(&file)?,
                 _file: file,
             })),
@@ -78,16 +79,6 @@ impl ProcessLock {
             Err(TryLockError::Error(e)) => Err(e),
         }
     }
-}
-
-/// Adds the flags with which opening neither follows a link nor waits.
-fn refuse_links(options: &mut OpenOptions) -> &mut OpenOptions {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
-    }
-    options
 }
 
 /// Writes a byte and returns the new time of the file in nanoseconds, by the
@@ -111,21 +102,6 @@ fn longest_pause(waited: Duration) -> Duration {
         1_500..3_000 => 4,
         _ => 1,
     })
-}
-
-#[cfg(unix)]
-fn is_still_there(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    match (file.metadata(), fs::symlink_metadata(path)) {
-        (Ok(held), Ok(named)) => (held.dev(), held.ino()) == (named.dev(), named.ino()),
-        _ => false,
-    }
-}
-
-#[cfg(not(unix))]
-fn is_still_there(_file: &File, _path: &Path) -> bool {
-    // An open file cannot be removed there.
-    true
 }
 
 #[cfg(test)]

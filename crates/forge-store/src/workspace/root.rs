@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::WorkspaceError;
+use crate::system;
 
 /// The hints from which the workspace is found.
 #[derive(Debug, Clone, Copy)]
@@ -97,7 +98,7 @@ enum MarkerKind {
 }
 
 fn search_upwards(cwd: &Path, home: Option<&Path>) -> WorkspaceRoot {
-    let home = home.and_then(|home| fs::canonicalize(home).ok());
+    let home = home.and_then(|home| system::canonicalize(home).ok());
     let mut git_root = None;
     for (up, dir) in cwd.ancestors().enumerate() {
         // Above the tenth folder only the git root is still looked for.
@@ -141,7 +142,7 @@ fn find_marker_in(dir: &Path) -> Option<&'static str> {
 }
 
 fn resolve_folder(path: &Path) -> Result<PathBuf, WorkspaceError> {
-    let real = fs::canonicalize(path).map_err(|e| WorkspaceError::from_io("open", path, e))?;
+    let real = system::canonicalize(path).map_err(|e| WorkspaceError::from_io("open", path, e))?;
     if real.is_dir() {
         Ok(real)
     } else {
@@ -157,7 +158,7 @@ mod tests {
     /// `cwd` in it. Paths in hints are relative to the tree.
     fn check(tree: &[&str], hints: &[(&str, &str)], expect: Result<(&str, FoundBy), ()>) {
         let dir = tempfile::tempdir().unwrap();
-        let top = fs::canonicalize(dir.path()).unwrap();
+        let top = system::canonicalize(dir.path()).unwrap();
         for entry in tree {
             let path = top.join(entry);
             if entry.ends_with('/') {

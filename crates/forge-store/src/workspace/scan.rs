@@ -19,6 +19,7 @@ use super::autoload::is_skipped;
 use super::included::{IgnoreRules, IncludedFiles, is_vendored};
 use super::path::{is_inside_root, is_plain_name};
 use super::{DERIVED_FOLDER, FileRole, PathRoles, RelPath, role_with_domains};
+use crate::system;
 
 /// The files of a walk and its problems, both sorted by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -465,7 +466,7 @@ impl ScanWalk<'_> {
     /// A link is a document of its own where what it leads to is none, and is
     /// not loaded by agents either.
     fn followed_included(&self, path: String) -> Option<ScannedFile> {
-        let real = fs::canonicalize(self.root.join(&path)).ok()?;
+        let real = system::canonicalize(self.root.join(&path)).ok()?;
         let meta = fs::metadata(&real).ok().filter(Metadata::is_file)?;
         let inside = real.strip_prefix(self.root).ok()?.to_str()?;
         let target = RelPath::new(inside).ok()?;
@@ -491,7 +492,8 @@ impl ScanWalk<'_> {
     /// folder never does, so that no walk can run in circles.
     fn follow(&self, path: String, is_wanted: bool, is_markdown: bool, found: &mut WorkspaceScan) {
         let absolute = self.root.join(&path);
-        let target = fs::canonicalize(&absolute).and_then(|real| Ok((fs::metadata(&real)?, real)));
+        let target =
+            system::canonicalize(&absolute).and_then(|real| Ok((fs::metadata(&real)?, real)));
         match target {
             Ok((meta, _)) if meta.is_dir() => {
                 found.problems.push(scan_problem(
@@ -528,8 +530,8 @@ impl ScanWalk<'_> {
         ScannedFile {
             path,
             size: meta.len(),
-            mtime_ns: mtime_ns(meta),
-            changed_ns: changed_ns(meta),
+            mtime_ns: system::modified_ns(meta),
+            changed_ns: system::changed_ns(meta),
             role,
         }
     }
@@ -626,38 +628,6 @@ fn join_path(folder: &str, name: &str) -> String {
     }
     path.push_str(name);
     path
-}
-
-#[cfg(unix)]
-fn mtime_ns(meta: &Metadata) -> i64 {
-    use std::os::unix::fs::MetadataExt;
-    meta.mtime()
-        .saturating_mul(1_000_000_000)
-        .saturating_add(meta.mtime_nsec())
-}
-
-#[cfg(unix)]
-fn changed_ns(meta: &Metadata) -> i64 {
-    use std::os::unix::fs::MetadataExt;
-    let changed = meta.ctime().saturating_mul(1_000_000_000);
-    changed
-        .saturating_add(meta.ctime_nsec())
-        .max(mtime_ns(meta))
-}
-
-#[cfg(not(unix))]
-fn changed_ns(meta: &Metadata) -> i64 {
-    mtime_ns(meta)
-}
-
-#[cfg(not(unix))]
-fn mtime_ns(meta: &Metadata) -> i64 {
-    use std::time::UNIX_EPOCH;
-    let Ok(time) = meta.modified() else { return 0 };
-    match time.duration_since(UNIX_EPOCH) {
-        Ok(after) => i64::try_from(after.as_nanos()).unwrap_or(i64::MAX),
-        Err(before) => i64::try_from(before.duration().as_nanos()).map_or(i64::MIN, |n| -n),
-    }
 }
 
 #[cfg(test)]

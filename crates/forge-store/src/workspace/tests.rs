@@ -1,3 +1,5 @@
+use std::fs;
+
 use super::*;
 
 fn workspace(files: &[(&str, &[u8])]) -> (tempfile::TempDir, Workspace) {
@@ -29,7 +31,10 @@ fn opening_needs_a_folder_and_creates_nothing() {
     );
     workspace.scan();
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
-    assert_eq!(workspace.root(), fs::canonicalize(dir.path()).unwrap());
+    assert_eq!(
+        workspace.root(),
+        crate::system::canonicalize(dir.path()).unwrap()
+    );
 }
 
 #[test]

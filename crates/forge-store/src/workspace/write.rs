@@ -18,6 +18,7 @@ use super::held::HeldFile;
 use super::undo::Journal;
 use super::{DERIVED_FOLDER, ProcessLock, RelPath, Workspace, WorkspaceError, decode_text};
 use crate::regular::{self, LinkPolicy};
+use crate::system;
 use crate::trust::{self, FileIdentity, TrustClaim};
 
 /// A change in preparation, inside of [`Workspace::change`]. Reading returns
@@ -295,10 +296,11 @@ impl Workspace {
     /// Returns the claim of a derived file's mark: in the folder that is there
     /// now, its name has this content.
     fn claim_derived<'c>(&'c self, name: &'c str, bytes: &'c [u8]) -> Option<TrustClaim<'c>> {
+        let folder = self.derived_folder();
         Some(TrustClaim {
             root: &self.root,
             purpose: name,
-            identity: FileIdentity::of(&fs::symlink_metadata(self.derived_folder()).ok()?),
+            identity: FileIdentity::of(&folder, &fs::symlink_metadata(&folder).ok()?),
             content: bytes,
         })
     }
@@ -318,7 +320,7 @@ impl Workspace {
             let fits = if is_last {
                 // A second name of a file elsewhere, which an archive can make:
                 // a lock would write into that file.
-                meta.is_file() && !regular::has_other_names(&meta)
+                meta.is_file() && !system::has_other_names(&absolute, &meta)
             } else {
                 meta.is_dir()
             };
@@ -515,7 +517,7 @@ impl Workspace {
         Some(TrustClaim {
             root: &self.root,
             purpose: path.as_str(),
-            identity: FileIdentity::of(&fs::symlink_metadata(folder).ok()?),
+            identity: FileIdentity::of(&folder, &fs::symlink_metadata(&folder).ok()?),
             content,
         })
     }
@@ -663,8 +665,8 @@ impl Workspace {
         }
         // No other writer may be at work: its journal is in this folder.
         let lock = self.lock_for_writing(self.lock_wait)?;
-        // Windows removes no file that is open, and the lock is one.
-        let _lock = (!cfg!(windows)).then_some(lock);
+        // The lock is an open file in this folder.
+        let _lock = system::CAN_REMOVE_OPEN_FILES.then_some(lock);
         self.disk
             .remove_tree(&dir)
             .map_err(|e| WorkspaceError::from_io("remove", &dir, e))

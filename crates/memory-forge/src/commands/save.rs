@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use forge_app::client::AgentClient;
 use forge_app::knowledge::readme;
 use forge_app::remember;
+use forge_app::system;
 use forge_app::workspace::Workspace;
 
 use crate::choice::client_parser;
@@ -184,7 +185,7 @@ fn resolve_route(
     settings: &Settings,
     clients: &[AgentClient],
 ) -> Result<remember::NoteRoute, CommandError> {
-    let folder = settings.cwd()?.canonicalize().ok();
+    let folder = system::canonicalize(settings.cwd()?).ok();
     // Claude Code sets this variable for the programs that it runs.
     let running = settings
         .claude_project_dir

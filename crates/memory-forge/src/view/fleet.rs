@@ -4,6 +4,7 @@
 use forge_app::audit;
 use forge_app::federation::{SourceRegistry, SourceWorkspace};
 use forge_app::mind::MindStore;
+use forge_app::system;
 use forge_app::workspace::Workspace;
 use serde_json::{Value, json};
 
@@ -26,7 +27,9 @@ pub(super) fn answer_fleet(
         .take(MAX_WORKSPACES)
         .map(|source| {
             let mut value = workspace_json(source, visit);
-            value["here"] = source.path.canonicalize().is_ok_and(|it| it == here).into();
+            value["here"] = system::canonicalize(&source.path)
+                .is_ok_and(|it| it == here)
+                .into();
             value
         })
         .collect();

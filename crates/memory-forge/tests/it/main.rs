@@ -59,6 +59,8 @@ mod supply;
 mod terminal;
 mod tidy;
 mod upgrade;
+#[cfg(windows)]
+mod windows;
 #[cfg(unix)]
 mod worker;
 mod workspace_promises;

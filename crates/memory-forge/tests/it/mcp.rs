@@ -599,6 +599,7 @@ fn resources_are_the_files_of_the_memory_and_no_others() {
         SECRET=1
     ");
     ws.git_init();
+    #[cfg(unix)]
     for (target, link) in [("../.env", "link.md"), ("../CLAUDE.md", "loaded.md")] {
         let link = ws.path("knowledge").join(link);
         std::os::unix::fs::symlink(target, link).expect("a link can be made");

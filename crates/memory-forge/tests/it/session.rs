@@ -499,7 +499,7 @@ fn a_clean_close_is_logged_where_the_client_keeps_the_plugins_data() {
     ws.run(&END).ok();
     assert!(!folder.exists(), "without the variable nothing is written");
     ws.feed("", &environment, &END).ok();
-    let name = ws.root().canonicalize().unwrap();
+    let name = testkit::workspace::canonicalize(ws.root());
     let name = name.file_name().unwrap().to_string_lossy().into_owned();
     let line = format!("2026-03-01T09:00:00Z  {name}  clean\n");
     assert_eq!(log(), line);

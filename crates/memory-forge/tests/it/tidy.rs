@@ -46,14 +46,17 @@ const WRITES: [&str; 9] = [
     "fs::create_dir",
     "fs::set_permissions",
 ];
-const WRITERS: [&str; 6] = [
+const WRITERS: [&str; 8] = [
     "workspace/disk.rs",
     // Makes the key, and moves foreign files aside.
     "src/trust.rs",
     "workspace/lock.rs",
     "index/store.rs",
-    // These open folders and files, and write nothing.
-    "workspace/held.rs",
+    // The steps of the ones above, as each system does them.
+    "src/system.rs",
+    "system/unix.rs",
+    "system/windows.rs",
+    // This opens files, and writes nothing.
     "src/regular.rs",
 ];
 
@@ -66,14 +69,13 @@ const READS: [&str; 6] = [
     "OpenOptions",
     "Connection::open",
 ];
-const READERS: [(&str, &str); 7] = [
+const READERS: [(&str, &str); 9] = [
     ("src/regular.rs", "the one door"),
-    (
-        "workspace/disk.rs",
-        "writes, and opens folders to sync them",
-    ),
+    ("workspace/disk.rs", "writes"),
     ("workspace/lock.rs", "locks"),
-    ("workspace/held.rs", "opens folders"),
+    ("src/system.rs", "opens for those above"),
+    ("system/unix.rs", "opens folders, and files for those above"),
+    ("system/windows.rs", "opens files for those above"),
     ("index/store.rs", "the index"),
     (
         "import/claude_mem.rs",
@@ -93,6 +95,40 @@ const UNSAFE: [(&str, &str); 5] = [
         "vector instructions",
     ),
     ("crates/serve/src/ends.rs", "the signal of a parent's death"),
+    ("xtask/src/bench/mcp.rs", "the CPU time of another process"),
+    (
+        "xtask/src/bench/speed/process.rs",
+        "what a child took of the machine",
+    ),
+];
+
+/// Where code asks which system it runs on, besides `forge_store::system`, and
+/// why it is not there. Tests and what they are built from may ask.
+const SYSTEMS: [(&str, &str); 11] = [
+    (
+        "serve/src/ends.rs",
+        "signals, in a crate of the lowest layer",
+    ),
+    ("memory-forge/src/settings.rs", "folders of the user"),
+    ("memory-forge/src/hooks.rs", "the code page of PowerShell"),
+    ("memory-forge/src/commands/index.rs", "a group of processes"),
+    (
+        "memory-forge/src/commands/view.rs",
+        "programs that open a page",
+    ),
+    ("memory-forge/src/ui/picker.rs", "the modes of a terminal"),
+    (
+        "memory-forge-engines/src/surroundings.rs",
+        "folders of the user",
+    ),
+    (
+        "memory-forge-engines/src/postgres/connect.rs",
+        "sockets that are files",
+    ),
+    (
+        "memory-forge-engines/src/postgres/passfile.rs",
+        "permissions of a file with passwords, as its other readers check them",
+    ),
     ("xtask/src/bench/mcp.rs", "the CPU time of another process"),
     (
         "xtask/src/bench/speed/process.rs",
@@ -263,6 +299,38 @@ fn files_are_written_behind_one_door() {
         &broken,
         "changes go through Workspace::change or write_derived",
     );
+}
+
+/// A difference between systems that is known in one place is known everywhere.
+#[test]
+fn systems_differ_in_one_module() {
+    const WORDS: [&str; 8] = [
+        "cfg(unix)",
+        "cfg(windows)",
+        "cfg!(unix)",
+        "cfg!(windows)",
+        "cfg(not(unix))",
+        "cfg(not(windows))",
+        "target_os",
+        "os::unix",
+    ];
+    let mut sources = all_sources();
+    sources.retain(|source| {
+        let path = source.path.as_str();
+        let is_test = ["testkit/", "soak/", "/tests/", "/examples/", "packing/"]
+            .iter()
+            .any(|part| path.contains(part));
+        !is_test && !path.contains("forge-store/src/system")
+    });
+    for (path, why) in SYSTEMS {
+        let there = sources.iter().find(|source| source.path.ends_with(path));
+        let asks = there.is_some_and(|it| WORDS.iter().any(|word| it.text.contains(word)));
+        assert!(asks, "{path} no longer needs it for {why}: take it out");
+    }
+    let known = |source: &Source| SYSTEMS.iter().any(|(path, _)| source.path.ends_with(path));
+    sources.retain(|source| !known(source));
+    let broken = lines_with(&sources, &WORDS);
+    assert_none(&broken, "`forge_store::system` knows how systems differ");
 }
 
 /// A pipe, a link to a device or a file without end in a clone must not hang

@@ -385,6 +385,7 @@ fn assert_lines(text: &str) {
 
 /// "Empty workspace: Ask one question ("What are you working on?"), then
 /// scaffold everything."
+#[cfg(unix)]
 #[test]
 fn init_asks_its_one_question_on_a_terminal() {
     let ws = ws("");

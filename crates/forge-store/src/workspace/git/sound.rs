@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::regular::{self, LinkPolicy};
 use super::{WorkspaceError, git_error};
+use crate::system;
 
 /// The folders of a repository that git reads before it answers.
 const REPOSITORY_FOLDERS: [&str; 7] = [
@@ -84,15 +85,15 @@ fn resolve_gitdir_file(entry: &Path, top: &Path) -> Result<PathBuf, WorkspaceErr
     let Some(name) = text.trim_end().strip_prefix("gitdir: ") else {
         return Err(refusal_error(entry, "names no repository"));
     };
-    fs::canonicalize(top.join(name)).map_err(|_| refusal_error(entry, "names no repository"))
+    system::canonicalize(top.join(name)).map_err(|_| refusal_error(entry, "names no repository"))
 }
 
 /// Returns `true` if a repository elsewhere names this folder as its own: a
 /// worktree by the file `gitdir`, a submodule by its settings.
 fn points_back_to(folder: &Path, top: &Path, entry: &Path) -> bool {
     let same = |name: &str, as_path: &Path| {
-        let named = fs::canonicalize(folder.join(name.trim()));
-        named.is_ok_and(|it| fs::canonicalize(as_path).is_ok_and(|own| own == it))
+        let named = system::canonicalize(folder.join(name.trim()));
+        named.is_ok_and(|it| system::canonicalize(as_path).is_ok_and(|own| own == it))
     };
     let read =
         |name: &str| regular::read_text(&folder.join(name), LinkPolicy::Refuse, MAX_CONFIG_BYTES);

@@ -1,3 +1,5 @@
+#![cfg(target_os = "linux")]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::symlink;

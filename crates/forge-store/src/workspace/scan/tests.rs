@@ -2,7 +2,7 @@ use super::*;
 
 fn root(files: &[&str]) -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
-    let root = fs::canonicalize(dir.path()).unwrap();
+    let root = crate::system::canonicalize(dir.path()).unwrap();
     for path in files {
         let path = root.join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -17,6 +17,7 @@ use super::super::write::{ChangePlan, PlannedWrite};
 use super::super::{DERIVED_FOLDER, RelPath, Workspace, WorkspaceError};
 use super::{FileEffect, JournalEntry, JournalFile};
 use crate::regular::{self, FileReadError, LinkPolicy};
+use crate::system;
 use crate::trust::{self, FileIdentity, TrustClaim};
 
 /// The entries on disk.
@@ -279,7 +280,7 @@ impl<'a> Journal<'a> {
             after: file.after.as_deref().map(hash_bytes),
             mode: fs::symlink_metadata(target)
                 .ok()
-                .and_then(|meta| mode(&meta)),
+                .and_then(|meta| system::mode(&meta)),
         }
     }
 
@@ -398,7 +399,7 @@ impl<'a> Journal<'a> {
         Ok(TrustClaim {
             root: self.workspace.root(),
             purpose: "undo",
-            identity: FileIdentity::of(&meta),
+            identity: FileIdentity::of(folder, &meta),
             content: json,
         })
     }
@@ -605,15 +606,4 @@ fn before_name(index: usize) -> String {
 
 pub(super) fn hash_bytes(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
-}
-
-#[cfg(unix)]
-fn mode(meta: &fs::Metadata) -> Option<u32> {
-    use std::os::unix::fs::PermissionsExt;
-    Some(meta.permissions().mode() & 0o777)
-}
-
-#[cfg(not(unix))]
-fn mode(_meta: &fs::Metadata) -> Option<u32> {
-    None
 }

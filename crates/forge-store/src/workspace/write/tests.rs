@@ -480,7 +480,9 @@ fn refused(workspace: &Workspace, path: &str) -> String {
         Ok(())
     });
     let error = write.expect_err(path).to_string();
-    error.replace(workspace.root().to_str().unwrap(), "…")
+    let error = error.replace(workspace.root().to_str().unwrap(), "…");
+    // A path of the system has its separators.
+    error.replace('\\', "/")
 }
 
 #[test]

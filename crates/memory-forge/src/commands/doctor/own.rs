@@ -2,6 +2,7 @@
 //! program alone and never at a workspace.
 
 use forge_app::doctor;
+use forge_app::system;
 use forge_app::workspace::regular;
 use serde_json::json;
 
@@ -25,7 +26,7 @@ pub(super) fn check_this_program(
         return Err(CommandError::failure("The path of this program is unknown"));
     };
     // A package manager may have put a link on the `PATH`.
-    let program = program.canonicalize().unwrap_or_else(|_| program.clone());
+    let program = system::canonicalize(program).unwrap_or_else(|_| program.clone());
     let compiled_in = RELEASE_KEY.filter(|key| !key.is_empty());
     let key = match (&args.key, compiled_in) {
         (Some(path), _) => regular::read_user_file(&settings.cwd()?.join(path), MAX_KEY_BYTES)
