@@ -97,9 +97,12 @@ Commands:
       Compare published files with their checksums
   dist --twice
       Build the commit in two folders and compare the programs
-  cross windows|arm|musl [--only SUITE]... [--build] [--filter TEXT]
+  cross windows|arm [--only SUITE]... [--build] [--filter TEXT]
       Build the tests for another system and run them under an emulator, with
       Debian's compiler; prints the packages that are missing
+  cross musl|glibc|macos [--only TRIPLE] [--profile NAME]
+      Build the program with zig as the linker, read what it needs of its
+      system, and try it out where this machine can run it
   reference
       Write the pages of `docs/reference` that are made from the program
   site
