@@ -95,7 +95,7 @@ Commands:
       Install it in every way that this machine can run, in empty folders
   dist --verify FOLDER
       Compare published files with their checksums
-  dist --twice
+  dist --twice [--profile NAME]
       Build the commit in two folders and compare the programs
   cross windows|arm [--only SUITE]... [--build] [--filter TEXT]
       Build the tests for another system and run them under an emulator, with
