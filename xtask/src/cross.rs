@@ -7,7 +7,8 @@
 //! them share is here.
 
 mod arm;
-mod musl;
+mod inspect;
+mod programs;
 mod windows;
 
 use std::collections::BTreeSet;
@@ -20,7 +21,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 
-const USAGE: &str = "usage: cross windows|arm|musl [--only SUITE]... [--build] [--filter TEXT]";
+const USAGE: &str = "usage: cross windows|arm [--only SUITE]... [--build] [--filter TEXT]
+       cross musl|glibc|macos [--only TRIPLE] [--profile NAME]";
 
 /// Debian's compiler. The toolchain of rustup cannot build a standard library.
 const CARGO: &str = "/usr/bin/cargo";
@@ -29,6 +31,9 @@ const PACKAGES: [&str; 3] = ["rustc-web", "cargo-web", "rust-web-src"];
 
 /// The longest that one test executable may run. Emulators can hang.
 const MAX_SUITE_TIME: Duration = Duration::from_secs(40 * 60);
+
+/// Variables for the programs that are run.
+type RunVariables = Vec<(&'static str, OsString)>;
 
 /// Another system, and how its programs are built and run here.
 struct CrossTarget {
@@ -46,16 +51,14 @@ struct CrossTarget {
     /// Whether programs of this system run here at all.
     can_run: bool,
     /// Prepares a folder of the target, and returns variables for the runs.
-    prepare: fn(&Path) -> Result<Vec<(&'static str, OsString)>>,
+    prepare: fn(&Path) -> Result<RunVariables>,
     /// Returns the name of a file as programs of this system spell it.
     spell: fn(&Path) -> OsString,
 }
 
 /// Every system, in the order of the command line's help.
 fn targets() -> impl Iterator<Item = &'static CrossTarget> {
-    [windows::TARGETS, arm::TARGETS, musl::TARGETS]
-        .into_iter()
-        .flatten()
+    [windows::TARGETS, arm::TARGETS].into_iter().flatten()
 }
 
 /// A set of test executables, by package and by the names of its targets.
@@ -70,8 +73,9 @@ struct Suite {
 }
 
 /// The suites that run on every system.
-const SUITES: [Suite; 8] = [
+const SUITES: [Suite; 9] = [
     unit("text", "forge-text"),
+    unit("embed", "forge-embed"),
     unit("store", "forge-store"),
     unit("memory", "forge-memory"),
     unit("clients", "forge-clients"),
@@ -112,6 +116,9 @@ struct CrossRequest {
 
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     let (name, rest) = arguments.split_first().context(USAGE)?;
+    if programs::is_known(name) {
+        return programs::run(name, rest);
+    }
     let rows: Vec<_> = targets().filter(|row| row.name == *name).collect();
     ensure!(!rows.is_empty(), "no such system: {name}\n{USAGE}");
     let request = parse_request(rest)?;
@@ -460,11 +467,6 @@ fn print_table(target: &CrossTarget, results: &[SuiteResult]) {
         row(&result.title, numbers);
     }
     row("all", total);
-}
-
-/// A system that needs no preparation.
-fn nothing_to_prepare(_: &Path) -> Result<Vec<(&'static str, OsString)>> {
-    Ok(Vec::new())
 }
 
 /// Returns a path as it is: the system spells paths as this one does.

@@ -8,10 +8,20 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 use packing::archive::Member;
+use packing::channels::Published;
 use packing::check;
 use packing::release::{Built, Release};
 use packing::table::{PROGRAMS, TARGETS, Target};
 use packing::trust::{self, PROGRAM_SIGNATURE_FILE, PROGRAM_SUMS_FILE, SUMS_FILE};
+
+/// The profile of published programs.
+const PROFILE: &str = "release";
+
+/// Bytes of a published program, and of its archive. A larger one is not
+/// published: either it has to become smaller, or this has to be raised with a
+/// reason.
+const MAX_PROGRAM_BYTES: usize = 46_000_000;
+const MAX_ARCHIVE_BYTES: usize = 28_000_000;
 
 /// What the command line asks for.
 #[derive(Default)]
@@ -37,7 +47,8 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
             println!("{count} files have their checksums");
             return Ok(());
         }
-        ["--twice"] => return build_twice(),
+        ["--twice"] => return build_twice(PROFILE),
+        ["--twice", "--profile", profile] => return build_twice(profile),
         ["--build", target, "--out", folder] => return build_into(target, folder.as_ref()),
         _ => {}
     }
@@ -54,8 +65,8 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
             "--check" => request.should_check = true,
             _ => bail!(
                 "expected --target TARGET, --binary FILE, --binaries FOLDER, --out FOLDER, \
-                 --signer COMMAND or --check; or alone --verify FOLDER, --twice, or \
-                 --build TARGET --out FOLDER"
+                 --signer COMMAND or --check; or alone --verify FOLDER, \
+                 --twice [--profile NAME], or --build TARGET --out FOLDER"
             ),
         }
     }
@@ -90,16 +101,72 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
         fs::remove_dir_all(&out)?;
     }
     fs::create_dir_all(&out)?;
-    for (name, bytes) in release.pack()? {
+    let files = release.pack()?;
+    for (name, bytes) in &files {
         let path = out.join(name);
         fs::write(&path, bytes)?;
         println!("{}", path.display());
+    }
+    let sizes = measure(&release.built, &files);
+    for size in &sizes {
+        println!("{size}");
+    }
+    // A program that someone brings may be one for tests.
+    if request.binary.is_none()
+        && let Some(large) = sizes.iter().find(|size| size.is_too_large())
+    {
+        bail!(
+            "{}: more than {} MB, or {} MB packed",
+            large.archive,
+            MAX_PROGRAM_BYTES / 1_000_000,
+            MAX_ARCHIVE_BYTES / 1_000_000
+        );
     }
     if let Some(signer) = &request.signer {
         sign(signer, &out.join(SUMS_FILE))?;
     }
     trust::verify(&out)?;
     Ok(())
+}
+
+/// How large a program is, unpacked and packed.
+struct ProgramSize {
+    archive: String,
+    unpacked: usize,
+    packed: usize,
+}
+
+impl ProgramSize {
+    fn is_too_large(&self) -> bool {
+        self.unpacked > MAX_PROGRAM_BYTES || self.packed > MAX_ARCHIVE_BYTES
+    }
+}
+
+impl std::fmt::Display for ProgramSize {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let megabytes = |bytes: usize| bytes as f64 / 1e6;
+        write!(
+            f,
+            "{}: {:.1} MB, the program in it {:.1} MB",
+            self.archive,
+            megabytes(self.packed),
+            megabytes(self.unpacked)
+        )
+    }
+}
+
+/// Measures the programs and the archives that hold them.
+fn measure(built: &[Built], files: &[Published]) -> Vec<ProgramSize> {
+    let size = |built: &Built| {
+        let archive = packing::table::archive_name(built.program, built.target);
+        let packed = files.iter().find(|(name, _)| *name == archive)?.1.len();
+        Some(ProgramSize {
+            archive,
+            unpacked: built.bytes.len(),
+            packed,
+        })
+    };
+    built.iter().filter_map(size).collect()
 }
 
 /// Builds what is not built, and collects all that a release is made of.
@@ -229,10 +296,17 @@ fn build_into(target: &str, folder: &Path) -> Result<()> {
 /// Builds one of the programs for release without a path of this machine in it,
 /// so that two people get the same bytes from one commit.
 fn build_for_release(program: &str, target: &str) -> Result<PathBuf> {
-    build_in(crate::repository(), &crate::target(), program, target)
+    let repository = crate::repository();
+    build_in(repository, &crate::target(), program, target, PROFILE)
 }
 
-fn build_in(repository: &Path, folder: &Path, program: &str, target: &str) -> Result<PathBuf> {
+fn build_in(
+    repository: &Path,
+    folder: &Path,
+    program: &str,
+    target: &str,
+    profile: &str,
+) -> Result<PathBuf> {
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
     let home = home.context("neither CARGO_HOME nor HOME is set")?;
@@ -258,7 +332,7 @@ fn build_in(repository: &Path, folder: &Path, program: &str, target: &str) -> Re
         eprintln!("warning: cargo-auditable is missing, so {program} does not list its crates");
     }
     cargo
-        .args(["build", "--release", "--locked", "-p", program])
+        .args(["build", "--profile", profile, "--locked", "-p", program])
         .args(["--bin", program, "--target", target, "--target-dir"])
         .arg(folder)
         .current_dir(repository)
@@ -268,7 +342,8 @@ fn build_in(repository: &Path, folder: &Path, program: &str, target: &str) -> Re
     }
     ensure!(cargo.status()?.success(), "the release build failed");
     let name = format!("{program}{}", target_of(target)?.exe_suffix());
-    Ok(folder.join(target).join("release").join(name))
+    let profile_folder = if profile == "dev" { "debug" } else { profile };
+    Ok(folder.join(target).join(profile_folder).join(name))
 }
 
 /// Reports whether cargo-auditable is installed, which puts the list of crates
@@ -282,7 +357,7 @@ fn can_list_crates() -> bool {
 
 /// Builds the commit in two folders of different names, and compares the
 /// programs byte by byte.
-fn build_twice() -> Result<()> {
+fn build_twice(profile: &str) -> Result<()> {
     let host = host()?;
     let place = tempfile::tempdir()?;
     let mut sums = Vec::new();
@@ -296,7 +371,7 @@ fn build_twice() -> Result<()> {
         ensure!(status.success(), "git could not clone the repository");
         let folder = place.path().join(name).join("built");
         for program in &PROGRAMS {
-            let path = build_in(&copy, &folder, program.name, &host)?;
+            let path = build_in(&copy, &folder, program.name, &host, profile)?;
             let sum = packing::archive::sha256(&fs::read(path)?);
             println!("{sum}  {name}: {}", program.name);
             sums.push(sum);
@@ -335,4 +410,24 @@ fn texts(program: &Path) -> Result<Vec<Member>> {
         texts.push(Member::file(format!("completions/{file}"), script));
     }
     Ok(texts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_above_either_limit_is_too_large() {
+        let check = |unpacked: usize, packed: usize, expected: bool| {
+            let size = ProgramSize {
+                archive: "memory-forge.tar.gz".to_owned(),
+                unpacked,
+                packed,
+            };
+            assert_eq!(size.is_too_large(), expected, "{size}");
+        };
+        check(MAX_PROGRAM_BYTES, MAX_ARCHIVE_BYTES, false);
+        check(MAX_PROGRAM_BYTES + 1, 1, true);
+        check(1, MAX_ARCHIVE_BYTES + 1, true);
+    }
 }

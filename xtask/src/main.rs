@@ -100,11 +100,14 @@ Commands:
       Install it in every way that this machine can run, in empty folders
   dist --verify FOLDER
       Compare published files with their checksums
-  dist --twice
+  dist --twice [--profile NAME]
       Build the commit in two folders and compare the programs
-  cross windows|arm|musl [--only SUITE]... [--build] [--filter TEXT]
+  cross windows|arm [--only SUITE]... [--build] [--filter TEXT]
       Build the tests for another system and run them under an emulator, with
       Debian's compiler; prints the packages that are missing
+  cross musl|glibc|macos [--only TRIPLE] [--profile NAME]
+      Build the program with zig as the linker, read what it needs of its
+      system, and try it out where this machine can run it
   reference
       Write the pages of `docs/reference` that are made from the program
   site

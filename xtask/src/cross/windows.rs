@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Result, ensure};
 
-use super::CrossTarget;
+use super::{CrossTarget, RunVariables};
 
 const WINE: &str = "/usr/lib/wine/wine64";
 const GCC: &str = "x86_64-w64-mingw32-gcc";
@@ -36,7 +36,7 @@ __declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE bytes, SIZE_T count) { retur
 "#;
 
 /// Makes a Windows installation of its own, with the missing library.
-fn prepare(folder: &Path) -> Result<Vec<(&'static str, OsString)>> {
+fn prepare(folder: &Path) -> Result<RunVariables> {
     let prefix = folder.join("wine");
     let variables = vec![
         ("WINEPREFIX", prefix.clone().into_os_string()),
