@@ -400,7 +400,8 @@ pub(super) mod tests {
             root: "/w".as_ref(),
             cwd: "/w".as_ref(),
         };
-        for (at, line) in lines.trim().lines().enumerate() {
+        let lines = lines.lines().filter(|line| !line.trim().is_empty());
+        for (at, line) in lines.enumerate() {
             let parts: Vec<&str> = line.split('|').map(str::trim).collect();
             let [session, tool, argument, result] = parts[..] else {
                 panic!("{line}");
