@@ -53,7 +53,8 @@ fn parse_heading(line: &str) -> Option<Heading<'_>> {
         None => (false, rest),
     };
     let rest = rest.trim_start();
-    if !rest.is_empty() && !(rest.starts_with('(') && rest.ends_with(')')) {
+    let is_empty_or_enclosed = rest.is_empty() || rest.starts_with('(') && rest.ends_with(')');
+    if !is_empty_or_enclosed {
         return None;
     }
     Some(Heading {
