@@ -67,9 +67,6 @@ struct Suite {
     package: &'static str,
     /// Arguments for `cargo test` that select the targets.
     select: &'static [&'static str],
-    /// Arguments for `cargo build` of programs that the tests start besides
-    /// their package's own.
-    programs: &'static [&'static str],
 }
 
 /// The suites that run on every system.
@@ -86,13 +83,11 @@ const SUITES: [Suite; 9] = [
         name: "program",
         package: "memory-forge",
         select: &["--bins", "--test", "it", "--test", "incidents"],
-        programs: &["--package", "memory-forge-engines", "--bins"],
     },
     Suite {
         name: "hostile",
         package: "memory-forge",
         select: &["--test", "hostile"],
-        programs: &[],
     },
 ];
 
@@ -101,7 +96,6 @@ const fn unit(name: &'static str, package: &'static str) -> Suite {
         name,
         package,
         select: &["--lib"],
-        programs: &[],
     }
 }
 
@@ -232,14 +226,7 @@ impl TestExecutable {
 
 /// Builds a suite, and returns its executables.
 fn build(target: &CrossTarget, suite: &Suite, folder: &Path) -> Result<Vec<TestExecutable>> {
-    if !suite.programs.is_empty() {
-        let built = cargo("build", target, folder)
-            .args(suite.programs)
-            .status()
-            .context("cannot start cargo")?;
-        ensure!(built.success(), "programs of {} do not build", suite.name);
-    }
-    let mut cargo = cargo("test", target, folder);
+    let mut cargo = cargo_test(target, folder);
     cargo
         .args(["--no-run", "--package", suite.package])
         .args(suite.select)
@@ -268,11 +255,11 @@ fn build(target: &CrossTarget, suite: &Suite, folder: &Path) -> Result<Vec<TestE
     Ok(executables)
 }
 
-/// Debian's cargo with a subcommand, for a target.
-fn cargo(subcommand: &str, target: &CrossTarget, folder: &Path) -> Command {
+/// Debian's `cargo test` for a target.
+fn cargo_test(target: &CrossTarget, folder: &Path) -> Command {
     let mut cargo = Command::new(CARGO);
     cargo
-        .args([subcommand, "--locked"])
+        .args(["test", "--locked"])
         .args(["-Z", "build-std=std,panic_unwind"])
         .args(["--target", target.triple])
         .current_dir(crate::repository())

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 
 use crate::chance::Chance;
-use crate::scenarios::{SCENARIOS, Scenario};
+use crate::scenarios::{Scenario, runnable_scenarios};
 use crate::trial::{Side, Trial};
 
 /// What to run.
@@ -48,8 +48,7 @@ impl KillEach {
     /// Fails with everything that was found, should anything be.
     pub fn run(&self) -> Result<KillEachReport> {
         let started = Instant::now();
-        let chosen: Vec<&'static Scenario> = SCENARIOS
-            .iter()
+        let chosen: Vec<&'static Scenario> = runnable_scenarios()
             .filter(|it| it.name.contains(&self.only))
             .collect();
         let next = AtomicUsize::new(0);

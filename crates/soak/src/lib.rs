@@ -21,6 +21,6 @@ pub use caps::{Caps, CapsReport};
 pub use each::{KillEach, KillEachReport};
 pub use kills::{Kills, KillsReport};
 pub use model::{CrashModel, CrashReport};
-pub use scenarios::{OLD, READERS, SCENARIOS, Scenario, both};
+pub use scenarios::{OLD, READERS, SCENARIOS, Scenario, both, runnable_scenarios};
 pub use table::commands;
 pub use writers::{Writers, WritersReport};

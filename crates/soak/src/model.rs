@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::scenarios::{SCENARIOS, Scenario};
+use crate::scenarios::{Scenario, runnable_scenarios};
 use crate::trial::{Side, Trial};
 
 /// What to run.
@@ -50,8 +50,7 @@ const MOST_WRONG: usize = 4;
 impl CrashModel {
     pub fn run(&self) -> CrashReport {
         let started = Instant::now();
-        let chosen: Vec<&'static Scenario> = SCENARIOS
-            .iter()
+        let chosen: Vec<&'static Scenario> = runnable_scenarios()
             .filter(|it| it.name.contains(&self.only))
             .collect();
         let next = AtomicUsize::new(0);

@@ -388,6 +388,12 @@ macro_rules! tool {
     };
 }
 
+/// Returns the scenarios that this machine can run: some need git.
+pub fn runnable_scenarios() -> impl Iterator<Item = &'static Scenario> {
+    let has_git = testkit::git::is_installed();
+    SCENARIOS.iter().filter(move |it| has_git || !it.git)
+}
+
 /// Every command that writes. Those that only look are in [`READERS`].
 pub static SCENARIOS: &[Scenario] = &[
     Scenario {

@@ -34,10 +34,14 @@ pub fn command(root: &Path, date: &str) -> Command {
     command
 }
 
+/// Returns `true` if git is installed.
+pub fn is_installed() -> bool {
+    Command::new("git").arg("--version").output().is_ok()
+}
+
 /// Returns `true` if git is not installed, after saying that the test is skipped.
 pub fn is_missing() -> bool {
-    let found = Command::new("git").arg("--version").output();
-    let is_missing = found.is_err();
+    let is_missing = !is_installed();
     if is_missing {
         crate::skip("git is missing");
     }

@@ -263,6 +263,10 @@ fn the_view_of_work_goes_in_and_out_of_any_state_file() {
 }
 
 #[test]
+#[cfg_attr(
+    windows,
+    ignore = "starts the program for servers, which is built for this one test"
+)]
 fn a_password_in_a_file_is_refused_and_none_goes_where_a_repository_says() {
     let ws = work()
         .binary(testkit::worker::beside(env!("CARGO_BIN_EXE_memory-forge")))

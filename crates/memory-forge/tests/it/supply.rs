@@ -148,6 +148,7 @@ const CLIENTS: [&str; 25] = [
 /// "`memory-forge` has no TLS, no database driver and no HTTP client in its
 /// dependency tree": what ships, on every platform, without the tests' crates.
 #[test]
+#[cfg_attr(windows, ignore = "asks cargo, and the answer is that of every system")]
 fn the_program_links_no_client_of_a_server() {
     let tree = |platforms: &[&str]| {
         let output = Command::new(env!("CARGO"))
@@ -188,6 +189,7 @@ fn text<'a>(package: &'a Value, key: &str) -> &'a str {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "asks cargo, and the answer is that of every system")]
 fn every_licence_is_one_that_we_may_pass_on() {
     let Some(metadata) = metadata() else { return };
     let allowed = listed(&read("deny.toml"), &["licenses"], "allow");
@@ -202,6 +204,7 @@ fn every_licence_is_one_that_we_may_pass_on() {
 
 /// Path dependencies without a version are only right where nothing is published.
 #[test]
+#[cfg_attr(windows, ignore = "asks cargo, and the answer is that of every system")]
 fn no_crate_of_ours_can_be_published_by_mistake() {
     let Some(metadata) = metadata() else { return };
     let packages = metadata["packages"].as_array().expect("packages").iter();
@@ -215,6 +218,7 @@ fn no_crate_of_ours_can_be_published_by_mistake() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "asks cargo, and the answer is that of every system")]
 fn every_build_script_was_read() {
     let Some(metadata) = metadata() else { return };
     let reviewed = listed(
