@@ -98,7 +98,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let folder = folder.path().canonicalize().expect("a path");
         let (main, other) = repository(&folder);
-        assert_eq!(list_other_worktrees(&main), [other.clone()]);
+        assert_eq!(list_other_worktrees(&main), std::slice::from_ref(&other));
         assert_eq!(list_other_worktrees(&other), [main]);
         assert!(list_other_worktrees(&folder).is_empty());
     }
