@@ -78,7 +78,7 @@ const SUITES: [Suite; 8] = [
     Suite {
         name: "program",
         package: "memory-forge",
-        select: &["--bins", "--test", "it", "--test", "incidents"],
+        select: &["--bins", "--test", "it"],
     },
     Suite {
         name: "hostile",
