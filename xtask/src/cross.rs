@@ -82,7 +82,7 @@ const SUITES: [Suite; 9] = [
     Suite {
         name: "program",
         package: "memory-forge",
-        select: &["--bins", "--test", "it", "--test", "incidents"],
+        select: &["--bins", "--test", "it"],
     },
     Suite {
         name: "hostile",
