@@ -129,7 +129,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// How large a program is, unpacked and packed.
+/// Size of a program, unpacked and packed.
 struct ProgramSize {
     archive: String,
     unpacked: usize,

@@ -36,6 +36,9 @@ struct CrossProgram {
 /// Static programs bring their own start files with zig.
 const STATIC: &str = "-C target-feature=+crt-static -C link-self-contained=no";
 
+/// Has the linker leave symbols out.
+const STRIPPED: &str = "-C link-arg=-s";
+
 const PROGRAMS: [CrossProgram; 5] = [
     CrossProgram {
         name: "musl",
@@ -65,7 +68,7 @@ const PROGRAMS: [CrossProgram; 5] = [
         name: "macos",
         triple: "aarch64-apple-darwin",
         zig: "aarch64-macos.11.0",
-        flags: "",
+        flags: STRIPPED,
         check: check_arm_mac,
         can_run: false,
     },
@@ -73,7 +76,7 @@ const PROGRAMS: [CrossProgram; 5] = [
         name: "macos",
         triple: "x86_64-apple-darwin",
         zig: "x86_64-macos.11.0",
-        flags: "",
+        flags: STRIPPED,
         check: check_intel_mac,
         can_run: false,
     },
@@ -181,6 +184,13 @@ fn build(program: &CrossProgram, profile: &str) -> Result<PathBuf> {
         .env(format!("AR_{variable}"), &archiver)
         .env(format!("CARGO_TARGET_{upper}_LINKER"), &compiler)
         .env(format!("CARGO_TARGET_{upper}_RUSTFLAGS"), program.flags);
+    if program.triple.ends_with("apple-darwin") {
+        // Only before the linker signs: to take symbols out later would break
+        // the signature.
+        cargo
+            .env("CARGO_PROFILE_DEV_STRIP", "false")
+            .env("CARGO_PROFILE_RELEASE_STRIP", "false");
+    }
     ensure!(cargo.status()?.success(), "the build failed");
     let folder = if profile == "dev" { "debug" } else { profile };
     Ok(target
