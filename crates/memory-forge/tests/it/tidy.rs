@@ -107,12 +107,16 @@ const UNSAFE: [(&str, &str); 5] = [
 
 /// Where code asks which system it runs on, besides `forge_store::system`, and
 /// why it is not there. Tests and what they are built from may ask.
-const SYSTEMS: [(&str, &str); 11] = [
+const SYSTEMS: [(&str, &str); 12] = [
     (
-        "serve/src/ends.rs",
+        "forge-serve/src/ends.rs",
         "signals, in a crate of the lowest layer",
     ),
     ("memory-forge/src/settings.rs", "folders of the user"),
+    (
+        "xtask/src/cross/programs.rs",
+        "scripts that call a compiler",
+    ),
     ("memory-forge/src/hooks.rs", "the code page of PowerShell"),
     ("memory-forge/src/commands/index.rs", "a group of processes"),
     (
