@@ -39,8 +39,12 @@ impl HeldFile {
     pub(super) fn open(root: &Path, file: &RelPath) -> Result<HeldFile, WorkspaceError> {
         let opened = OpenFolder::open(root).map_err(|e| WorkspaceError::from_io("open", root, e));
         let Some(mut folder) = opened? else {
+            let path = system::join(root, file.as_str());
+            for above in path.ancestors().skip(1).take_while(|it| *it != root) {
+                check_folder(above)?;
+            }
             return Ok(HeldFile {
-                path: system::join(root, file.as_str()),
+                path,
                 _folder: None,
             });
         };
@@ -59,12 +63,21 @@ impl HeldFile {
     }
 }
 
-fn open_error(path: &Path, error: std::io::Error) -> WorkspaceError {
+/// Fails if something else than a folder is in the place of one. A folder that is
+/// missing is reported by its use.
+fn check_folder(path: &Path) -> Result<(), WorkspaceError> {
     let path = path.to_path_buf();
     match std::fs::symlink_metadata(&path) {
-        Ok(meta) if meta.is_symlink() => WorkspaceError::Symlink { path },
-        Ok(meta) if !meta.is_dir() => WorkspaceError::NotADirectory { path },
-        _ => WorkspaceError::from_io("open", &path, error),
+        Ok(meta) if meta.is_symlink() => Err(WorkspaceError::Symlink { path }),
+        Ok(meta) if !meta.is_dir() => Err(WorkspaceError::NotADirectory { path }),
+        _ => Ok(()),
+    }
+}
+
+fn open_error(path: &Path, error: std::io::Error) -> WorkspaceError {
+    match check_folder(path) {
+        Ok(()) => WorkspaceError::from_io("open", path, error),
+        Err(refused) => refused,
     }
 }
 
