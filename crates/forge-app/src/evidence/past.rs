@@ -10,6 +10,7 @@ use super::transcript::{self, MAX_IMPORTED_BYTES};
 use super::{TranscriptSource, keeps_evidence, read_evidence, store_entries};
 use crate::workspace::{Workspace, WorkspaceError};
 use forge_memory::evidence::{EvidenceEntry, EvidenceLimits};
+use forge_store::regular;
 
 /// Evidence that was read and is not stored yet. It is stored once, since each
 /// time the whole log is written.
@@ -33,8 +34,8 @@ impl PastEvidence {
         let root = workspace.root();
         let cwd = Path::new(cwd.unwrap_or_default());
         let is_here = cwd.starts_with(root)
-            || cwd.canonicalize().is_ok_and(|it| {
-                let root = root.canonicalize();
+            || regular::canonicalize(cwd).is_ok_and(|it| {
+                let root = regular::canonicalize(root);
                 root.is_ok_and(|root| it.starts_with(root))
             });
         let Some(folder) = path.parent().filter(|_| is_here) else {

@@ -54,7 +54,11 @@ impl CommandFault {
             return false;
         }
         match &self.part {
-            FaultPart::Program(_) => true,
+            // A folder in front of it finds a program that the shell does not.
+            FaultPart::Program(_) => command
+                .words
+                .first()
+                .is_some_and(|word| !word.text.contains('/')),
             FaultPart::Option(option) => command.options().any(|word| has_option(word, option)),
             FaultPart::Subcommand(name) => {
                 let first = command.operands().next();

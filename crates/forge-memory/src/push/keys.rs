@@ -246,10 +246,29 @@ fn find_solution(
         let is_without = !commands.iter().any(|it| fault.occurs_in(it));
         let is_similar = operand_texts(commands).any(|text| things.contains(text));
         if fact.worked && is_without && is_similar {
-            return Some(fact.command.clone());
+            return Some(shorten_command(&fact.command, commands));
         }
     }
     None
+}
+
+/// Returns a command without its way to the folder, and without long operands,
+/// which are this session's files and texts. How the command is written counts,
+/// and an item has room for little more.
+fn shorten_command(command: &str, parsed: &[SimpleCommand]) -> String {
+    const MAX_OPERAND_CHARS: usize = 16;
+    let is_long = |text: &&str| text.chars().count() > MAX_OPERAND_CHARS;
+    let mut long: Vec<&str> = operand_texts(parsed).filter(is_long).collect();
+    // One text may be within another.
+    long.sort_unstable_by_key(|text| std::cmp::Reverse(text.len()));
+    let mut short = command.to_owned();
+    for text in long {
+        short = short.replace(text, "…");
+    }
+    match short.split_once(" && ") {
+        Some((before, rest)) if before.starts_with("cd ") => rest.trim_start().to_owned(),
+        _ => short,
+    }
 }
 
 fn operand_texts(commands: &[SimpleCommand]) -> impl Iterator<Item = &str> {
@@ -479,12 +498,28 @@ pub(super) mod tests {
             ),
             ["cat -A ×2 → sed -n 1p a.go | cat -vet"]
         );
+        // Files of that session say nothing about another one.
+        assert_eq!(
+            keys(
+                "
+                s1 | Bash | cd /home/someone/project && cat -A src/provider/registry.go | Exit code 1 / cat: illegal option -- A
+                s1 | Bash | cd /home/someone/project && sed -n l src/provider/registry.go | x
+            "
+            ),
+            ["cat -A ×1 → sed -n l …"]
+        );
         // It has worked: nothing is known.
         let worked = "
             s1 | Bash | rg --pcre x | Exit code 2 / error: unexpected argument '--pcre' found
             s2 | Bash | rg --pcre x a.txt | a
         ";
         assert!(keys(worked).is_empty());
+        // A program that the shell does not find may be started by its path.
+        let elsewhere = "
+            s1 | Bash | python3 tool.py x | Exit code 127 / bash: python3: command not found
+            s1 | Bash | /usr/bin/python3 tool.py x | done
+        ";
+        assert_eq!(keys(elsewhere), ["python3 ×1 → /usr/bin/python3 tool.py x"]);
         // Work is no fault, whatever its result says.
         assert!(keys("s1 | Bash | go test ./... | Exit code 1 / --- FAIL: TestX").is_empty());
     }

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::regular::{self, LinkPolicy};
+use crate::system;
 
 /// Bytes of a file of git that names a folder.
 const MAX_NAME_BYTES: u64 = 4 << 10;
@@ -52,13 +53,13 @@ fn common_folder(root: &Path) -> Option<PathBuf> {
         return None;
     }
     let common = own.join(read_name(&own.join("commondir"))?);
-    common.canonicalize().ok()
+    system::canonicalize(common).ok()
 }
 
 /// Returns the folder that the file `.git` of a checkout names.
 fn folder_of_file(top: &Path) -> Option<PathBuf> {
     let text = read_name(&top.join(".git"))?;
-    top.join(text.strip_prefix("gitdir: ")?).canonicalize().ok()
+    system::canonicalize(top.join(text.strip_prefix("gitdir: ")?)).ok()
 }
 
 fn read_name(path: &Path) -> Option<String> {
@@ -67,7 +68,7 @@ fn read_name(path: &Path) -> Option<String> {
 }
 
 fn is_same(a: &Path, b: &Path) -> bool {
-    let real = |path: &Path| path.canonicalize().ok();
+    let real = |path: &Path| system::canonicalize(path).ok();
     real(a).is_some_and(|a| real(b) == Some(a))
 }
 
@@ -96,7 +97,7 @@ mod tests {
     #[test]
     fn checkouts_of_one_repository_know_each_other() {
         let folder = tempfile::tempdir().expect("a folder");
-        let folder = folder.path().canonicalize().expect("a path");
+        let folder = system::canonicalize(folder.path()).expect("a path");
         let (main, other) = repository(&folder);
         assert_eq!(list_other_worktrees(&main), std::slice::from_ref(&other));
         assert_eq!(list_other_worktrees(&other), [main]);
