@@ -175,7 +175,7 @@ pub(crate) static ALL_TOOLS: [ToolSpec; 13] = [
         fields: &[optional_field(
             "force",
             ToolFieldKind::Flag,
-            "Rebuild it from all files",
+            "Rebuild it",
         )],
         effect: ToolEffect::AddsOnce,
         answers: ToolAnswerForm::Figures,
