@@ -29,10 +29,18 @@ mkdir -p "${CARGO_TARGET_DIR:-target}/engines"
 folder="$(cd "${CARGO_TARGET_DIR:-target}/engines" && pwd)"
 pins="$PWD/scripts/engines"
 
+# The loader of musl alone says nothing: musl-tools brings it to other systems.
+has_musl() {
+    case "$(ldd --version 2>&1 || true)" in
+        *musl*) return 0 ;;
+        *) return 1 ;;
+    esac
+}
+
 general_reason() {
     if [ "${MEMORY_FORGE_ENGINES:-}" = off ]; then
         echo "MEMORY_FORGE_ENGINES=off"
-    elif [ "$(uname -s)-$(uname -m)" != Linux-x86_64 ] || ls /lib/ld-musl-* >/dev/null 2>&1; then
+    elif [ "$(uname -s)-$(uname -m)" != Linux-x86_64 ] || has_musl; then
         echo "the pinned servers are for Linux on x86_64 with glibc"
     fi
 }

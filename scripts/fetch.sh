@@ -5,11 +5,19 @@
 
 seconds_a_download="${seconds_a_download:-180}"
 
+# The loader of musl alone says nothing: musl-tools brings it to other systems.
+has_musl() {
+    case "$(ldd --version 2>&1 || true)" in
+        *musl*) return 0 ;;
+        *) return 1 ;;
+    esac
+}
+
 # Why no pinned program can run or be had here, or nothing.
 general_reason() {
     if [ "$(uname -s)-$(uname -m)" != Linux-x86_64 ]; then
         echo "the pinned programs are for Linux on x86_64, this is $(uname -s) on $(uname -m)"
-    elif ls /lib/ld-musl-* >/dev/null 2>&1; then
+    elif has_musl; then
         echo "the pinned programs need glibc"
     elif ! command -v npm >/dev/null 2>&1 || ! command -v node >/dev/null 2>&1; then
         echo "npm is not installed"
