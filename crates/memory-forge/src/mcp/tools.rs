@@ -172,11 +172,7 @@ pub(crate) static ALL_TOOLS: [ToolSpec; 13] = [
     ToolSpec {
         name: "index_knowledge",
         about: "Bring the index up to date; searches also do this automatically.",
-        fields: &[optional_field(
-            "force",
-            ToolFieldKind::Flag,
-            "Rebuild it",
-        )],
+        fields: &[optional_field("force", ToolFieldKind::Flag, "Rebuild it")],
         effect: ToolEffect::AddsOnce,
         answers: ToolAnswerForm::Figures,
         usual: false,
