@@ -55,6 +55,8 @@ struct PushSentence {
     theirs: Vec<String>,
     /// The text without which the item is of no use: it is never shortened.
     needed: Option<usize>,
+    /// The piece from which on the sentence may end, if there is no room.
+    rest: Option<usize>,
 }
 
 /// The decision for an action.
@@ -162,6 +164,7 @@ fn fault_item(
     sentence.say(&format!(" has never worked here{count}: "));
     sentence = sentence.quoting(error);
     if !instead.is_empty() {
+        sentence = sentence.with_optional_rest();
         sentence.say("; this did: ");
         sentence = sentence.quoting(instead);
     }
@@ -538,12 +541,20 @@ fn version_of(parts: &[&str]) -> String {
     hasher.finalize().to_hex()[..8].to_owned()
 }
 
+/// How much of a sentence is rendered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SentenceExtent {
+    Whole,
+    WithoutRest,
+}
+
 impl PushSentence {
     fn new(start: &str) -> PushSentence {
         PushSentence {
             ours: vec![start.to_owned()],
             theirs: Vec::new(),
             needed: None,
+            rest: None,
         }
     }
 
@@ -578,10 +589,20 @@ impl PushSentence {
         self.quoting(text)
     }
 
-    /// Renders the sentence with each text of at most this many characters.
-    fn render(&self, most: usize) -> String {
+    /// Lets the sentence end here if there is no room for more.
+    fn with_optional_rest(mut self) -> PushSentence {
+        self.rest = Some(self.theirs.len());
+        self
+    }
+
+    /// Renders the sentence with each text of at most this many characters, and
+    /// as much of it as there is to be.
+    fn render(&self, most: usize, extent: SentenceExtent) -> String {
         let mut text = String::new();
         for (at, ours) in self.ours.iter().enumerate() {
+            if extent == SentenceExtent::WithoutRest && self.rest == Some(at) {
+                break;
+            }
             text.push_str(ours);
             if let Some(theirs) = self.theirs.get(at) {
                 let count = theirs.chars().count();
@@ -649,10 +670,15 @@ impl PushItem {
         let source = quote::path_outside_fence(self.source.split(':').next().unwrap_or_default());
         let line = self.source.rsplit_once(':').map_or("", |(_, line)| line);
         let colon = if line.is_empty() { "" } else { ":" };
-        [120, 80, 60, 45, 32, 24, 16, 10]
+        let whole = [120, 80, 60, 45, 32, 24].map(|most| (most, SentenceExtent::Whole));
+        // A rest of a few letters says less than the beginning shown longer.
+        let beginning =
+            [120, 80, 60, 45, 32, 24, 16, 10].map(|most| (most, SentenceExtent::WithoutRest));
+        whole
             .into_iter()
-            .find_map(|most| {
-                let text = self.parts.render(most);
+            .chain(beginning)
+            .find_map(|(most, extent)| {
+                let text = self.parts.render(most, extent);
                 let line = format!(
                     "[Memory] <data {mark}>{text}</data {mark}> ({source}{colon}{line}{age})"
                 );
@@ -667,6 +693,7 @@ mod tests {
 
     use super::super::keys::tests::log;
     use super::*;
+    use crate::evidence::{CommandFault, FaultPart};
 
     #[derive(Default)]
     struct FixedSurroundings {
@@ -846,6 +873,37 @@ mod tests {
     }
 
     #[test]
+    fn a_solution_without_room_gives_it_to_the_error() {
+        let line = |instead: &str| {
+            let key = PushKey::Fault {
+                fault: CommandFault {
+                    program: "cat".to_owned(),
+                    part: FaultPart::Option("-A".to_owned()),
+                },
+                times: 2,
+                last: 1,
+                error: "cat: illegal option -- A".to_owned(),
+                instead: instead.to_owned(),
+                line: 1_233,
+            };
+            let table = KeyTable { keys: vec![key] };
+            let choice = choose_item(&table, &run("cat -A b.go"), &around(&[]));
+            let item = choice.item.expect("the option is known");
+            item.render("n", 900_000).expect("it fits")
+        };
+        let short = line("cat -vet");
+        assert!(
+            short.contains("\"cat: illegal option -- A\"; this did: \"cat -vet\""),
+            "{short}"
+        );
+        let long = line("sed -n '72,75p' … | tr -d '[:cntrl:]' | awk '{print $1, $2, $3}'");
+        assert!(
+            long.contains("\"cat: illegal option -- A\"</data"),
+            "{long}"
+        );
+    }
+
+    #[test]
     fn refusals_are_facts_with_their_count() {
         let no = "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\u{20}";
         let twice = format!(
@@ -918,7 +976,8 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn a_line_fits_its_budget(error in ".{0,300}", instead in ".{0,300}", path in "[a-z/]{1,80}") {
-            let sentence = PushSentence::new("").quoting(&error).quoting(&instead);
+            let sentence = PushSentence::new("").quoting(&error);
+            let sentence = sentence.with_optional_rest().quoting(&instead);
             let item = PushItem {
                 item: "x".to_owned(),
                 version: "1".to_owned(),

@@ -246,19 +246,26 @@ fn find_solution(
         let is_without = !commands.iter().any(|it| fault.occurs_in(it));
         let is_similar = operand_texts(commands).any(|text| things.contains(text));
         if fact.worked && is_without && is_similar {
-            return Some(shorten_command(&fact.command, commands));
+            return Some(shorten_command(&fact.command, commands, &fault.program));
         }
     }
     None
 }
 
-/// Returns a command without its way to the folder, and without long operands,
-/// which are this session's files and texts. How the command is written counts,
-/// and an item has room for little more.
-fn shorten_command(command: &str, parsed: &[SimpleCommand]) -> String {
+/// Returns how a command was written: only the call of the program whose part
+/// failed, if it has one, and without long operands, which are that session's
+/// files and texts. An item has room for little more.
+fn shorten_command(command: &str, parsed: &[SimpleCommand], program: &str) -> String {
     const MAX_OPERAND_CHARS: usize = 16;
-    let is_long = |text: &&str| text.chars().count() > MAX_OPERAND_CHARS;
-    let mut long: Vec<&str> = operand_texts(parsed).filter(is_long).collect();
+    let is_long = |text: &str| text.chars().count() > MAX_OPERAND_CHARS;
+    if let Some(call) = parsed.iter().find(|it| it.program() == program) {
+        let words = call.words.iter().enumerate().map(|(at, word)| {
+            let is_shown = at == 0 || !is_long(&word.text) && !word.text.contains(' ');
+            if is_shown { word.text.as_str() } else { "…" }
+        });
+        return words.collect::<Vec<_>>().join(" ");
+    }
+    let mut long: Vec<&str> = operand_texts(parsed).filter(|text| is_long(text)).collect();
     // One text may be within another.
     long.sort_unstable_by_key(|text| std::cmp::Reverse(text.len()));
     let mut short = command.to_owned();
@@ -496,7 +503,7 @@ pub(super) mod tests {
                 s2 | Bash | cat -A b.go | Exit code 1 / cat: illegal option -- A
             "
             ),
-            ["cat -A ×2 → sed -n 1p a.go | cat -vet"]
+            ["cat -A ×2 → cat -vet"]
         );
         // Files of that session say nothing about another one.
         assert_eq!(
