@@ -316,10 +316,15 @@ pub struct ActionExplanation {
 
 /// Decides as [`push_before_action`] and logs nothing.
 pub fn explain_action(workspace: &Workspace, request: &ActionRequest<'_>) -> ActionExplanation {
-    let choice = choose(workspace, request);
-    let text = choice
-        .item
-        .and_then(|it| it.render(request.nonce, request.now.as_second()));
+    let mut choice = choose(workspace, request);
+    let mut text = None;
+    if let Some(item) = &choice.item {
+        text = item.render(request.nonce, request.now.as_second());
+        if text.is_none() {
+            let reason = "too long for a line, and a part of it would be of no use";
+            choice.silences.push(format!("{}: {reason}", item.item));
+        }
+    }
     ActionExplanation {
         mode: workspace.config().recall.push.name(),
         text,

@@ -10,6 +10,7 @@ mod find;
 mod log;
 mod observe;
 
+pub(crate) use command::TWO_WORD_PROGRAMS;
 pub use command::{CommandWord, SimpleCommand, parse_command};
 pub use entry::{CommandFact, EvidenceEntry, EvidenceFact, TestTally};
 pub use fault::{CommandFault, FaultPart, find_fault};

@@ -51,7 +51,9 @@ pub(super) fn find_rules(workspace: &Workspace) -> Vec<PushKey> {
             continue;
         };
         rules.extend(read_rule(path, &head));
-        if with_sentences && !loaded.contains(&format!("@{path}")) {
+        // A page of a session has what was said, by the user or not.
+        let is_session = path.as_str().starts_with("knowledge/sessions/");
+        if with_sentences && !is_session && !loaded.contains(&format!("@{path}")) {
             named.extend(rules_in_sentences(path, &head, &exists));
         }
     }
@@ -122,15 +124,19 @@ fn rules_in_sentences(
     exists: &dyn Fn(&str) -> bool,
 ) -> Vec<PushKey> {
     let mut rules = Vec::new();
-    let mut is_code = false;
+    let (mut is_code, mut is_list) = (false, false);
     let lines: Vec<&str> = head.text.lines().collect();
     for (at, line) in lines.iter().enumerate() {
         let start = line.trim_start();
+        // A generated list of documents repeats what they say.
+        if start.starts_with("<!-- memory-forge:") {
+            is_list = start.contains(":begin");
+        }
         if start.starts_with("```") || start.starts_with("~~~") {
             is_code = !is_code;
         }
         // A line that is longer than what is shown would lose its end.
-        if is_code || !line.contains('`') || line.chars().count() > MAX_RULE_CHARS {
+        if is_code || is_list || !line.contains('`') || line.chars().count() > MAX_RULE_CHARS {
             continue;
         }
         // A part of a paragraph, a heading or a row is no sentence of its own.
@@ -316,5 +322,11 @@ mod tests {
         check("# `src/a.go` must stay\n", &[]);
         check("| `src/a.go` | must stay |\n", &[]);
         check("```\n\n`src/a.go` must stay\n\n```\n", &[]);
+        // The list of documents that we keep, and what is behind it.
+        check(
+            "<!-- memory-forge:index:begin -->\n- [A](a.md): `src/a.go` must stay\n\
+             <!-- memory-forge:index:end -->\n\nNever `npm publish`.\n",
+            &[5],
+        );
     }
 }

@@ -87,8 +87,13 @@ fn rank_lines(entries: &[&EvidenceEntry]) -> Vec<String> {
                 let list = if is_solved { &mut solved } else { &mut open };
                 (list, failed_line(it))
             }
-            EvidenceFact::Refused { command, .. } => {
-                (&mut open, format!("- refused: {}", shown(command)))
+            EvidenceFact::Refused { command, words } => {
+                let wrote = if words.is_empty() {
+                    String::new()
+                } else {
+                    format!("; the user wrote {}", shown(words))
+                };
+                (&mut open, format!("- refused: {}{wrote}", shown(command)))
             }
             EvidenceFact::Changed { path } => (&mut changed, shown(path)),
             _ => continue,

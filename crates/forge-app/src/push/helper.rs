@@ -54,9 +54,11 @@ pub fn push_to_helper(
         root: workspace.root(),
         cwd: request.transcript.cwd,
     };
+    // A helper does not see what its session was shown.
+    let session = format!("{}/{}", request.transcript.session, request.id);
     let action = ActionRequest {
         event: request.event,
-        session: request.transcript.session,
+        session: &session,
         call: request.id,
         tool: "",
         input: &Value::Null,
@@ -80,7 +82,7 @@ pub fn push_to_helper(
         };
         let shown = ShownItem {
             event: request.event,
-            session: request.transcript.session,
+            session: &session,
             call: request.id,
             nonce: request.nonce,
             now: request.now,

@@ -78,6 +78,18 @@ const WRAPPERS: [&str; 8] = [
     "sudo", "time", "command", "nohup", "exec", "builtin", "nice", "env",
 ];
 
+/// Programs whose first two words name what they do.
+pub(crate) const TWO_WORD_PROGRAMS: [&str; 8] = [
+    "gh",
+    "glab",
+    "aws",
+    "gcloud",
+    "az",
+    "kubectl",
+    "docker",
+    "terraform",
+];
+
 /// Parses a command line.
 pub fn parse_command(line: &str) -> Vec<SimpleCommand> {
     let line = &line[..line.floor_char_boundary(MAX_PARSED_BYTES)];

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::command::{SimpleCommand, parse_command};
+use super::command::{CommandWord, SimpleCommand, TWO_WORD_PROGRAMS, parse_command};
 
 /// Lines of a result that are searched, from its beginning and its end.
 const SEARCHED_LINES: usize = 40;
@@ -20,6 +20,10 @@ const MAX_NAME_CHARS: usize = 60;
 pub struct CommandFault {
     /// The name of the program, without folders.
     pub program: String,
+    /// The subcommand whose option was not accepted: others may take it. Empty
+    /// for a program without subcommands, and for another part.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub subcommand: String,
     /// The part that it did not accept.
     pub part: FaultPart,
 }
@@ -59,7 +63,10 @@ impl CommandFault {
                 .words
                 .first()
                 .is_some_and(|word| !word.text.contains('/')),
-            FaultPart::Option(option) => command.options().any(|word| has_option(word, option)),
+            FaultPart::Option(option) => {
+                (self.subcommand.is_empty() || self.subcommand == option_owner(command))
+                    && command.options().any(|word| has_option(word, option))
+            }
             FaultPart::Subcommand(name) => {
                 let first = command.operands().next();
                 first.is_some_and(|word| word.text == *name)
@@ -84,7 +91,12 @@ impl CommandFault {
     pub fn command_text(&self) -> String {
         match &self.part {
             FaultPart::Program(_) => self.program.clone(),
-            FaultPart::Option(option) => format!("{} {option}", self.program),
+            FaultPart::Option(option) if self.subcommand.is_empty() => {
+                format!("{} {option}", self.program)
+            }
+            FaultPart::Option(option) => {
+                format!("{} {} {option}", self.program, self.subcommand)
+            }
             FaultPart::Subcommand(name) => format!("{} {name}", self.program),
             FaultPart::Operands { subcommand, most } => {
                 format!(
@@ -95,6 +107,48 @@ impl CommandFault {
             FaultPart::Module(name) => format!("{} -m {name}", self.program),
             FaultPart::Name(name) => format!("{} … {name}", self.program),
         }
+    }
+}
+
+/// Programs whose first operand is no subcommand.
+const PLAIN_PROGRAMS: [&str; 44] = [
+    "awk", "bash", "bat", "cat", "chmod", "cp", "curl", "cut", "date", "df", "diff", "du", "echo",
+    "egrep", "fd", "file", "find", "grep", "head", "jq", "less", "ln", "ls", "make", "mkdir", "mv",
+    "node", "ps", "pytest", "python", "python3", "rg", "rm", "sed", "sh", "sort", "stat", "tail",
+    "tar", "touch", "tree", "uniq", "wc", "xargs",
+];
+
+/// Words behind which another word names the program or the subcommand.
+const GROUP_WORDS: [&str; 9] = [
+    "compose", "dlx", "exec", "pip", "remote", "run", "stash", "tool", "worktree",
+];
+
+/// Returns the subcommand that takes the options of a command; empty for a
+/// program without subcommands.
+fn option_owner(command: &SimpleCommand) -> String {
+    let program = command.program();
+    if PLAIN_PROGRAMS.contains(&program) {
+        return String::new();
+    }
+    let is_name = |word: &&CommandWord| {
+        let mut chars = word.text.chars();
+        !word.is_quoted
+            && chars.next().is_some_and(|c| c.is_ascii_lowercase())
+            && chars.all(|c| c.is_ascii_lowercase() || c == '-')
+    };
+    // The value of an option may be in front: `git -C ../x log`.
+    let mut names = command
+        .operands()
+        .skip_while(|word| !is_name(word))
+        .take_while(is_name)
+        .map(|word| word.text.as_str());
+    let Some(first) = names.next() else {
+        return String::new();
+    };
+    let has_second = TWO_WORD_PROGRAMS.contains(&program) || GROUP_WORDS.contains(&first);
+    match names.next().filter(|_| has_second) {
+        Some(second) => format!("{first} {second}"),
+        None => first.to_owned(),
     }
 }
 
@@ -229,6 +283,7 @@ fn find_missing_program(
     };
     Some(CommandFault {
         program: program.to_owned(),
+        subcommand: String::new(),
         part: FaultPart::Program(name),
     })
 }
@@ -294,6 +349,7 @@ fn find_refused_option(
     })?;
     Some(CommandFault {
         program: command.program().to_owned(),
+        subcommand: option_owner(command),
         part: FaultPart::Option(option),
     })
 }
@@ -311,6 +367,7 @@ fn find_refused_operands(lower: &str, commands: &[SimpleCommand]) -> Option<Comm
     let command = fit.next().filter(|_| fit.next().is_none())?;
     Some(CommandFault {
         program: command.program().to_owned(),
+        subcommand: String::new(),
         part: FaultPart::Operands {
             subcommand: command.subcommand(),
             most,
@@ -334,6 +391,7 @@ fn find_refused_subcommand(
         let name = first_name(&line[at + "no module named ".len()..])?;
         let fault = |it: &SimpleCommand| CommandFault {
             program: it.program().to_owned(),
+            subcommand: String::new(),
             part: FaultPart::Module(name.clone()),
         };
         return commands
@@ -356,6 +414,7 @@ fn find_refused_subcommand(
     let command = commands.iter().find(has)?;
     Some(CommandFault {
         program: command.program().to_owned(),
+        subcommand: String::new(),
         part: FaultPart::Subcommand(name),
     })
 }
@@ -372,6 +431,7 @@ fn find_unknown_name(line: &str, lower: &str, commands: &[SimpleCommand]) -> Opt
     })?;
     Some(CommandFault {
         program: command.program().to_owned(),
+        subcommand: String::new(),
         part: FaultPart::Name(name),
     })
 }
@@ -426,22 +486,22 @@ mod tests {
         check(
             "git show x --no-stat",
             "fatal: unrecognized argument: --no-stat",
-            Some("git --no-stat"),
+            Some("git show --no-stat"),
         );
         check(
             "gh run view --logs 3",
             "unknown flag: --logs\n\nUsage: gh run view",
-            Some("gh --logs"),
+            Some("gh run view --logs"),
         );
         check(
             "cargo test --libs",
             "error: unexpected argument '--libs' found",
-            Some("cargo --libs"),
+            Some("cargo test --libs"),
         );
         check(
             "go run . -x1",
             "flag provided but not defined: -x1",
-            Some("go -x1"),
+            Some("go run -x1"),
         );
         check(
             "gh pr diff 150 -- a.md",
@@ -498,6 +558,40 @@ mod tests {
         check("cat notes.md", "grep: illegal option -- P", None);
         check("./app", "user not found", None);
         check("curl x", "HTTP 404: not found", None);
+    }
+
+    #[test]
+    fn an_option_of_a_subcommand_says_nothing_about_another_one() {
+        let occurs = |failed: &str, result: &str, line: &str| {
+            let fault = find_fault(failed, result).expect("a fault").fault;
+            parse_command(line).iter().any(|it| fault.occurs_in(it))
+        };
+        let cargo = "error: unexpected argument '--check' found";
+        let check = |line: &str| occurs("cargo test --check", cargo, line);
+        assert!(check("cargo test -p api --check"));
+        assert!(!check("cargo fmt --check"));
+        let pytest = "ERROR: usage: pytest\nerror: unrecognized arguments: --timeout=9";
+        let timeout = |line: &str| occurs("uv run pytest --timeout=9 tests", pytest, line);
+        assert!(timeout("uv run pytest --timeout=20"));
+        assert!(!timeout("uv run mypy --timeout=20"));
+        assert!(!timeout("uv pip install x --timeout=20"));
+        let git = "error: unknown option `shrt'";
+        let short = |line: &str| occurs("git -C ../x status --shrt", git, line);
+        assert!(short("git status --shrt"));
+        // A pattern is no subcommand.
+        assert!(occurs(
+            "rg needle --pcre",
+            "error: unexpected argument '--pcre' found",
+            "rg other --pcre"
+        ));
+    }
+
+    #[test]
+    fn evidence_without_a_subcommand_is_still_read() {
+        let text = r#"{"program":"cat","part":{"option":"-A"}}"#;
+        let fault: CommandFault = serde_json::from_str(text).expect("JSON");
+        assert_eq!(serde_json::to_string(&fault).expect("JSON"), text);
+        assert!(fault.occurs_in(&parse_command("cat -A x")[0]));
     }
 
     #[test]

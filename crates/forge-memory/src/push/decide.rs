@@ -41,7 +41,7 @@ pub struct PushItem {
     pub subject: PushSubject,
     /// Our sentence with its quoted parts.
     parts: PushSentence,
-    /// Path and line of the fact.
+    /// Path and line of the fact; empty for what was just looked up.
     pub source: String,
     /// Seconds of the fact.
     pub at: i64,
@@ -53,10 +53,11 @@ struct PushSentence {
     /// Pieces of ours; a text of others is between each two.
     ours: Vec<String>,
     theirs: Vec<String>,
-    /// The text without which the item is of no use: it is never shortened.
-    needed: Option<usize>,
-    /// The piece from which on the sentence may end, if there is no room.
-    rest: Option<usize>,
+    /// The texts without which the item is of no use, or states something
+    /// else: they are never shortened.
+    needed: Vec<usize>,
+    /// The text that is shortened before the others.
+    least: Option<usize>,
 }
 
 /// The decision for an action.
@@ -160,11 +161,10 @@ fn fault_item(
         1 => String::new(),
         times => format!(" ({times} times)"),
     };
-    let mut sentence = PushSentence::new("").quoting(&fault.command_text());
+    let mut sentence = PushSentence::new("").quoting_whole(&fault.command_text());
     sentence.say(&format!(" has never worked here{count}: "));
-    sentence = sentence.quoting(error);
+    sentence = sentence.quoting_least(error);
     if !instead.is_empty() {
-        sentence = sentence.with_optional_rest();
         sentence.say("; this did: ");
         sentence = sentence.quoting(instead);
     }
@@ -220,7 +220,7 @@ fn refusal_item(
         silences.push(format!("{item}: it was allowed since"));
         return None;
     }
-    let mut sentence = PushSentence::new("The user declined ").quoting(shown.trim());
+    let mut sentence = PushSentence::new("The user declined ").quoting_whole(shown.trim());
     sentence.say(&format!(" {times} times"));
     if !words.is_empty() {
         sentence.say(", and wrote: ");
@@ -272,7 +272,7 @@ fn size_item(
     let (source, at) = match known {
         // It may have been shortened a little since.
         Some((before, last, line)) if bytes >= before - before / 50 => (evidence_place(line), last),
-        _ if around.max_whole_read().is_some_and(|most| bytes > most) => (path.clone(), 0),
+        _ if around.max_whole_read().is_some_and(|most| bytes > most) => (String::new(), 0),
         _ => return None,
     };
     let mut sentence = PushSentence::new("").quoting(path);
@@ -322,7 +322,9 @@ fn path_item(
     let names: Vec<&str> = candidates.iter().map(|(path, _)| path.as_str()).collect();
     let Some(fits) = fit::fit_path(&missing, &names) else {
         if !names.is_empty() {
-            silences.push(format!("path {missing}: more than one path could be meant"));
+            silences.push(format!(
+                "path {missing}: no other path is certain to be meant"
+            ));
         }
         return None;
     };
@@ -342,7 +344,7 @@ fn path_item(
         version: version_of(&[fits]),
         source: match line {
             Some(line) => evidence_place(line),
-            None => fits.to_owned(),
+            None => "git".to_owned(),
         },
         subject: PushSubject::Path {
             missing,
@@ -396,10 +398,13 @@ fn read_paths(commands: &[SimpleCommand], dir: &str, root: &str) -> Vec<String> 
         let takes_script = command
             .options()
             .any(|it| matches!(it, "-e" | "-f") || it.starts_with("-i") && program == "sed");
+        // The value of an option such as `-A 3` is in front of the pattern.
+        let is_number =
+            |word: &&crate::evidence::CommandWord| word.text.chars().all(|c| c.is_ascii_digit());
         let named: Vec<&crate::evidence::CommandWord> = if READERS.contains(&program) {
             operands.collect()
         } else if SEARCHERS.contains(&program) && !takes_script {
-            operands.skip(1).collect()
+            operands.skip_while(is_number).skip(1).collect()
         } else if RUNNERS.contains(&program) && command.options().next().is_none() {
             operands.take(1).collect()
         } else if program == "cd" {
@@ -454,7 +459,7 @@ fn rule_item(
         _ => None,
     };
     let applies = applies_to.iter().any(|pattern| match target {
-        Some(target) => is_path_pattern(pattern) && matches_glob(pattern, target),
+        Some(target) => applies_to_path(pattern, target),
         None => !is_path_pattern(pattern) && commands.iter().any(|it| begins_with(it, pattern)),
     });
     if !applies || target == Some(path) {
@@ -469,7 +474,7 @@ fn rule_item(
         item,
         version: version_of(&[text]),
         subject: PushSubject::Rule { path: path.clone() },
-        parts: PushSentence::new("A document of this project is about this: ").quoting(text),
+        parts: PushSentence::new("A document that applies here: ").quoting(text),
         source: format!("{path}:{line}"),
         at: *modified,
     })
@@ -478,6 +483,23 @@ fn rule_item(
 /// Returns `true` for a glob or a path, `false` for the words of a command.
 fn is_path_pattern(pattern: &str) -> bool {
     !pattern.contains(' ') && pattern.contains(['/', '*', '.'])
+}
+
+/// Returns `true` if a pattern fits a path, by the rules of `.gitignore` where
+/// people know them: a glob without a folder fits a name anywhere, and what
+/// fits a folder fits all in it. A word that may as well be a command has to be
+/// the first name of the path.
+fn applies_to_path(pattern: &str, target: &str) -> bool {
+    let glob = pattern.trim_start_matches("./").trim_end_matches('/');
+    if glob.contains(' ') || glob.is_empty() {
+        return false;
+    }
+    if !is_path_pattern(pattern) {
+        return target.split('/').next() == Some(glob);
+    }
+    let anywhere = if pattern.contains('/') { "" } else { "**/" };
+    let glob = format!("{anywhere}{}", glob.trim_start_matches('/'));
+    matches_glob(&glob, target) || matches_glob(&format!("{glob}/**"), target)
 }
 
 fn begins_with(command: &SimpleCommand, pattern: &str) -> bool {
@@ -541,20 +563,13 @@ fn version_of(parts: &[&str]) -> String {
     hasher.finalize().to_hex()[..8].to_owned()
 }
 
-/// How much of a sentence is rendered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum SentenceExtent {
-    Whole,
-    WithoutRest,
-}
-
 impl PushSentence {
     fn new(start: &str) -> PushSentence {
         PushSentence {
             ours: vec![start.to_owned()],
             theirs: Vec::new(),
-            needed: None,
-            rest: None,
+            needed: Vec::new(),
+            least: None,
         }
     }
 
@@ -585,34 +600,51 @@ impl PushSentence {
 
     /// Adds a text of others that is shown whole or not at all.
     fn quoting_whole(mut self, text: &str) -> PushSentence {
-        self.needed = Some(self.theirs.len());
+        self.needed.push(self.theirs.len());
         self.quoting(text)
     }
 
-    /// Lets the sentence end here if there is no room for more.
-    fn with_optional_rest(mut self) -> PushSentence {
-        self.rest = Some(self.theirs.len());
-        self
+    /// Adds a text of others that is shortened before the others.
+    fn quoting_least(mut self, text: &str) -> PushSentence {
+        self.least = Some(self.theirs.len());
+        self.quoting(text)
     }
 
-    /// Renders the sentence with each text of at most this many characters, and
-    /// as much of it as there is to be.
-    fn render(&self, most: usize, extent: SentenceExtent) -> String {
+    /// Renders the sentence with each text of at most `most` characters, and
+    /// the one that is shortened first of at most `least`.
+    fn render(&self, most: usize, least: usize) -> String {
         let mut text = String::new();
         for (at, ours) in self.ours.iter().enumerate() {
-            if extent == SentenceExtent::WithoutRest && self.rest == Some(at) {
-                break;
-            }
             text.push_str(ours);
             if let Some(theirs) = self.theirs.get(at) {
                 let count = theirs.chars().count();
-                let most = if self.needed == Some(at) { count } else { most };
-                let short: String = theirs.chars().take(most).collect();
+                let most = if self.needed.contains(&at) {
+                    count
+                } else if self.least == Some(at) {
+                    least
+                } else {
+                    most
+                };
+                let short = shorten(theirs, most);
                 let more = if count > most { "…" } else { "" };
                 text.push_str(&format!("\"{short}{more}\""));
             }
         }
         text
+    }
+}
+
+/// Returns the beginning of a text, of at most this many characters. It ends
+/// with a whole word where one ends nearby.
+fn shorten(text: &str, most: usize) -> &str {
+    let Some((end, next)) = text.char_indices().nth(most) else {
+        return text;
+    };
+    let short = &text[..end];
+    let last = short.rfind(' ').filter(|_| next != ' ');
+    match last {
+        Some(at) if short[at..].chars().count() <= most / 4 => &short[..at],
+        _ => short.trim_end(),
     }
 }
 
@@ -670,18 +702,19 @@ impl PushItem {
         let source = quote::path_outside_fence(self.source.split(':').next().unwrap_or_default());
         let line = self.source.rsplit_once(':').map_or("", |(_, line)| line);
         let colon = if line.is_empty() { "" } else { ":" };
-        let whole = [120, 80, 60, 45, 32, 24].map(|most| (most, SentenceExtent::Whole));
-        // A rest of a few letters says less than the beginning shown longer.
-        let beginning =
-            [120, 80, 60, 45, 32, 24, 16, 10].map(|most| (most, SentenceExtent::WithoutRest));
-        whole
+        let origin = if self.source.is_empty() {
+            String::new()
+        } else {
+            format!(" ({source}{colon}{line}{age})")
+        };
+        const LENGTHS: [usize; 15] = [120, 105, 92, 80, 70, 60, 52, 45, 38, 32, 28, 24, 20, 16, 10];
+        let shorter = |most: usize| LENGTHS.into_iter().filter(move |least| *least <= most);
+        LENGTHS
             .into_iter()
-            .chain(beginning)
-            .find_map(|(most, extent)| {
-                let text = self.parts.render(most, extent);
-                let line = format!(
-                    "[Memory] <data {mark}>{text}</data {mark}> ({source}{colon}{line}{age})"
-                );
+            .flat_map(|most| shorter(most).map(move |least| (most, least)))
+            .find_map(|(most, least)| {
+                let text = self.parts.render(most, least);
+                let line = format!("[Memory] <data {mark}>{text}</data {mark}>{origin}");
                 (tokens::estimate_tokens(&line) <= MAX_PUSH_TOKENS).then_some(line)
             })
     }
@@ -693,7 +726,6 @@ mod tests {
 
     use super::super::keys::tests::log;
     use super::*;
-    use crate::evidence::{CommandFault, FaultPart};
 
     #[derive(Default)]
     struct FixedSurroundings {
@@ -799,6 +831,23 @@ mod tests {
     }
 
     #[test]
+    fn what_failed_and_what_worked_are_shown_before_the_error() {
+        let log = "
+            s1 | Bash | uv run pytest tests/test_agent.py --timeout=30 | Exit code 4 / pytest: error: unrecognized arguments: --timeout=30 (of the file with the settings of the project)
+            s1 | Bash | uv run pytest tests/test_agent.py -x | x
+        ";
+        let text = shown(log, &run("uv run pytest --timeout=9"), &around(&[]));
+        let text = text.expect("an item");
+        // "uv run pytest" alone works.
+        assert!(
+            text.starts_with("\"uv run pytest --timeout\" has never"),
+            "{text}"
+        );
+        assert!(text.ends_with("\"uv run pytest … -x\""), "{text}");
+        assert!(text.contains("\"pytest: error:"), "{text}");
+    }
+
+    #[test]
     fn a_path_that_is_elsewhere_is_said_where_one_fits() {
         let tree = around(&[
             "pkg/spi/registry.go",
@@ -823,6 +872,8 @@ mod tests {
             run("cat pkg/registry.go || echo none"),
             run("mkdir -p x && ls pkg/registry.go"),
             run("test -f pkg/registry.go"),
+            run("grep -rn -A 5 registry.go cli"),
+            run("cat /tmp/registry.go"),
             ToolAction::Change {
                 path: "registry.go".to_owned(),
                 creates: true,
@@ -830,6 +881,25 @@ mod tests {
         ] {
             assert_eq!(path(&silent), None, "{silent:?}");
         }
+    }
+
+    #[test]
+    fn a_text_is_cut_between_words() {
+        assert_eq!(
+            shorten("delete the file and run", 19),
+            "delete the file and"
+        );
+        assert_eq!(
+            shorten("delete the file and run", 21),
+            "delete the file and"
+        );
+        assert_eq!(shorten("delete the file", 15), "delete the file");
+        // A word that is longer than what is left of the text is cut.
+        assert_eq!(
+            shorten("an option_of_many_letters", 20),
+            "an option_of_many_le"
+        );
+        assert_eq!(shorten("äöü äöü", 4), "äöü");
     }
 
     #[test]
@@ -873,37 +943,6 @@ mod tests {
     }
 
     #[test]
-    fn a_solution_without_room_gives_it_to_the_error() {
-        let line = |instead: &str| {
-            let key = PushKey::Fault {
-                fault: CommandFault {
-                    program: "cat".to_owned(),
-                    part: FaultPart::Option("-A".to_owned()),
-                },
-                times: 2,
-                last: 1,
-                error: "cat: illegal option -- A".to_owned(),
-                instead: instead.to_owned(),
-                line: 1_233,
-            };
-            let table = KeyTable { keys: vec![key] };
-            let choice = choose_item(&table, &run("cat -A b.go"), &around(&[]));
-            let item = choice.item.expect("the option is known");
-            item.render("n", 900_000).expect("it fits")
-        };
-        let short = line("cat -vet");
-        assert!(
-            short.contains("\"cat: illegal option -- A\"; this did: \"cat -vet\""),
-            "{short}"
-        );
-        let long = line("sed -n '72,75p' … | tr -d '[:cntrl:]' | awk '{print $1, $2, $3}'");
-        assert!(
-            long.contains("\"cat: illegal option -- A\"</data"),
-            "{long}"
-        );
-    }
-
-    #[test]
     fn refusals_are_facts_with_their_count() {
         let no = "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\u{20}";
         let twice = format!(
@@ -941,6 +980,18 @@ mod tests {
         ));
         assert!(is_said(&["**/*.sql"], &change("db/migrations/1.sql")));
         assert!(!is_said(&["**/*.sql"], &change("src/main.rs")));
+        for folder in ["db", "db/", "./db/migrations", "/db/**", "*.sql", "1.sql"] {
+            assert!(
+                is_said(&[folder], &change("db/migrations/1.sql")),
+                "{folder}"
+            );
+        }
+        for other in ["migrations", "b/", "db/*.sql", "sql", "npm publish", ""] {
+            assert!(
+                !is_said(&[other], &change("db/migrations/1.sql")),
+                "{other}"
+            );
+        }
         assert!(is_said(
             &["npm publish"],
             &run("cd x && npm publish --tag next")
@@ -976,8 +1027,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn a_line_fits_its_budget(error in ".{0,300}", instead in ".{0,300}", path in "[a-z/]{1,80}") {
-            let sentence = PushSentence::new("").quoting(&error);
-            let sentence = sentence.with_optional_rest().quoting(&instead);
+            let sentence = PushSentence::new("").quoting_least(&error).quoting(&instead);
             let item = PushItem {
                 item: "x".to_owned(),
                 version: "1".to_owned(),
@@ -993,8 +1043,15 @@ mod tests {
         }
 
         #[test]
+        fn a_shortened_text_is_a_beginning(text in ".{0,80}", most in 0usize..60) {
+            let short = shorten(&text, most);
+            proptest::prop_assert!(text.starts_with(short));
+            proptest::prop_assert!(short.chars().count() <= most);
+        }
+
+        #[test]
         fn globs_never_hang(pattern in "[a*?/]{0,40}", path in "[a/]{0,40}") {
-            matches_glob(&pattern, &path);
+            applies_to_path(&pattern, &path);
         }
     }
 }

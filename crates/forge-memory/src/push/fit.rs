@@ -33,6 +33,11 @@ pub(super) fn fit_path<'c>(missing: &str, candidates: &[&'c str]) -> Option<&'c 
     scored.sort_unstable();
     scored.dedup();
     let (score, path) = scored.pop()?;
+    // Outside of the project, a name alone says nothing, nor do the hidden
+    // folders that each home has.
+    if is_absolute(missing) && !is_absolute(path) && (score < 2 || path.starts_with('.')) {
+        return None;
+    }
     let is_ambiguous = match scored.last() {
         None => score == 1 && COMMON_NAMES.contains(&name),
         // Two of a name: the folders above have to decide.
@@ -40,6 +45,10 @@ pub(super) fn fit_path<'c>(missing: &str, candidates: &[&'c str]) -> Option<&'c 
     };
     // A path in which the missing one begins again is its own folder.
     (!is_ambiguous && !path.starts_with(&format!("{missing}/"))).then_some(path)
+}
+
+fn is_absolute(path: &str) -> bool {
+    path.starts_with('/') || path.get(1..3) == Some(":/")
 }
 
 /// Counts the names at the end that are equal.
@@ -79,6 +88,15 @@ mod tests {
             &["cli/README.md"],
             Some("cli/README.md"),
         );
+        check("/tmp/out.json", &["tests/out.json"], None);
+        check("C:/tmp/out.json", &["tests/out.json"], None);
+        check(
+            "/home/someone/.editor/settings.json",
+            &[".editor/settings.json"],
+            None,
+        );
+        check("/old/src/a.go", &["src/a.go"], Some("src/a.go"));
+        check("/old/a.go", &["/old/src/a.go"], Some("/old/src/a.go"));
         check("a.go", &["a.go"], None);
         check("a.go", &[], None);
     }

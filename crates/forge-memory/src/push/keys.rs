@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::MAX_KEYS_BYTES;
 use crate::evidence::{
     CommandFact, CommandFault, EvidenceEntry, EvidenceFact, EvidenceLog, SimpleCommand,
-    parse_command,
+    TWO_WORD_PROGRAMS, parse_command,
 };
 
 /// A key with what is to be shown where it matches.
@@ -291,18 +291,6 @@ const GENERAL_PROGRAMS: [&str; 16] = [
     "python3", "node", "bash", "sh",
 ];
 
-/// Programs whose first two words name what they do.
-const TWO_WORD_PROGRAMS: [&str; 8] = [
-    "gh",
-    "glab",
-    "aws",
-    "gcloud",
-    "az",
-    "kubectl",
-    "docker",
-    "terraform",
-];
-
 /// Returns the form by which commands are compared: program and subcommand.
 pub fn command_form(command: &SimpleCommand) -> Option<(String, String)> {
     let program = command.program();
@@ -322,20 +310,24 @@ fn refusal_keys(log: &EvidenceLog, parsed: &[Vec<SimpleCommand>]) -> Vec<PushKey
         last: i64,
         line: usize,
         words: &'a str,
+        was_alone: bool,
     }
     let mut forms: BTreeMap<(String, String), RefusalTally<'_>> = BTreeMap::new();
     for (at, (entry, commands)) in log.entries.iter().zip(parsed).enumerate() {
         let these: HashSet<(String, String)> = commands.iter().filter_map(command_form).collect();
         match &entry.fact {
             EvidenceFact::Refused { words, .. } => {
+                let is_alone = these.len() == 1;
                 for form in these {
                     let tally = forms.entry(form).or_insert(RefusalTally {
                         times: 0,
                         last: entry.at,
                         line: 0,
                         words,
+                        was_alone: false,
                     });
                     tally.times += 1;
+                    tally.was_alone |= is_alone;
                     (tally.last, tally.line) = (entry.at, at + 2);
                     if !words.is_empty() {
                         tally.words = words;
@@ -351,9 +343,10 @@ fn refusal_keys(log: &EvidenceLog, parsed: &[Vec<SimpleCommand>]) -> Vec<PushKey
             _ => {}
         }
     }
+    // Of several commands on one line, it is not known which was refused.
     let often = forms
         .into_iter()
-        .filter(|(_, tally)| tally.times >= MIN_REFUSALS);
+        .filter(|(_, tally)| tally.times >= MIN_REFUSALS && tally.was_alone);
     often
         .map(|((program, subcommand), tally)| PushKey::Refused {
             program,
@@ -538,6 +531,10 @@ pub(super) mod tests {
         let twice = refused("s1") + &refused("s2");
         assert_eq!(keys(&twice), ["app run refused ×2"]);
         assert!(keys(&(twice + "s3 | Bash | ./app run y | done")).is_empty());
+        let both = format!("s1 | Bash | git commit -m x && git push | {REFUSAL}\n");
+        assert!(keys(&(both.clone() + &both)).is_empty());
+        let alone = format!("s2 | Bash | git push | {REFUSAL}\n");
+        assert_eq!(keys(&(both + &alone)), ["git push refused ×2"]);
     }
 
     #[test]

@@ -310,6 +310,10 @@ fn a_helper_starts_with_what_is_known_about_its_task() {
     );
     assert!(brief.contains("Migrations are never edited"), "{brief}");
     assert_eq!(brief.matches("[Memory] <data").count(), 2, "{brief}");
+    // A second helper does not see what the first one got, nor its session.
+    let cat = json!({"command": "cat -A db/2.sql"});
+    assert!(before(&ws, "s2", "Bash", cat).is_some());
+    assert!(helper("a4").contains("never worked"));
     ws.write("memory-forge.toml", "");
     assert!(!helper("a3").contains("never worked"));
 }

@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use forge_app::counts::count_noun;
 use forge_app::document::html;
 use forge_app::replay;
 
@@ -38,19 +39,20 @@ caption { text-align: left; }
 pub(super) fn render_page(report: &replay::ReplayReport) -> String {
     let total = report.total();
     let mut page = HEAD.to_owned();
+    let pushes = count_noun(total.pushes, "push");
     let precision = describe_precision(report).map_or_else(
-        || format!("{} of {} pushes right", total.right, total.pushes),
-        |it| format!("{} of {} pushes right. {it}", total.right, total.pushes),
+        || format!("{} of {pushes} right", total.right),
+        |it| format!("{} of {pushes} right. {it}", total.right),
     );
     let summary = format!(
-        "{} sessions, {} moments. {precision}. {} of {} needs met in time, {} late. {} steps and {} turns of the user could have been saved, with ~{} tokens.",
-        report.sessions.len(),
-        report.moments(),
+        "{}, {}. {precision}. {} of {} met in time, {} late. {} and {} of the user could have been saved, with ~{} tokens.",
+        count_noun(report.sessions.len(), "session"),
+        count_noun(report.moments(), "moment"),
         total.met,
-        total.needs,
+        count_noun(total.needs, "need"),
         total.late,
-        total.steps_saved,
-        total.turns_saved,
+        count_noun(total.steps_saved, "step"),
+        count_noun(total.turns_saved, "turn"),
         total.tokens
     );
     let _ = writeln!(page, "<p>{}</p>", cell(&summary));
@@ -86,10 +88,30 @@ pub(super) fn render_page(report: &replay::ReplayReport) -> String {
     let rows: Vec<_> = report
         .items()
         .into_iter()
-        .map(|it| (vec![it.item, it.text], counts(&it.counts).to_vec()))
+        .map(|it| {
+            let counts = &it.counts;
+            let numbers = vec![
+                counts.pushes,
+                counts.right,
+                counts.contradicted,
+                counts.steps_saved,
+                counts.turns_saved,
+                counts.tokens,
+            ];
+            (vec![it.item, it.text], numbers)
+        })
         .collect();
     let title = "Items, the most useful first";
-    write_table(&mut page, title, &["Item", "Last shown"], COUNTS, &rows);
+    // A need belongs to an action and not to an item.
+    let numbers = &[
+        "Pushes",
+        "Right",
+        "Contradicted",
+        "Steps",
+        "Turns",
+        "~Tokens",
+    ];
+    write_table(&mut page, title, &["Item", "Last shown"], numbers, &rows);
     let rows: Vec<_> = report
         .missed()
         .map(|it| {
