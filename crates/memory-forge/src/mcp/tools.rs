@@ -145,7 +145,7 @@ pub(crate) static ALL_TOOLS: [ToolSpec; 13] = [
             required_field("name", ToolFieldKind::Text, ""),
             required_field("content", ToolFieldKind::Document, "Markdown, no secrets"),
             optional_field("description", ToolFieldKind::Text, "Skill"),
-            optional_field("trigger", ToolFieldKind::Text, "Skill: when to use it"),
+            optional_field("trigger", ToolFieldKind::Text, "Skill: when"),
             optional_field("problem", ToolFieldKind::Text, "Skill"),
             optional_field(
                 "importance",
@@ -172,7 +172,11 @@ pub(crate) static ALL_TOOLS: [ToolSpec; 13] = [
     ToolSpec {
         name: "index_knowledge",
         about: "Bring the index up to date; searches also do this automatically.",
-        fields: &[optional_field("force", ToolFieldKind::Flag, "Rebuild it")],
+        fields: &[optional_field(
+            "force",
+            ToolFieldKind::Flag,
+            "Rebuild it from all files",
+        )],
         effect: ToolEffect::AddsOnce,
         answers: ToolAnswerForm::Figures,
         usual: false,
