@@ -729,10 +729,16 @@ const ROWS: &[Row] = &[
         provoke: || {
             let ws = clean();
             ws.write("memory/session-log.md", "# Session Log\n\n---\n");
-            for path in ["memory/status.md", "memory/session-log.md"] {
+            // The newest file is named, and a clock may tick between two writes.
+            for (path, minutes) in [
+                ("memory/status.md", 60),
+                ("memory/session-log.md", 60),
+                ("garden/beans.md", 20),
+                ("memory/decisions.md", 10),
+            ] {
                 let file = fs::File::options().write(true).open(ws.path(path));
-                let hour = std::time::Duration::from_secs(3600);
-                let then = std::time::SystemTime::now() - hour;
+                let age = std::time::Duration::from_secs(60 * minutes);
+                let then = std::time::SystemTime::now() - age;
                 file.and_then(|it| it.set_modified(then)).unwrap();
             }
             ws
