@@ -6,9 +6,10 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use packing::release::{Built, Release};
 use packing::table::{PROGRAMS, Target};
@@ -49,8 +50,18 @@ impl Stage {
             "#!/bin/sh\necho \"{name} $*\" >>'{}'\n{script}\n",
             calls.display()
         );
-        fs::write(&file, text).expect("written");
-        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).expect("set");
+        // Written by a process of its own: a file that this one has open for
+        // writing while another test starts a program cannot be run.
+        let mut shell = Command::new("sh")
+            .args(["-c", "cat >\"$0\" && chmod 755 \"$0\""])
+            .arg(&file)
+            .stdin(Stdio::piped())
+            .spawn()
+            .expect("a shell");
+        let mut input = shell.stdin.take().expect("a pipe");
+        input.write_all(text.as_bytes()).expect("written");
+        drop(input);
+        assert!(shell.wait().expect("it ends").success());
         self
     }
 
