@@ -29,13 +29,8 @@ mkdir -p "${CARGO_TARGET_DIR:-target}/engines"
 folder="$(cd "${CARGO_TARGET_DIR:-target}/engines" && pwd)"
 pins="$PWD/scripts/engines"
 
-# The loader of musl alone says nothing: musl-tools brings it to other systems.
-has_musl() {
-    case "$(ldd --version 2>&1 || true)" in
-        *musl*) return 0 ;;
-        *) return 1 ;;
-    esac
-}
+# shellcheck source=scripts/libc.sh
+. scripts/libc.sh
 
 general_reason() {
     if [ "${MEMORY_FORGE_ENGINES:-}" = off ]; then

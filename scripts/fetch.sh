@@ -5,13 +5,8 @@
 
 seconds_a_download="${seconds_a_download:-180}"
 
-# The loader of musl alone says nothing: musl-tools brings it to other systems.
-has_musl() {
-    case "$(ldd --version 2>&1 || true)" in
-        *musl*) return 0 ;;
-        *) return 1 ;;
-    esac
-}
+# shellcheck source=scripts/libc.sh
+. scripts/libc.sh
 
 # Why no pinned program can run or be had here, or nothing.
 general_reason() {

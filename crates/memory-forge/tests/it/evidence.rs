@@ -545,7 +545,7 @@ fn transcripts_that_are_links_elsewhere_huge_or_unknown_are_passed_over() {
 fn a_workspace_that_cannot_be_written_breaks_no_hook() {
     let ws = ws(WORK);
     turn(&ws, "s1", &[FAILS]);
-    // A file in the place of the folder cannot be written into, whoever runs this.
+    // A file in the place of the folder cannot be written into, not even by root.
     std::fs::remove_dir_all(ws.path(".mind/evidence")).expect("removed");
     ws.write(".mind/evidence", "in the way");
     failed(&ws, "s2", FAILS.0, FAILS.1);
