@@ -25,7 +25,7 @@ mod worktrees;
 
 pub use find::{EvidenceAnswer, EvidenceRequest, EvidenceResult, search_evidence};
 pub(crate) use past::PastEvidence;
-pub(crate) use rules::statement_at;
+pub(crate) use rules::{loaded_documents, statement_at};
 pub use summary::summarize_session;
 pub(crate) use transcript::find_helper_task;
 pub use transcript::{SessionStep, StepKind, parse_steps, to_entries};

@@ -256,6 +256,35 @@ impl KnowledgeLibrary {
     }
 }
 
+/// Number of changed files that a search reads where nobody waits for it.
+const MAX_NEAR_CHANGES: usize = 16;
+/// Time in which such a search computes missing vectors.
+const NEAR_EMBED_TIME: Duration = Duration::from_millis(15);
+
+/// Searches an index that is there and almost up to date; without one it
+/// returns no answer instead of building it. It never waits for another
+/// process.
+pub(crate) fn search_near(
+    workspace: &Workspace,
+    model: Option<&std::path::Path>,
+    ask: &RecallQuery,
+    now: Timestamp,
+) -> Result<Option<RecallAnswer>, refresh::RefreshError> {
+    let Some(mut fresh) = fresh::open_near(workspace, MAX_NEAR_CHANGES, now)? else {
+        return Ok(None);
+    };
+    let Ok(model) = model::model_for_workspace(workspace, model) else {
+        return Ok(None);
+    };
+    let time = Some(NEAR_EMBED_TIME);
+    // The index is only locked, and so can only be written, if a file changed.
+    if fresh.lock.is_some() {
+        embed_missing_vectors(workspace, &mut fresh, model, &[], time, &mut |_, _, _| {})?;
+    }
+    let answer = search_wanted_entries(&fresh, Some(model), ask, &|_| true)?;
+    Ok(Some(answer))
+}
+
 /// Ranks the catalogue entries that `wanted` accepts.
 fn search_wanted_entries(
     fresh: &FreshIndex,

@@ -13,21 +13,23 @@ use crate::evidence::{
     KEPT_PUSH_LINES, MAX_PUSH_LINES, TranscriptSource, new_entries, read_keys, read_pushes,
     short_id, statement_at,
 };
+use crate::knowledge::refresh::RefreshError;
 use crate::retractions::Corrections;
 use crate::tokens::estimate_tokens;
 use crate::workspace::{PushMode, RelPath, Workspace, WorkspaceError, git};
 use forge_memory::evidence::{EvidenceEntry, WorkPlace, planned_action};
 use forge_memory::push::{
-    ActionSurroundings, PushChoice, PushItem, PushLog, PushOutcome, PushRecord, choose_item,
+    ActionSurroundings, PushChoice, PushItem, PushLog, PushOutcome, PushRecord, PushSubject,
+    choose_item,
 };
 
 pub use forge_memory::push::PUSHES_FILE;
 pub use summary::{PushSummary, summarize_pushes};
 
-mod summary;
-
 mod after;
+mod answer;
 mod helper;
+mod summary;
 
 pub use after::{FailureRequest, push_after_failure};
 pub use helper::{HelperRequest, push_to_helper};
@@ -87,39 +89,36 @@ pub fn push_before_action(
 /// A prompt of the user.
 #[derive(Debug, Clone, Copy)]
 pub struct PromptRequest<'a> {
-    /// The client's session id.
+    /// The client's session id; empty outside of a session.
     pub session: &'a str,
     /// The whole text of the prompt.
     pub prompt: &'a str,
+    /// The session so far, where the client keeps it.
+    pub transcript: Option<TranscriptSource<'a>>,
+    /// The model file that the user's environment names.
+    pub model: Option<&'a Path>,
     /// The value from which the marks around quoted text are derived.
     pub nonce: &'a str,
     /// The current time.
     pub now: Timestamp,
 }
 
-/// Returns the correction of a fact that a prompt repeats, where the settings
-/// allow it.
+impl PromptRequest<'_> {
+    /// Returns the part of the prompt that is compared; a log that was pasted
+    /// is longer.
+    fn compared_text(&self) -> &str {
+        const MAX_PROMPT_BYTES: usize = 16 << 10;
+        &self.prompt[..self.prompt.floor_char_boundary(MAX_PROMPT_BYTES)]
+    }
+}
+
+/// Returns the correction of a fact that a prompt repeats, or else a pointer
+/// to the document that answers its question, where the settings allow it.
 pub fn push_at_prompt(
     workspace: &Workspace,
     request: &PromptRequest<'_>,
-) -> Result<Option<String>, WorkspaceError> {
-    /// Bytes of a prompt that are compared; a log that was pasted is longer.
-    const MAX_PROMPT_BYTES: usize = 16 << 10;
+) -> Result<Option<String>, RefreshError> {
     if workspace.config().recall.push != PushMode::All {
-        return Ok(None);
-    }
-    let prompt = &request.prompt[..request.prompt.floor_char_boundary(MAX_PROMPT_BYTES)];
-    let corrections = Corrections::read(workspace)?;
-    let found = corrections.check_text(prompt);
-    let Some(correction) = found.first() else {
-        return Ok(None);
-    };
-    let item = PushItem::of_correction(&correction.describe(), correction.line);
-    let pushes = read_pushes(workspace);
-    let session = short_id(request.session);
-    if pushes.was_shown(&session, &item.item, &item.version)
-        || pushes.silenced_items().contains_key(&item.item)
-    {
         return Ok(None);
     }
     let shown = ShownItem {
@@ -129,7 +128,62 @@ pub fn push_at_prompt(
         nonce: request.nonce,
         now: request.now,
     };
-    log_item(workspace, item, &shown)
+    if let Some(item) = correction_of(workspace, request)? {
+        return Ok(log_item(workspace, item, &shown)?);
+    }
+    let prompt = request.compared_text();
+    let Ok(pointer) = answer::choose_answer(workspace, request, prompt)? else {
+        return Ok(None);
+    };
+    let Some(text) = pointer.render(request.nonce) else {
+        return Ok(None);
+    };
+    let line = ShownLine {
+        item: pointer.item(),
+        version: pointer.version().to_owned(),
+        subject: pointer.subject(),
+        text,
+    };
+    Ok(log_line(workspace, line, &shown)?)
+}
+
+/// Returns the correction of a fact that a prompt repeats, unless it was shown.
+fn correction_of(
+    workspace: &Workspace,
+    request: &PromptRequest<'_>,
+) -> Result<Option<PushItem>, WorkspaceError> {
+    let corrections = Corrections::read(workspace)?;
+    let found = corrections.check_text(request.compared_text());
+    let Some(correction) = found.first() else {
+        return Ok(None);
+    };
+    let item = PushItem::of_correction(&correction.describe(), correction.line);
+    let pushes = read_pushes(workspace);
+    let session = short_id(request.session);
+    let is_spent = pushes.was_shown(&session, &item.item, &item.version)
+        || pushes.silenced_items().contains_key(&item.item);
+    Ok((!is_spent).then_some(item))
+}
+
+/// Decides as [`push_at_prompt`] and logs nothing.
+pub fn explain_prompt(
+    workspace: &Workspace,
+    request: &PromptRequest<'_>,
+) -> Result<ActionExplanation, RefreshError> {
+    let mut explained = ActionExplanation {
+        mode: workspace.config().recall.push.name(),
+        keys: read_keys(workspace).keys.len(),
+        ..ActionExplanation::default()
+    };
+    if let Some(item) = correction_of(workspace, request)? {
+        explained.text = item.render(request.nonce, request.now.as_second());
+        return Ok(explained);
+    }
+    match answer::choose_answer(workspace, request, request.compared_text())? {
+        Ok(pointer) => explained.text = pointer.render(request.nonce),
+        Err(why) => explained.silences.push(why),
+    }
+    Ok(explained)
 }
 
 /// Where and when an item is shown.
@@ -151,14 +205,37 @@ fn log_item(
     let Some(text) = item.render(shown.nonce, shown.now.as_second()) else {
         return Ok(None);
     };
+    let line = ShownLine {
+        item: item.item,
+        version: item.version,
+        subject: item.subject,
+        text,
+    };
+    log_line(workspace, line, shown)
+}
+
+/// A line for the agent, and what it is about.
+struct ShownLine {
+    item: String,
+    version: String,
+    subject: PushSubject,
+    text: String,
+}
+
+fn log_line(
+    workspace: &Workspace,
+    line: ShownLine,
+    shown: &ShownItem<'_>,
+) -> Result<Option<String>, WorkspaceError> {
+    let text = line.text;
     let record = PushRecord {
         at: shown.now.as_second(),
         session: short_id(shown.session),
         event: shown.event.chars().take(40).collect(),
         call: short_id(shown.call),
-        item: item.item,
-        version: item.version,
-        subject: item.subject,
+        item: line.item,
+        version: line.version,
+        subject: line.subject,
         tokens: estimate_tokens(&text),
         text: text.clone(),
     };

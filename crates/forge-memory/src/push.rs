@@ -1,17 +1,22 @@
 //! Which memory is brought before an action, without a request: an item whose
 //! key matches the action, and otherwise nothing. Keys come from evidence and
 //! from documents that state what they apply to. Similarity never decides here:
-//! no threshold of it is right often enough.
+//! no threshold of it is right often enough. A prompt that is a question is the
+//! one exception: a search answers it with a confidence that was measured.
 
 mod decide;
 mod fit;
 mod keys;
+mod pointer;
 mod pushes;
+mod question;
 mod solved;
 
 pub use decide::{ActionSurroundings, PushChoice, PushItem, choose_item};
 pub use keys::{KeyTable, PushKey, command_form};
+pub use pointer::AnswerPointer;
 pub use pushes::{PUSHES_FILE, PushLog, PushOutcome, PushRecord, PushSubject, judge_outcome};
+pub use question::find_question;
 pub use solved::solved_item;
 
 /// The file of known keys, which a hook reads whole before every action.

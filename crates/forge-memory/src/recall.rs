@@ -37,7 +37,7 @@ mod standing;
 use confidence::{AnswerContext, QuestionScale};
 use source::IndexSource;
 
-pub use confidence::{ConfidenceLabel, HitSignals, withhold_noise};
+pub use confidence::{ConfidenceLabel, HitSignals, find_certain_hit, withhold_noise};
 pub use fuse::RankEvidence;
 pub use question::ParsedQuestion;
 pub use source::{

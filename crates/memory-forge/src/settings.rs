@@ -179,6 +179,11 @@ impl ProcessEnvironment {
             .is_some_and(|value| value == "off" || value == "0")
     }
 
+    /// Returns the model file that the environment names.
+    pub(crate) fn model(&self) -> Option<&Path> {
+        self.model.as_deref().map(Path::new)
+    }
+
     pub(crate) fn cwd(&self) -> Option<&Path> {
         self.cwd.as_deref()
     }

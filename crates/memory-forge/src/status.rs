@@ -134,6 +134,7 @@ impl StatusView<'_> {
         }
         let outcomes = [
             (pushes.avoided, "avoided"),
+            (pushes.used, "used"),
             (pushes.ignored, "ignored"),
             (pushes.contradicted, "contradicted"),
             (pushes.open(), "open"),
@@ -308,7 +309,7 @@ impl StatusView<'_> {
             "pushes": {
                 "mode": self.pushes.mode, "count": self.pushes.pushes,
                 "tokens": { "count": self.pushes.tokens, "tokenizer": "estimate" },
-                "avoided": self.pushes.avoided, "ignored": self.pushes.ignored,
+                "avoided": self.pushes.avoided, "used": self.pushes.used, "ignored": self.pushes.ignored,
                 "contradicted": self.pushes.contradicted, "open": self.pushes.open(),
                 "silenced": self.pushes.silenced,
             },

@@ -8,6 +8,7 @@
 //! there is skipped and named.
 
 mod fit;
+mod pointers;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,10 +25,13 @@ use super::Program;
 use fit::Row;
 
 const QUESTIONS: &str = include_str!("answers/questions.tsv");
+/// Questions as people write them to an agent, by a writer who did not know the
+/// ranking. A third of them has no answer in its tree.
+const PROMPTS: &str = include_str!("answers/prompts.tsv");
 /// Copies of a tree, each without the answers to every fourth question.
 const COPIES: usize = 4;
 /// Trees whose questions fit the weights. All others are reported.
-const FITTED: [&str; 2] = ["ripgrep", "basic-memory"];
+const FITTED: [&str; 4] = ["ripgrep", "basic-memory", "bat", "click"];
 /// The modes, each of which has weights of its own.
 const MODES: [&str; 2] = ["hybrid", "text"];
 /// A folder or a file of these names is no documentation: a changelog says
@@ -80,17 +84,22 @@ struct Judged {
 }
 
 pub(crate) fn run(rest: &[&str]) -> Result<()> {
-    let (mut is_fit, mut binary, mut out) = (false, None, None);
+    let (mut is_fit, mut is_pointers, mut binary, mut out) = (false, false, None, None);
     let mut words = rest.iter();
     while let Some(word) = words.next() {
         match *word {
             "--fit" => is_fit = true,
+            "--pointers" => is_pointers = true,
             "--binary" => binary = Some(PathBuf::from(words.next().context("expected a file")?)),
             "--json" => out = Some(PathBuf::from(words.next().context("expected a file")?)),
             other => bail!("unknown option `{other}`"),
         }
     }
-    let trees = trees()?;
+    let mut questions = parse_questions(QUESTIONS)?;
+    if is_pointers {
+        questions.extend(parse_questions(PROMPTS)?);
+    }
+    let trees = trees(&questions)?;
     if trees.is_empty() {
         println!("skipped: no documentation tree is here");
         return Ok(());
@@ -101,7 +110,9 @@ pub(crate) fn run(rest: &[&str]) -> Result<()> {
     };
     let home = crate::target().join("bench/answers/home");
     fs::create_dir_all(&home)?;
-    let questions = questions()?;
+    if is_pointers {
+        return pointers::run(&binary, &home, &trees, &questions);
+    }
     let mut cases = Vec::new();
     for (name, source) in &trees {
         let asked: Vec<&Question> = questions.iter().filter(|it| it.tree == *name).collect();
@@ -122,8 +133,8 @@ pub(crate) fn run(rest: &[&str]) -> Result<()> {
     Ok(())
 }
 
-fn questions() -> Result<Vec<Question>> {
-    let lines = QUESTIONS
+fn parse_questions(text: &str) -> Result<Vec<Question>> {
+    let lines = text
         .lines()
         .filter(|it| !it.starts_with('#') && !it.is_empty());
     lines
@@ -142,11 +153,11 @@ fn questions() -> Result<Vec<Question>> {
 }
 
 /// The trees that are here, by name.
-fn trees() -> Result<BTreeMap<String, PathBuf>> {
+fn trees(questions: &[Question]) -> Result<BTreeMap<String, PathBuf>> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../real");
     let folder = std::env::var_os("MEMORY_FORGE_BENCH_TREES").map_or(beside, PathBuf::from);
     let mut found = BTreeMap::new();
-    let mut names: Vec<String> = questions()?.into_iter().map(|it| it.tree).collect();
+    let mut names: Vec<String> = questions.iter().map(|it| it.tree.clone()).collect();
     names.dedup();
     for name in names {
         if name == "rust-book" {
@@ -212,13 +223,21 @@ fn documents(root: &Path, below: &str, found: &mut Vec<String>) -> Result<()> {
     Ok(())
 }
 
-fn ask_tree(
-    binary: &Path,
-    home: &Path,
-    name: &str,
-    source: &Path,
+/// A tree and its copies, ready to be asked.
+struct AskedTree {
+    paths: Vec<String>,
+    /// The whole tree first.
+    folders: Vec<PathBuf>,
+}
+
+/// Makes the copies of a tree below a folder of this name, each with these
+/// settings, and indexes them.
+fn copy_tree(
+    (binary, home): (&Path, &Path),
+    (bench, settings): (&str, &str),
+    (name, source): (&str, &Path),
     questions: &[&Question],
-) -> Result<Vec<Case>> {
+) -> Result<AskedTree> {
     let mut paths = Vec::new();
     documents(source, "", &mut paths)?;
     for question in questions {
@@ -229,8 +248,10 @@ fn ask_tree(
     }
     let mut folders = Vec::new();
     for copy in 0..=COPIES {
-        let folder = crate::target().join(format!("bench/answers/{name}/{copy}"));
+        let folder = crate::target().join(format!("bench/{bench}/{name}/{copy}"));
         let knowledge = folder.join("knowledge");
+        fs::create_dir_all(&knowledge)?;
+        fs::write(folder.join("memory-forge.toml"), settings)?;
         let is_out = |path: &String| {
             let here = questions
                 .iter()
@@ -263,6 +284,18 @@ fn ask_tree(
         );
         folders.push(folder);
     }
+    Ok(AskedTree { paths, folders })
+}
+
+fn ask_tree(
+    binary: &Path,
+    home: &Path,
+    name: &str,
+    source: &Path,
+    questions: &[&Question],
+) -> Result<Vec<Case>> {
+    let tree = copy_tree((binary, home), ("answers", ""), (name, source), questions)?;
+    let AskedTree { paths, folders } = tree;
     let mut jobs = Vec::new();
     for mode in MODES {
         for (at, question) in questions.iter().enumerate() {

@@ -32,7 +32,7 @@ pub(super) fn find_rules(workspace: &Workspace) -> Vec<PushKey> {
     files.sort_by(|a, b| a.as_str().cmp(b.as_str()));
     let with_sentences = workspace.config().recall.push == PushMode::All;
     let loaded = if with_sentences {
-        read_loaded(workspace)
+        loaded_documents(workspace)
     } else {
         String::new()
     };
@@ -62,8 +62,8 @@ pub(super) fn find_rules(workspace: &Workspace) -> Vec<PushKey> {
     rules
 }
 
-/// Reads the files whose imports a client loads.
-fn read_loaded(workspace: &Workspace) -> String {
+/// Reads the files whose imports a client loads, as one text.
+pub(crate) fn loaded_documents(workspace: &Workspace) -> String {
     let files = ["CLAUDE.md", "AGENTS.md", ".claude/CLAUDE.md"];
     let texts = files
         .iter()

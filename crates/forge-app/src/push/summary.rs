@@ -20,6 +20,8 @@ pub struct PushSummary {
     pub ignored: usize,
     /// The action worked: the item was wrong.
     pub contradicted: usize,
+    /// The document that it points to was read.
+    pub used: usize,
     /// Items that are not brought any more.
     pub silenced: usize,
 }
@@ -28,7 +30,7 @@ impl PushSummary {
     /// Returns how many items have no known outcome yet.
     pub fn open(&self) -> usize {
         self.pushes
-            .saturating_sub(self.avoided + self.ignored + self.contradicted)
+            .saturating_sub(self.avoided + self.ignored + self.contradicted + self.used)
     }
 }
 
@@ -46,6 +48,7 @@ pub fn summarize_pushes(workspace: &Workspace) -> PushSummary {
         avoided: count(PushOutcome::Avoided),
         ignored: count(PushOutcome::Ignored),
         contradicted: count(PushOutcome::Contradicted),
+        used: count(PushOutcome::Used),
         silenced: log.silenced_items().len(),
     }
 }

@@ -118,6 +118,43 @@ pub fn open_fresh(
     Ok(open_in_step(workspace, &scan, opening)?.with_retired(manifest.as_ref()))
 }
 
+/// Opens the index if it is there and at most `most` files behind, and brings
+/// it up to date. Returns `None` where that would take long or another process
+/// is writing: for callers that nobody waits for.
+pub fn open_near(
+    workspace: &Workspace,
+    most: usize,
+    now: Timestamp,
+) -> Result<Option<FreshIndex>, RefreshError> {
+    let (scan, manifest) = workspace.scan_and_manifest();
+    if let Some(fresh) = open_unchanged(workspace, &scan)? {
+        return Ok(Some(fresh.with_retired(manifest.as_ref())));
+    }
+    let Some(index) = Index::open_existing(&workspace.derived_folder())? else {
+        return Ok(None);
+    };
+    let differences = refresh::find_differences(&scan, &index.catalogue()?, false);
+    let is_near = refresh::has_current_shape(workspace, &index)?
+        && differences.to_read.len() + differences.gone.len() <= most;
+    drop(index);
+    if !is_near {
+        return Ok(None);
+    }
+    let lock = match workspace.lock_index(Duration::ZERO) {
+        Ok(lock) => lock,
+        Err(e) if e.is_locked() => return Ok(None),
+        Err(e) => return Err(e.into()),
+    };
+    let mut opening = IndexOpening {
+        now,
+        wait: Duration::ZERO,
+        force: false,
+        progress: &mut |_, _| {},
+    };
+    let fresh = update_kept_index(workspace, &scan, lock, None, &mut opening)?;
+    Ok(Some(fresh.with_retired(manifest.as_ref())))
+}
+
 /// Opens the index in step with a scan, on disk if possible.
 fn open_in_step(
     workspace: &Workspace,

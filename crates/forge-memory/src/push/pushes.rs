@@ -77,6 +77,11 @@ pub enum PushSubject {
     },
     /// A corrected fact that a prompt repeats.
     Correction,
+    /// A document that answers the question of a prompt.
+    Answer {
+        /// The document, relative to the workspace.
+        path: String,
+    },
 }
 
 impl PushSubject {
@@ -90,6 +95,7 @@ impl PushSubject {
             PushSubject::Rule { .. } => "rule about it",
             PushSubject::Solved { .. } => "solved before",
             PushSubject::Correction => "corrected fact",
+            PushSubject::Answer { .. } => "answer to a question",
         }
     }
 }
@@ -104,6 +110,8 @@ pub enum PushOutcome {
     Ignored,
     /// The action worked: the item was wrong.
     Contradicted,
+    /// The document that it points to was read.
+    Used,
 }
 
 impl PushOutcome {
@@ -113,6 +121,7 @@ impl PushOutcome {
             PushOutcome::Avoided => "avoided",
             PushOutcome::Ignored => "ignored",
             PushOutcome::Contradicted => "contradicted",
+            PushOutcome::Used => "used",
         }
     }
 }
@@ -166,7 +175,7 @@ impl PushLog {
     pub fn silenced_items(&self) -> BTreeMap<String, usize> {
         let mut failed: BTreeMap<String, usize> = BTreeMap::new();
         for ((_, _, item), outcome) in &self.outcomes {
-            if *outcome != PushOutcome::Avoided {
+            if matches!(outcome, PushOutcome::Ignored | PushOutcome::Contradicted) {
                 *failed.entry(item.clone()).or_default() += 1;
             }
         }
@@ -197,6 +206,9 @@ impl PushLog {
 /// Judges what followed a push by the entries of its session, the oldest first;
 /// `None` while it cannot be seen.
 pub fn judge_outcome(push: &PushRecord, entries: &[EvidenceEntry]) -> Option<PushOutcome> {
+    if let PushSubject::Answer { path } = &push.subject {
+        return judge_pointer(push, path, entries);
+    }
     let mut entries = entries
         .iter()
         .filter(|it| it.session == push.session)
@@ -240,9 +252,10 @@ pub fn judge_outcome(push: &PushRecord, entries: &[EvidenceEntry]) -> Option<Pus
             let mut forms = forms.iter().filter_map(command_form);
             forms.any(|form| form == (program.clone(), subcommand.clone()))
         }),
-        PushSubject::Rule { .. } | PushSubject::Solved { .. } | PushSubject::Correction => {
-            return None;
-        }
+        PushSubject::Rule { .. }
+        | PushSubject::Solved { .. }
+        | PushSubject::Correction
+        | PushSubject::Answer { .. } => return None,
     };
     let failed = has(&of_call, &again);
     if !failed {
@@ -255,6 +268,33 @@ pub fn judge_outcome(push: &PushRecord, entries: &[EvidenceEntry]) -> Option<Pus
         return Some(PushOutcome::Ignored);
     }
     (!later.is_empty()).then_some(PushOutcome::Avoided)
+}
+
+/// Number of facts after a pointer without a look at its document, from which
+/// on it counts as ignored.
+const PATIENCE: usize = 8;
+
+/// Judges what followed a pointer to a document. A prompt is no call, so that
+/// what comes later is known by its time.
+fn judge_pointer(push: &PushRecord, path: &str, entries: &[EvidenceEntry]) -> Option<PushOutcome> {
+    let later = entries
+        .iter()
+        .filter(|it| it.session == push.session && it.at >= push.at);
+    let mut seen = 0;
+    for entry in later {
+        seen += 1;
+        let is_used = match &entry.fact {
+            EvidenceFact::Read { path: read } | EvidenceFact::Changed { path: read } => {
+                read == path
+            }
+            EvidenceFact::Command(fact) => fact.worked && fact.command.contains(path),
+            _ => false,
+        };
+        if is_used {
+            return Some(PushOutcome::Used);
+        }
+    }
+    (seen >= PATIENCE).then_some(PushOutcome::Ignored)
 }
 
 #[cfg(test)]
@@ -297,6 +337,39 @@ mod tests {
         check(format!("{fails}{other}{fails}"), Some(PushOutcome::Ignored));
         check(works.to_owned(), Some(PushOutcome::Contradicted));
         check("s2 | Bash | ls | x".to_owned(), None);
+    }
+
+    #[test]
+    fn a_pointer_was_used_if_its_document_was_read_afterwards() {
+        let pointer = PushRecord {
+            subject: PushSubject::Answer {
+                path: "docs/a.md".to_owned(),
+            },
+            ..push("prompt")
+        };
+        let check = |lines: String, expect| {
+            assert_eq!(
+                judge_outcome(&pointer, &log(&lines).entries),
+                expect,
+                "{lines}"
+            );
+        };
+        let other = "s1 | Read | docs/b.md | x\n";
+        check(String::new(), None);
+        check(other.to_owned(), None);
+        check(
+            format!("{other}s1 | Read | docs/a.md | x"),
+            Some(PushOutcome::Used),
+        );
+        check(
+            "s1 | Bash | head docs/a.md | x".to_owned(),
+            Some(PushOutcome::Used),
+        );
+        check("s2 | Read | docs/a.md | x".to_owned(), None);
+        let many: String = (0..9)
+            .map(|at| format!("s1 | Read | docs/{at}.md | x\n"))
+            .collect();
+        check(many, Some(PushOutcome::Ignored));
     }
 
     #[test]

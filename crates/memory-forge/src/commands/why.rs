@@ -17,7 +17,8 @@ Examples:
   memory-forge why                          The latest, and what followed
   memory-forge why --command 'cat -A x'     What an agent would get before this command
   memory-forge why --read src/main.rs       … before it reads this file whole
-  memory-forge why --edit db/schema.sql     … before it changes this file")]
+  memory-forge why --edit db/schema.sql     … before it changes this file
+  memory-forge why --prompt 'How …?'        … with this prompt")]
 pub(crate) struct WhyArgs {
     /// A command that an agent would run
     #[arg(long, value_name = "COMMAND", group = "action")]
@@ -30,6 +31,10 @@ pub(crate) struct WhyArgs {
     /// A file that an agent would change
     #[arg(long, value_name = "PATH", group = "action")]
     pub(crate) edit: Option<String>,
+
+    /// A prompt that you would write
+    #[arg(long, value_name = "TEXT", group = "action")]
+    pub(crate) prompt: Option<String>,
 
     /// How many to show
     #[arg(
@@ -52,6 +57,18 @@ pub(crate) fn run_why(
     ui: &mut Ui,
 ) -> Result<CommandExit, CommandError> {
     let workspace = paths::open_workspace(settings, ui)?;
+    if let Some(prompt) = &args.prompt {
+        let request = push::PromptRequest {
+            session: "",
+            prompt,
+            transcript: None,
+            model: settings.model.as_deref(),
+            nonce: "why",
+            now: settings.now,
+        };
+        let explained = push::explain_prompt(&workspace, &request)?;
+        return show_explanation(&args, &explained, ui);
+    }
     let (tool, input) = match (&args.command, &args.read, &args.edit) {
         (Some(command), _, _) => ("Bash", json!({ "command": command })),
         (_, Some(path), _) => ("Read", json!({ "file_path": path })),
@@ -76,7 +93,15 @@ pub(crate) fn run_why(
         nonce: "why",
         now: settings.now,
     };
-    let explained = push::explain_action(&workspace, &request);
+    show_explanation(&args, &push::explain_action(&workspace, &request), ui)
+}
+
+fn show_explanation(
+    args: &WhyArgs,
+    explained: &push::ActionExplanation,
+    ui: &mut Ui,
+) -> Result<CommandExit, CommandError> {
+    let is_prompt = args.prompt.is_some();
     if args.json {
         ui.print_json(&json!({
             "version": 1, "mode": explained.mode, "text": explained.text,
@@ -86,6 +111,7 @@ pub(crate) fn run_why(
     }
     match &explained.text {
         Some(text) => ui.print_line(&escape_hidden(text))?,
+        None if is_prompt => ui.print_line("Nothing is brought to this prompt.")?,
         None => ui.print_line("Nothing is brought to this action.")?,
     }
     for silence in &explained.silences {
@@ -101,6 +127,10 @@ pub(crate) fn run_why(
     }
     if explained.mode == "off" {
         ui.note("`recall.push` is `off` in memory-forge.toml, so hooks bring nothing");
+    } else if is_prompt && explained.mode != "all" {
+        ui.note(
+            "`recall.push` is `action` in memory-forge.toml, so hooks bring nothing to prompts",
+        );
     }
     Ok(CommandExit::Success)
 }

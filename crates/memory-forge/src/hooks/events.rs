@@ -313,9 +313,12 @@ impl EventHandler<'_> {
         if self.process.is_push_off() {
             return Ok(brief);
         }
+        let homes = self.transcript_homes();
         let request = push::PromptRequest {
             session: self.session_id(),
             prompt,
+            transcript: self.transcript_source(&homes),
+            model: self.process.model(),
             nonce: &self.nonce,
             now: self.now,
         };

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::project::{
     BRIEFING, NUDGE, PHASE, PUSH, Project, RESTORED, STUB, WORK, counts, goes_without_a_trace,
-    is_briefed, is_corrected_at_a_prompt, loses_no_prompt_without_the_program,
-    runs_what_failed_again, searches_the_memory,
+    is_briefed, is_corrected_at_a_prompt, is_pointed_to_an_answer,
+    loses_no_prompt_without_the_program, runs_what_failed_again, searches_the_memory,
 };
 
 pub(crate) fn claude() -> Option<Project> {
@@ -407,4 +407,10 @@ fn claude_shows_the_model_nothing_where_pushing_is_off() {
 fn claude_is_corrected_at_a_prompt() {
     let Some(project) = claude() else { return };
     is_corrected_at_a_prompt(&project, "claude", &["-p"]);
+}
+
+#[test]
+fn claude_is_pointed_to_an_answer() {
+    let Some(project) = claude() else { return };
+    is_pointed_to_an_answer(&project, "claude", &["-p"]);
 }

@@ -2,7 +2,8 @@
 
 use crate::project::{
     NUDGE, Project, RESTORED, STUB, WORK, counts, goes_without_a_trace, is_briefed,
-    is_corrected_at_a_prompt, loses_no_prompt_without_the_program, searches_the_memory,
+    is_corrected_at_a_prompt, is_pointed_to_an_answer, loses_no_prompt_without_the_program,
+    searches_the_memory,
 };
 
 /// Each hook that ran, as `hook: event outcome`. One whose answer has a key
@@ -159,4 +160,10 @@ fn codex_loses_no_prompt_without_the_program() {
 fn codex_is_corrected_at_a_prompt() {
     let Some(project) = codex() else { return };
     is_corrected_at_a_prompt(&project, "codex", &["exec", UNTRUSTED]);
+}
+
+#[test]
+fn codex_is_pointed_to_an_answer() {
+    let Some(project) = codex() else { return };
+    is_pointed_to_an_answer(&project, "codex", &["exec", UNTRUSTED]);
 }

@@ -2,7 +2,8 @@
 
 use crate::project::{
     NUDGE, PHASE, Project, STUB, WORK, counts, goes_without_a_trace, is_briefed,
-    is_corrected_at_a_prompt, loses_no_prompt_without_the_program, searches_the_memory,
+    is_corrected_at_a_prompt, is_pointed_to_an_answer, loses_no_prompt_without_the_program,
+    searches_the_memory,
 };
 
 pub(crate) fn copilot() -> Option<Project> {
@@ -111,4 +112,10 @@ fn copilot_loses_no_prompt_without_the_program() {
 fn copilot_is_corrected_at_a_prompt() {
     let Some(project) = copilot() else { return };
     is_corrected_at_a_prompt(&project, "copilot", &["-p"]);
+}
+
+#[test]
+fn copilot_is_pointed_to_an_answer() {
+    let Some(project) = copilot() else { return };
+    is_pointed_to_an_answer(&project, "copilot", &["-p"]);
 }

@@ -2,7 +2,8 @@
 
 use crate::project::{
     NUDGE, PHASE, Project, STUB, WORK, counts, goes_without_a_trace, is_briefed,
-    is_corrected_at_a_prompt, loses_no_prompt_without_the_program, program, searches_the_memory,
+    is_corrected_at_a_prompt, is_pointed_to_an_answer, loses_no_prompt_without_the_program,
+    program, searches_the_memory,
 };
 
 pub(crate) fn gemini() -> Option<Project> {
@@ -140,4 +141,10 @@ fn gemini_denies_a_prompt_when_a_shell_does_not_find_the_program() {
 fn gemini_is_corrected_at_a_prompt() {
     let Some(project) = gemini() else { return };
     is_corrected_at_a_prompt(&project, "gemini", &[MODEL[0], MODEL[1], "-p"]);
+}
+
+#[test]
+fn gemini_is_pointed_to_an_answer() {
+    let Some(project) = gemini() else { return };
+    is_pointed_to_an_answer(&project, "gemini", &[MODEL[0], MODEL[1], "-p"]);
 }

@@ -332,6 +332,25 @@ pub(crate) fn is_corrected_at_a_prompt(project: &Project, client: &str, argument
     assert_eq!(pushes.matches("UserPromptSubmit").count(), 1, "{pushes}");
 }
 
+/// A prompt that is a question gets a pointer to the document that answers it.
+#[track_caller]
+pub(crate) fn is_pointed_to_an_answer(project: &Project, client: &str, arguments: &[&str]) {
+    let settings = "[recall]\npush = \"all\"\n";
+    project.ws.write("memory-forge.toml", settings);
+    project.ws.write(
+        "knowledge/retries.md",
+        "# Retries\n\nA failed payment is attempted again after one minute, at most five times.\n",
+    );
+    project.memory_forge(&["setup", client, "--yes"]);
+    project.memory_forge(&["index"]);
+    let prompt = "How often is a failed payment attempted again?";
+    let mut words = arguments.to_vec();
+    words.push(prompt);
+    let text = project.ask(prompt, &words).text();
+    counts(&text, "May answer this: <data ", 1);
+    counts(&text, ">knowledge/retries.md:3 Retries: ", 1);
+}
+
 /// What the client keeps in its own files is not compared.
 #[track_caller]
 pub(crate) fn goes_without_a_trace(project: &Project, client: &str) {

@@ -99,6 +99,7 @@ const MORE: &[&[&str]] = &[
     &["preview", "CLAUDE.md"],
     &["why"],
     &["why", "--read", "src/main.rs"],
+    &["why", "--prompt", "Where does the build put its files?"],
     &["replay", "t"],
     &["session", "start", "--json"],
 ];

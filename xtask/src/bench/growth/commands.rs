@@ -110,6 +110,7 @@ const READING: &[Measured] = &[
     run("stats"),
     run("preview|knowledge/tides.md"),
     run("why|--command|{text}"),
+    run("why|--prompt|{text}"),
     run("replay|."),
     run("audit"),
     run("audit|--json"),
