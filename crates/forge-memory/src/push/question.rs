@@ -51,14 +51,12 @@ const LEAD_INS: [&str; 26] = [
 ];
 
 /// Words of questions that ask the agent, or about what is on the screen.
-const ABOUT_THE_WORK: [&str; 32] = [
+const ABOUT_THE_WORK: [&str; 29] = [
     "you",
     "your",
     "yours",
     "yourself",
     "u",
-    "my",
-    "mine",
     "this",
     "these",
     "those",
@@ -68,7 +66,6 @@ const ABOUT_THE_WORK: [&str; 32] = [
     "today",
     "yesterday",
     "currently",
-    "still",
     "did",
     "didn't",
     "was",
@@ -92,8 +89,9 @@ const BEFORE_POINTING: [&str; 22] = [
     "about", "like", "use", "uses", "using", "why", "how", "call", "calls",
 ];
 
-/// Returns the only question of a prompt, without what leads to it, if a
-/// document may answer it.
+/// Returns the only question of a prompt, if a document may answer it: without
+/// what leads to it, and with the sentences around it, which say what it is
+/// about.
 pub fn find_question(prompt: &str) -> Option<&str> {
     let prompt = prompt.trim();
     let is_short = prompt.len() <= MAX_PROMPT_BYTES && prompt.lines().count() <= MAX_LINES;
@@ -104,10 +102,12 @@ pub fn find_question(prompt: &str) -> Option<&str> {
     if sentences.len() > MAX_SENTENCES {
         return None;
     }
+    let is_alone = sentences.len() == 1;
     let mut questions = sentences.into_iter().filter_map(question_of_sentence);
     let question = questions.next()?;
     // Two questions have two answers.
-    (questions.next().is_none() && !is_about_the_work(question)).then_some(question)
+    let is_answerable = questions.next().is_none() && !is_about_the_work(question);
+    is_answerable.then_some(if is_alone { question } else { prompt })
 }
 
 /// Splits a text behind its full stops, question marks and lines.
@@ -208,7 +208,7 @@ mod tests {
             ),
             (
                 "I changed config.toml on the server. Does the worker read it at start?",
-                "Does the worker read it at start?",
+                "I changed config.toml on the server. Does the worker read it at start?",
             ),
             (
                 "can you tell me which port the worker listens on?",
@@ -241,7 +241,6 @@ mod tests {
             "why does this test fail on the branch?",
             "what do you think about the cache?",
             "Can we add a retry to the client?",
-            "What is wrong with my settings file?",
             "how many places use that now?",
             "is done, the tests of the parser pass",
             "How does the cache work? And where is it kept?",
