@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use super::speed::process::{Arena, Sample, wait};
 
@@ -29,7 +29,8 @@ const MISSING: &str = r#"{"hook_event_name":"PreToolUse","session_id":"s","tool_
 /// `[n]` is another number at each run: what was shown in a session is not
 /// shown again.
 const FAILED: &str = r#"{"hook_event_name":"PreToolUse","session_id":"s[n]","tool_name":"Bash","tool_use_id":"c","tool_input":{"command":"cat -A src/main.rs"}}"#;
-const QUESTION: &str = r#"{"hook_event_name":"UserPromptSubmit","session_id":"s[n]","prompt":"How was the way for part 7 measured?"}"#;
+/// One that a document answers, so that there is something to say.
+const QUESTION: &str = r#"{"hook_event_name":"UserPromptSubmit","session_id":"s[n]","prompt":"How often is a failed payment attempted again?"}"#;
 const STOP: &str = r#"{"hook_event_name":"Stop","session_id":"s","stop_hook_active":false}"#;
 const START: &str = r#"{"hook_event_name":"SessionStart","session_id":"s","source":"startup"}"#;
 const COMPACT: &str = r#"{"hook_event_name":"SessionStart","session_id":"s","source":"compact"}"#;
@@ -41,6 +42,9 @@ const NODE_HOOK: &str = "process.stdin.resume().on('end', () => process.stdout.w
 
 /// Calls of tools in a long session.
 const CALLS: usize = 500;
+
+/// Passages beside which a question is answered.
+const PASSAGES: usize = 10_000;
 
 /// How many documents an unchanged search looks at.
 const DOCUMENTS: usize = 500;
@@ -101,15 +105,15 @@ pub(crate) fn run(rest: &[&str]) -> Result<()> {
         remember(&arena, program, &folder)?;
         let asking = bench.path().join(format!("asking{at}"));
         fill(&asking)?;
+        add_passages(&asking)?;
         std::fs::write(
             asking.join("memory-forge.toml"),
             "[recall]\npush = \"all\"\n",
         )?;
-        arena.time(
-            program,
-            &["search".to_owned(), "measured way".to_owned()],
-            &asking,
-        )?;
+        arena.time(program, &["index".to_owned()], &asking)?;
+        // It reads again what was written just before.
+        let search = ["search".to_owned(), "payment".to_owned()];
+        arena.time(program, &search, &asking)?;
         let mut ours = |name: &str, words: &[&str], input: Option<&'static str>| {
             let is_question = input == Some(QUESTION);
             all.push(Contestant {
@@ -160,6 +164,8 @@ pub(crate) fn run(rest: &[&str]) -> Result<()> {
         );
     }
     for (at, program) in programs.iter().enumerate() {
+        let pushes = bench.path().join(format!("asking{at}/.mind/.pushes"));
+        ensure!(pushes.exists(), "the question was not answered");
         let folder = bench.path().join(format!("workspace{at}"));
         time_session(&arena, program, &folder)?;
     }
@@ -267,6 +273,40 @@ fn remember(arena: &Arena, program: &Path, folder: &Path) -> Result<()> {
         command.stdout(Stdio::null()).stderr(Stdio::null());
         wait(command).context("cannot start a program")?;
     }
+    Ok(())
+}
+
+/// Adds documents with [`PASSAGES`] passages in all, of words that a generator
+/// chooses, and one that answers [`QUESTION`].
+fn add_passages(folder: &Path) -> Result<()> {
+    const WORDS: [&str; 24] = [
+        "server", "client", "queue", "worker", "index", "buffer", "release", "branch", "module",
+        "session", "report", "folder", "request", "answer", "limit", "signal", "channel", "table",
+        "column", "backup", "thread", "driver", "license", "window",
+    ];
+    const SECTIONS: usize = 10;
+    let mut state = 1u64;
+    let mut word = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        WORDS[(state >> 40) as usize % WORDS.len()]
+    };
+    for document in 0..PASSAGES / SECTIONS {
+        let mut text = format!("# Part {document} of the {}\n", word());
+        for section in 0..SECTIONS {
+            let words: Vec<&str> = (0..140).map(|_| word()).collect();
+            text += &format!(
+                "\n## Section {section} about a {}\n\n{}.\n",
+                word(),
+                words.join(" ")
+            );
+        }
+        std::fs::write(folder.join(format!("knowledge/part{document}.md")), text)?;
+    }
+    let answer =
+        "# Retries\n\nA failed payment is attempted again after one minute, at most five times.\n";
+    std::fs::write(folder.join("knowledge/retries.md"), answer)?;
     Ok(())
 }
 
