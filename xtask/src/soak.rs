@@ -17,6 +17,7 @@ pub(crate) fn crash(rest: &[&str]) -> Result<()> {
             None => crate::build_debug()?,
         },
         only: String::new(),
+        every: 1,
         threads: threads(),
     };
     each_option(rest, |name, value| match name {

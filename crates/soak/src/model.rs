@@ -20,6 +20,8 @@ pub struct CrashModel {
     pub binary: PathBuf,
     /// Only scenarios whose name has this in it.
     pub only: String,
+    /// Which operations are interrupted: one of so many, from the first on.
+    pub every: usize,
     /// How many scenarios at once.
     pub threads: usize,
 }
@@ -94,7 +96,7 @@ impl CrashModel {
             index_steps: trace.iter().filter(|step| step[0] == "Index").count(),
             ..Row::default()
         };
-        for k in 0..trace.len() {
+        for k in (0..trace.len()).step_by(self.every.max(1)) {
             for kind in ["stop", "fail", "full"] {
                 let [op, path, to] = &trace[k];
                 // Before an operation that takes no room, a full disk is as

@@ -187,8 +187,9 @@ fn build(program: &CrossProgram, profile: &str) -> Result<PathBuf> {
     if program.triple.ends_with("apple-darwin") {
         // Only before the linker signs: to take symbols out later would break
         // the signature.
+        let own = format!("CARGO_PROFILE_{}_STRIP", profile.to_uppercase());
         cargo
-            .env("CARGO_PROFILE_DEV_STRIP", "false")
+            .env(own, "false")
             .env("CARGO_PROFILE_RELEASE_STRIP", "false");
     }
     ensure!(cargo.status()?.success(), "the build failed");

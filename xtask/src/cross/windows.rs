@@ -43,6 +43,8 @@ fn prepare(folder: &Path) -> Result<RunVariables> {
         ("WINEDEBUG", "-all".into()),
         // wine answers for the files of all threads through one process.
         ("RUST_TEST_THREADS", "2".into()),
+        // Each of thousands of interruptions starts several programs.
+        ("CRASH_EVERY", "40".into()),
         // Snapshots are compared and never written.
         ("INSTA_UPDATE", "no".into()),
         // No offers to install Mono and Gecko.
