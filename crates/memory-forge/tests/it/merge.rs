@@ -287,6 +287,7 @@ fn an_entry_that_both_changed_is_shown_and_the_rest_is_merged() {
 #[test]
 fn lists_that_commands_keep_are_merged_too() {
     let ws = shared_memory();
+    ws.run(&["init", "--yes"]).ok();
     ws.run(&["mind", "set", "--active", "Common work", "--next", "Begin"])
         .ok();
     ws.run(&["save", "context", "common", "--content", "Tea is at four."])
