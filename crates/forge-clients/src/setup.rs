@@ -188,22 +188,21 @@ impl SetupSurroundings<'_> {
         }
     }
 
-    /// Returns the file beside it that a file of instructions links to:
-    /// repositories often have `CLAUDE.md` as a link to `AGENTS.md`. Nothing is
+    /// Returns the file that a file of instructions links to, over any number
+    /// of links: repositories often have `CLAUDE.md` as a link to `AGENTS.md`,
+    /// and that as a link to a file in a folder of their tools. Nothing is
     /// written through a link, so the file itself is what is edited.
     fn linked_instructions(&self, path: &RelPath) -> Option<RelPath> {
         if !path.as_str().ends_with(".md") {
             return None;
         }
-        let target = std::fs::read_link(self.workspace.absolute_path(path)).ok()?;
-        let target = target.to_str()?.trim_start_matches("./").to_owned();
-        let linked = match path.parent() {
-            Some(folder) => folder.join(&target).ok()?,
-            None => RelPath::new(&target).ok()?,
-        };
-        let meta = self.workspace.absolute_path(&linked).symlink_metadata();
-        let is_instructions = linked.as_str().ends_with(".md");
-        (is_instructions && meta.ok()?.is_file()).then_some(linked)
+        let meta = self.workspace.absolute_path(path).symlink_metadata();
+        if !meta.ok()?.file_type().is_symlink() {
+            return None;
+        }
+        let linked = self.workspace.resolve_real_path(path)?;
+        let is_file = self.workspace.absolute_path(&linked).is_file();
+        (is_file && linked.as_str().ends_with(".md") && !linked.is_derived()).then_some(linked)
     }
 
     /// Returns the folder that is surely the user's own, and the client's

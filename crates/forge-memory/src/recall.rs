@@ -460,6 +460,12 @@ fn rank_with_pool(
             hit.terms = source.explain_passage(&question.query_words(), hit.passage.chunk)?;
         }
     }
+    let mut missing = missing(source, ask, &question, &text_hits.holding)?;
+    missing.retain(|token| {
+        !hits
+            .iter()
+            .any(|hit| is_file_name(token, &hit.passage.path))
+    });
     let mut answer = RecallAnswer {
         more: found.saturating_sub(hits.len().min(ask.limit)),
         hits,
@@ -468,7 +474,7 @@ fn rank_with_pool(
         embedded: (counts.embedded, counts.chunks),
         undated,
         corrections: Vec::new(),
-        missing: missing(source, ask, &question, &text_hits.holding)?,
+        missing,
         is_noise: false,
         withheld: 0,
         nearest: Vec::new(),
@@ -548,6 +554,16 @@ fn missing(
         }
     }
     Ok(missing)
+}
+
+/// Whether a token names this file: no text has to contain the name of a file
+/// for the file to be what was meant.
+fn is_file_name(token: &str, path: &str) -> bool {
+    let at = path.len().checked_sub(token.len());
+    at.is_some_and(|at| {
+        let (folder, name) = path.as_bytes().split_at(at);
+        name.eq_ignore_ascii_case(token.as_bytes()) && (folder.is_empty() || folder.ends_with(b"/"))
+    })
 }
 
 /// A question of ten thousand unknown words is not answered with all of them.

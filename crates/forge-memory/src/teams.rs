@@ -7,6 +7,7 @@
 use std::fmt;
 
 use crate::document;
+use crate::retractions;
 use crate::state_files;
 use crate::workspace::{RelPath, Workspace};
 
@@ -38,12 +39,20 @@ pub enum MergeKind {
 }
 
 impl MergeKind {
-    /// Determines the kind by the file name alone; none for files that git
+    /// Determines the kind by the file name alone, but for the list of
+    /// documents, whose name is that of any readme; none for files that git
     /// merges as usual.
     pub fn from_path(path: &str) -> Option<MergeKind> {
-        let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
-        Some(match name.to_ascii_lowercase().as_str() {
+        let path = path.replace('\\', "/").to_ascii_lowercase();
+        let mut names = path.rsplit('/');
+        let name = names.next().unwrap_or(&path);
+        Some(match name {
+            "readme.md" | "_forgotten.md" if names.next() == Some("knowledge") => {
+                MergeKind::Pointers
+            }
             "session-log.md" | "session-log-archive.md" => MergeKind::Sessions,
+            // What was replaced in the state: dated entries, as in a log.
+            name if is_replaced_state(name) => MergeKind::Sessions,
             "decisions.md" => MergeKind::Decisions,
             "progress.md" => MergeKind::Progress,
             "archive.md" => MergeKind::Archive,
@@ -56,21 +65,35 @@ impl MergeKind {
     }
 }
 
+/// Returns `true` for `state-archive.md` and the numbered files that follow a
+/// full one.
+fn is_replaced_state(name: &str) -> bool {
+    let stem = name.strip_suffix("-archive.md");
+    stem.is_some_and(|it| {
+        let (first, number) = it.split_once('-').unwrap_or((it, ""));
+        matches!(first, "state" | "status") && number.bytes().all(|it| it.is_ascii_digit())
+    })
+}
+
 /// Name prefix of the pages after a full `MEMORY.md`. The line that links to
 /// them contains a count, which the next writer recomputes.
 const OVERFLOW_PAGE_PREFIX: &str = "MEMORY-more";
 
 /// Patterns for `.gitattributes` that select the files with entries.
-pub const MERGED_FILE_PATTERNS: [&str; 12] = [
+pub const MERGED_FILE_PATTERNS: [&str; 16] = [
     state_files::STATE_FILE.mind,
     state_files::PROGRESS_FILE.mind,
     state_files::DECISIONS_FILE.mind,
     state_files::SESSION_LOG_FILE.mind,
     state_files::ARCHIVE_FILE.mind,
+    ".mind/STATE*-archive.md",
     state_files::STATE_FILE.manifest,
     state_files::DECISIONS_FILE.manifest,
     state_files::SESSION_LOG_FILE.manifest,
     state_files::ARCHIVE_FILE.manifest,
+    "memory/status*-archive.md",
+    "knowledge/README.md",
+    retractions::RETRACTION_LIST,
     "**/MEMORY.md",
     "**/MEMORY-more*.md",
     ".agents/memory/**/learnings.md",

@@ -58,6 +58,27 @@ pub fn shorten_name(text: &str) -> String {
     format!("{}{NAME_ELLIPSIS}", &text[..end])
 }
 
+/// Returns the title of a heading without the anchor that generators of sites
+/// let it end with: `{#retry}`, and in MDX `{/*retry*/}`, where Markdown takes
+/// the stars for emphasis and removes them.
+pub fn without_heading_anchor(title: &str) -> &str {
+    let split = title.trim_end().strip_suffix('}');
+    let Some((before, inner)) = split.and_then(|it| it.rsplit_once('{')) else {
+        return title;
+    };
+    let anchor = inner.strip_prefix('#').or_else(|| {
+        let comment = inner.strip_prefix('/')?.strip_suffix('/')?;
+        Some(comment.trim_matches('*').trim())
+    });
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ':');
+    let is_anchor = anchor.is_some_and(|it| !it.is_empty() && it.chars().all(is_part));
+    if is_anchor && !before.trim().is_empty() {
+        before.trim_end()
+    } else {
+        title
+    }
+}
+
 /// Parses a text into a [`Document`]. Never fails and never panics; time grows
 /// with the length of the text, also for texts that are meant to slow parsers
 /// down.

@@ -155,15 +155,17 @@ pub(crate) const COMMAND_GROUPS: [(&str, &[&str]); 7] = [
 /// Title of the group that only `help --all` shows.
 const PLUMBING_GROUP: &str = "Plumbing";
 
-/// Commands that moved below another one, each with its parent. The old names
-/// still work, because skills, scripts and habits use them.
-const MOVED_COMMANDS: [(&str, &str); 8] = [
+/// Commands below another one that also work without it. Most were commands of
+/// their own once, and skills, scripts and habits use these names.
+const MOVED_COMMANDS: [(&str, &str); 10] = [
     ("session", "mind"),
     ("idea", "mind"),
     ("manifest", "workspace"),
     ("domain", "workspace"),
     ("closets", "workspace"),
     ("archive", "workspace"),
+    ("organise", "workspace"),
+    ("organize", "workspace"),
     ("upgrade", "workspace"),
     ("sources", "workspace"),
 ];
@@ -477,6 +479,8 @@ mod tests {
                 "workspace closets build --hub idea",
             ),
             ("archive a.md -r old", "workspace archive a.md -r old"),
+            ("organise --dry-run", "workspace organise --dry-run"),
+            ("organize --dry-run", "workspace organise --dry-run"),
             ("upgrade --dry-run", "workspace upgrade --dry-run"),
             ("sources list", "workspace sources list"),
         ] {

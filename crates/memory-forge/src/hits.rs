@@ -5,6 +5,7 @@ use forge_app::corrections::Correction;
 use forge_app::index::DocumentStanding;
 use forge_app::recall::pack::ContextPacking;
 use forge_app::recall::{self, RecallAnswer, RecallHit, context};
+use forge_app::tokens::format_thousands;
 
 use crate::ui::escape_hidden;
 
@@ -29,12 +30,14 @@ pub(crate) fn describe_mode(answer: &RecallAnswer) -> String {
     match answer.mode {
         recall::RecallMode::Text => "keyword".to_owned(),
         mode if embedded < all => format!(
-            "{}; {embedded} of {all} passages have a vector so far",
+            "{}; {} of {} passages have a vector so far",
             if mode == recall::RecallMode::Vector {
                 "semantic"
             } else {
                 "keyword + semantic"
-            }
+            },
+            format_thousands(embedded),
+            format_thousands(all)
         ),
         recall::RecallMode::Vector => "semantic".to_owned(),
         recall::RecallMode::Hybrid => "keyword + semantic".to_owned(),

@@ -674,6 +674,9 @@ impl KeptLines {
         }
         let start = text.len();
         let mut gap = false;
+        // Blank lines between lines that stay are no gap of ours: one of them
+        // may separate a paragraph of an item from the list in it.
+        let mut has_moved = false;
         let mut latest = None;
         let separate = |text: &mut String, is_tight: bool| {
             let end = end_of_text(text).max(start);
@@ -691,25 +694,29 @@ impl KeptLines {
                 text.push_str(pointer);
                 text.push_str(newline);
                 gap = true;
+                has_moved = true;
                 latest = None;
             }
             let Some(stays) = self.lines.get(index) else {
                 break;
             };
+            let line = document.span_text(&line_span(document, index));
             if !stays {
                 gap = true;
+                has_moved |= !line.trim().is_empty();
                 continue;
             }
-            let line = document.span_text(&line_span(document, index));
             let line = line.strip_prefix('\u{feff}').unwrap_or(line);
             // The gap adds a blank line of its own.
             if (gap || text.len() == start) && line.trim().is_empty() {
                 continue;
             }
             if gap && text.len() > start {
-                separate(&mut text, latest.is_some_and(|it| tight(it, index)));
+                let joins = has_moved && latest.is_some_and(|it| tight(it, index));
+                separate(&mut text, joins);
             }
             gap = false;
+            has_moved = false;
             if !line.trim().is_empty() {
                 latest = Some(index);
             }
@@ -758,10 +765,12 @@ fn short_label(text: &str) -> String {
         rest = rest[at + 2..].split_once(')').map_or("", |(_, rest)| rest);
     }
     plain.push_str(rest);
+    // Marks around words leave no space, or one would be before a comma.
+    let plain = plain.replace(['`', '*', '~'], "");
     let is_markup = |c: char| {
         matches!(
             c,
-            '`' | '*' | '[' | ']' | '<' | '>' | '|' | '@' | '#' | '~' | '\\' | '!' | '$'
+            '[' | ']' | '<' | '>' | '|' | '@' | '#' | '\\' | '!' | '$'
         ) || c.is_control()
     };
     let plain = plain.replace(is_markup, " ");

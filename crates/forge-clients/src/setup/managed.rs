@@ -27,13 +27,8 @@ pub fn propose_stub_lines(
     let read = |name: &str| -> Result<(RelPath, Option<String>), SetupError> {
         let path = RelPath::new(name)?;
         // A link is never written through; its target may be edited.
-        let path = match std::fs::read_link(workspace.absolute_path(&path)) {
-            Ok(target) => target
-                .to_str()
-                .and_then(|it| RelPath::new(it).ok())
-                .unwrap_or(path),
-            Err(_) => path,
-        };
+        let target = is_link(workspace, &path).then(|| workspace.resolve_real_path(&path));
+        let path = target.flatten().unwrap_or(path);
         let text = if is_link(workspace, &path) {
             None
         } else {

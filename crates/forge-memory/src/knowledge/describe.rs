@@ -4,7 +4,9 @@
 use std::borrow::Cow;
 
 use super::readme;
-use crate::document::{self, Document, FrontMatter, document_date, shorten_name};
+use crate::document::{
+    self, Document, FrontMatter, document_date, shorten_name, without_heading_anchor,
+};
 use crate::index::chunk::{PassageSizes, split_into_passages};
 use crate::index::{DocumentKind, DocumentRecord, DocumentStanding, FileStamp};
 use crate::secrets;
@@ -13,7 +15,7 @@ use crate::workspace::{FileRole, RelPath};
 /// Version of [`describe_document`]. Raise it whenever the function makes a different
 /// record of the same document, so that existing indexes are filled again. A
 /// test fails if it was forgotten.
-pub const DESCRIPTION_VERSION: u32 = 3;
+pub const DESCRIPTION_VERSION: u32 = 4;
 
 /// Returns the scope in which a document is searched. `README.md` and other
 /// files that lead to documents belong to knowledge, and rank below what they
@@ -117,6 +119,7 @@ fn describe_fields(
     let named = front.is_some_and(|f| f.text("name").is_some() && f.text("description").is_some());
     let title = document
         .title()
+        .map(without_heading_anchor)
         .or_else(|| front.and_then(|f| f.text("name")))
         .unwrap_or(stem);
     DocumentRecord {
@@ -283,10 +286,11 @@ mod tests {
     const DOCUMENT: &str = "---\ntitle: Tides\ntags: [sea, moon]\naliases: water\nimportance: 8\n---\n\n# Tides\n\nHigh water comes at noon.\n\n## Table\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n## Code\n\n```sh\ntide --at noon\n```\n\n### Long\n\n- one\n- two\n";
 
     /// What an index keeps of the document, for each version of the rules.
-    const KNOWN: [(u32, u32, &str); 3] = [
+    const KNOWN: [(u32, u32, &str); 4] = [
         (1, 1, "d1c87db88e49285c"),
         (1, 2, "d1c87db88e49285c"),
         (1, 3, "93064d6ff642b8ed"),
+        (2, 4, "93064d6ff642b8ed"),
     ];
 
     /// An index holds passages that were made by the rules of its time. If this

@@ -238,8 +238,8 @@ impl MindStore<'_> {
     }
 }
 
-/// Picks the task that equals `wanted`, else the only one that contains it.
-/// Fails if none or several match.
+/// Picks the task that equals `wanted`, else the only one that contains it; of
+/// several with the same words the first. Fails if none or different ones match.
 fn pick_task<'a>(progress: &'a ProgressTasks, wanted: &str) -> Result<&'a TaskEntry, MindError> {
     let open: Vec<&TaskEntry> = progress.open_tasks().collect();
     let names = |tasks: &[&TaskEntry]| -> Vec<String> {
@@ -259,7 +259,11 @@ fn pick_task<'a>(progress: &'a ProgressTasks, wanted: &str) -> Result<&'a TaskEn
         let found: Vec<&TaskEntry> = open.iter().copied().filter(|t| filter(&t.text)).collect();
         match found[..] {
             [] => continue,
-            [task] => return Ok(task),
+            // Tasks of the same words cannot be distinguished by name, so the
+            // first one is meant: an agent that repeats a command adds a second.
+            [task, ref same @ ..] if same.iter().all(|it| it.text == task.text) => {
+                return Ok(task);
+            }
             _ => {
                 return Err(MindError::Ambiguous {
                     text: wanted.to_owned(),

@@ -334,13 +334,14 @@ impl<'a> QuestionScale<'a> {
         }
         let mut counts = vec![0u32; self.worth.len()];
         let (mut first, mut held, mut most) = (0, 0.0f32, 0.0f32);
-        for (place, at) in marks {
+        for (last, (place, at)) in marks.iter().enumerate() {
             counts[*at] += 1;
             if counts[*at] == 1 {
                 held += self.worth[*at];
             }
-            while place.end.saturating_sub(marks[first].0.start) > SPAN_BYTES && first < marks.len()
-            {
+            // A term of a long address has the place of the whole address,
+            // which may be longer than a stretch: it stays as the only one.
+            while first < last && place.end.saturating_sub(marks[first].0.start) > SPAN_BYTES {
                 let gone = marks[first].1;
                 counts[gone] -= 1;
                 if counts[gone] == 0 {
@@ -536,6 +537,21 @@ mod tests {
         assert_eq!((near.coverage, far.coverage), (1.0, 1.0));
         assert_eq!(near.together, 1.0);
         assert!(far.together < 0.6, "{far:?}");
+    }
+
+    /// The parts of an address are terms with the place of the whole address.
+    #[test]
+    fn an_address_longer_than_a_stretch_is_judged() {
+        let address = format!("https://example.com/red/{}/door", "x".repeat(300));
+        for text in [
+            address.clone(),
+            format!("{address} red door"),
+            format!("red {address} door"),
+        ] {
+            let judged = judged("red door", &[9, 9], &text);
+            assert_eq!(judged.coverage, 1.0, "{text}");
+            assert!((0.4..=1.0).contains(&judged.together), "{judged:?} {text}");
+        }
     }
 
     #[test]

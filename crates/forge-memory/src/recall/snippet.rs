@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::ParsedQuestion;
+use crate::document::without_heading_anchor;
 use crate::index::terms::{TermSplitter, fold_text};
 
 /// Finds the ranges that match terms, prefixes or phrases of the query, in
@@ -186,11 +187,9 @@ fn headings_end(text: &str, body: usize, headings: &[String]) -> usize {
     loop {
         let line = text[at..].split_inclusive('\n').next().unwrap_or_default();
         let content = line.trim();
-        let title = content.trim_start_matches('#');
-        let is_known = content.starts_with('#')
-            && headings
-                .iter()
-                .any(|it| it == title.trim().trim_end_matches('#').trim_end());
+        let title = content.trim_matches('#').trim();
+        let title = without_heading_anchor(title);
+        let is_known = content.starts_with('#') && headings.iter().any(|it| it == title);
         if line.is_empty() || !(content.is_empty() || is_known) {
             return at;
         }

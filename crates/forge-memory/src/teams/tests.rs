@@ -601,3 +601,23 @@ fn what_would_hide_a_marker_is_left_to_git() {
         Err(MergeRefusal::Unsafe)
     );
 }
+
+#[test]
+fn the_name_of_a_file_decides_how_it_is_merged() {
+    let sessions = Some(MergeKind::Sessions);
+    let pointers = Some(MergeKind::Pointers);
+    for (path, kind) in [
+        (".mind/STATE-archive.md", sessions),
+        (".mind/STATE-2-archive.md", sessions),
+        ("memory/status-archive.md", sessions),
+        ("knowledge/README.md", pointers),
+        ("apps\\web\\knowledge\\README.md", pointers),
+        ("knowledge/_FORGOTTEN.md", pointers),
+        ("README.md", None),
+        ("docs/README.md", None),
+        ("my-knowledge/README.md", None),
+        ("docs/state-of-the-art-archive.md", None),
+    ] {
+        assert_eq!(MergeKind::from_path(path), kind, "{path}");
+    }
+}

@@ -4,13 +4,15 @@
 
 use std::ops::Range;
 
-use forge_text::document::{BlockKind, Document, MAX_NAME_BYTES, NAME_ELLIPSIS, shorten_name};
+use forge_text::document::{
+    BlockKind, Document, MAX_NAME_BYTES, NAME_ELLIPSIS, shorten_name, without_heading_anchor,
+};
 use forge_text::tokens;
 
 /// The version of the cut. Raised whenever [`split_into_passages`] cuts the same document in
 /// another way, so that older indexes are filled again. A test notices when it
 /// should be.
-pub const PASSAGE_FORMAT_VERSION: u32 = 1;
+pub const PASSAGE_FORMAT_VERSION: u32 = 2;
 
 /// A passage: the unit that search finds, ranks and returns.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -175,8 +177,10 @@ impl PassageCutter<'_> {
             if let Some((open, total)) = pending.as_mut().filter(|_| is_whole) {
                 // A heading alone is no passage: what follows belongs to it.
                 let heading_only = self.document.sections[section].heading == *open;
-                if *total + size <= self.sizes.aim
-                    || (heading_only && *total + size <= self.sizes.most)
+                // A line between two parts alone says nothing, and would be a
+                // hit for the title of its document.
+                let belongs = heading_only || block.kind == BlockKind::Rule;
+                if *total + size <= self.sizes.aim || (belongs && *total + size <= self.sizes.most)
                 {
                     open.end = span.end;
                     *total += size;
@@ -330,11 +334,12 @@ impl PassageCutter<'_> {
             return;
         }
         let leading = text.len() - text.trim_start_matches(['\n', '\r']).len();
-        let text = text[leading..].trim_end().to_owned();
+        let text = without_blank_ends(text[leading..].trim_end());
         let source = &self.document.text[span.clone()];
         let start = span.start + (source.len() - source.trim_start().len());
         let end = span.start + source.trim_end().len();
         let path = self.document.heading_path(section).into_iter();
+        let path = path.map(without_heading_anchor);
         let mut headings: Vec<String> = path.map(shorten_name).collect();
         limit_headings(&mut headings);
         self.chunks.push(DocumentPassage {
@@ -404,6 +409,25 @@ fn find_boundary(text: &str, start: usize, limit: usize, width: usize) -> usize 
             (i > 0).then_some(i + c.len_utf8())
         })
         .map_or(hard, |i| start + i)
+}
+
+/// Returns a text without the runs of spaces that end its lines, and with all
+/// its lines. Tags and drawings in a page are as many spaces as they had bytes,
+/// which would be most of what an agent gets of it. Two spaces break a line.
+fn without_blank_ends(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let body = line.trim_end_matches(['\n', '\r']);
+        let words = body.trim_end_matches([' ', '\t']);
+        let kept = if body.len() - words.len() > 2 {
+            words
+        } else {
+            body
+        };
+        out.push_str(kept);
+        out.push_str(&line[body.len()..]);
+    }
+    out
 }
 
 #[cfg(test)]

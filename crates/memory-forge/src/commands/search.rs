@@ -396,6 +396,16 @@ fn note_corrections(answer: &RecallAnswer, ui: &mut Ui) {
     }
 }
 
+/// Returns the headings above a hit; the title of its document where there are
+/// none, as in pages that have it in their front matter.
+fn heading_of(hit: &RecallHit) -> String {
+    if hit.passage.headings.is_empty() {
+        hit.passage.title.clone()
+    } else {
+        hit.passage.headings.join(" > ")
+    }
+}
+
 fn show_hit(
     hit: &RecallHit,
     text: &str,
@@ -414,7 +424,7 @@ fn show_hit(
     ui.print_line(&format!(
         "\n{path}{}{path:#}  {heading}{}{heading:#}  {label}[{}]{label:#}",
         escape_hidden(&format!("{}:{}", p.path, first_shown_line(hit, start))),
-        escape_hidden(&p.headings.join(" > ")),
+        escape_hidden(&heading_of(hit)),
         hit.label().name()
     ))?;
     if let Some(note) = context::standing_note(hit) {

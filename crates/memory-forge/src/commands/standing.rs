@@ -35,17 +35,17 @@ pub(crate) fn run(settings: &Settings, ui: &mut Ui) -> Result<CommandExit, Comma
     let width = settings.width;
     let mut line = |label: &str, text: &str| {
         ui.print_line(&cut_to_columns(
-            &format!("{label:<10}{}", escape_hidden(text)),
+            &format!("{label:<LABEL_COLUMNS$}{}", escape_hidden(text)),
             width,
         ))
     };
     line("Memory", &workspace.root().display().to_string())?;
     line("Search", &searched(&standing))?;
     if standing.outside.files() > 0 {
-        let text = format!(
-            "{} in {} are not searched",
-            count(standing.outside.files(), "document"),
-            standing.outside.places()
+        let text = unsearched(
+            standing.outside.files(),
+            &standing.outside.places(),
+            width.saturating_sub(LABEL_COLUMNS),
         );
         line("", &text)?;
     }
@@ -61,6 +61,22 @@ pub(crate) fn run(settings: &Settings, ui: &mut Ui) -> Result<CommandExit, Comma
     ui.print_line(&format!("Next: {command}   {why}"))?;
     ui.note("`memory-forge help` lists the commands");
     Ok(CommandExit::Success)
+}
+
+/// Width of the labels before the lines of the screen.
+const LABEL_COLUMNS: usize = 10;
+
+/// States which documents are not searched. The places come last if they do not
+/// fit, so that what is cut off is not the point of the line.
+fn unsearched(files: usize, places: &str, width: usize) -> String {
+    let documents = count(files, "document");
+    let are = if files == 1 { "is" } else { "are" };
+    let text = format!("{documents} in {places} {are} not searched");
+    if text.chars().count() <= width {
+        text
+    } else {
+        format!("{documents} {are} not searched: {places}")
+    }
 }
 
 fn searched(standing: &standing::WorkspaceStanding) -> String {
@@ -132,5 +148,22 @@ fn count(number: usize, what: &str) -> String {
     match number {
         1 => format!("1 {what}"),
         number => format!("{} {what}s", format_thousands(number)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_about_documents_states_the_point_before_it_is_cut() {
+        assert_eq!(
+            unsearched(1, "docs/", 40),
+            "1 document in docs/ is not searched"
+        );
+        assert_eq!(
+            unsearched(58, "web/**/*.md, packages/**/*.md and 4 more places", 40),
+            "58 documents are not searched: web/**/*.md, packages/**/*.md and 4 more places"
+        );
     }
 }

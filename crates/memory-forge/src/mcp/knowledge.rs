@@ -87,7 +87,9 @@ pub(super) fn search_knowledge(
     let (embedded, passages) = answer.embedded;
     if answer.lacks_vectors() {
         remarks.push(AnswerRemark::Note(format!(
-            "{embedded} of {passages} passages have a vector so far; the others are found by their words alone"
+            "{} of {} passages have a vector so far; the others are found by their words alone",
+            format_thousands(embedded),
+            format_thousands(passages)
         )));
     }
     let budget = ReplyBudget::from_arguments(arguments);

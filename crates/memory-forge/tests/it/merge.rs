@@ -282,6 +282,57 @@ fn an_entry_that_both_changed_is_shown_and_the_rest_is_merged() {
     );
 }
 
+/// Each `save` adds a line to the list of documents, each replaced line of the
+/// state goes to its archive, and each `forget` adds a line to another list.
+#[test]
+fn lists_that_commands_keep_are_merged_too() {
+    let ws = shared_memory();
+    ws.run(&["init", "--yes"]).ok();
+    ws.run(&["mind", "set", "--active", "Common work", "--next", "Begin"])
+        .ok();
+    ws.run(&["save", "context", "common", "--content", "Tea is at four."])
+        .ok();
+    ws.commit("more");
+    let grow = |name: &str, field: &str| {
+        ws.git(&["checkout", "--quiet", "-b", name, "main"]);
+        let text = format!("What {name} has to say about it.");
+        let page = format!("{name}-page");
+        ws.run(&["save", "context", &page, "--content", &text]).ok();
+        ws.run(&["mind", "set", field, &format!("New in {name}")])
+            .ok();
+        let fact = format!("Water is dry in {name}");
+        ws.run(&["forget", "--fact", &fact, "--yes"]).ok();
+        ws.commit(name);
+    };
+    grow("left", "--active");
+    grow("right", "--next");
+    merges(&ws, "left");
+    let readme = ws.read("knowledge/README.md");
+    let state = ws.read(".mind/STATE.md") + &ws.read(".mind/STATE-archive.md");
+    let facts = ws.read("knowledge/_FORGOTTEN.md");
+    for (text, parts) in [
+        (&readme, ["common.md", "left-page.md", "right-page.md"]),
+        (&state, ["New in left", "New in right", "> - Common work"]),
+        (
+            &facts,
+            ["dry in left", "dry in right", "## Corrected facts"],
+        ),
+    ] {
+        for part in parts {
+            assert_eq!(text.matches(part).count(), 1, "{part} in\n{text}");
+        }
+    }
+    assert!(state.contains("> Begin"), "{state}");
+    // The next writer has nothing to add, and puts the lines in their order.
+    ws.run(&["index"]).ok();
+    let sorted = |text: &str| {
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    assert_eq!(sorted(&ws.read("knowledge/README.md")), sorted(&readme));
+}
+
 #[test]
 fn a_clone_without_the_driver_merges_as_git_does_and_is_told() {
     let ws = shared_memory();

@@ -1031,6 +1031,56 @@ fn a_token_that_looks_like_code_and_is_in_no_document_is_named() {
     }
 }
 
+/// No text has to contain the name of its file.
+#[test]
+fn the_name_of_a_file_that_was_found_is_no_missing_word() {
+    let ws = ws("
+        //- knowledge/guides/vite.md
+        # Installation with vite
+
+        Add the plugin, then start the server.
+        //- knowledge/other.md
+        # Other
+
+        Nothing of that kind.
+    ");
+    let named = answer(&ws, "vite.md installation", &["--weak"]);
+    assert!(named.get("noExactMatch").is_none(), "{named:#}");
+    let other = answer(&ws, "webpack.md installation", &["--weak"]);
+    assert_eq!(other["noExactMatch"], json!(["webpack.md"]), "{other:#}");
+}
+
+/// Parts of a long address are words of the question, and each has the place of
+/// the whole address.
+#[test]
+fn a_question_whose_words_are_in_a_long_address_is_answered() {
+    let address = format!("https://example.com/{}/kayak/rental", "x".repeat(400));
+    let ws = ws("");
+    ws.write("knowledge/boats.md", format!("# Boats\n\nSee {address}\n"));
+    for question in ["kayak", "kayak rental", "rental of a kayak at the lake"] {
+        let output = ws.run(&["search", question, "--weak", "--mode", "text"]);
+        assert!(output.ok().contains("knowledge/boats.md"), "{output}");
+    }
+}
+
+/// Pages of many sites have their title in the front matter alone.
+#[test]
+fn a_hit_is_headed_by_the_title_of_its_page() {
+    let ws = ws("
+        //- knowledge/menu.mdx
+        ---
+        title: Menus of the harbour
+        ---
+
+        Herring is served on Fridays.
+    ");
+    let output = ws.run(&["search", "herring fridays", "-n", "1", "--weak"]);
+    assert!(
+        output.ok().contains("  Menus of the harbour  ["),
+        "{output}"
+    );
+}
+
 #[test]
 fn nothing_relevant_is_an_answer_with_the_nearest_titles() {
     let ws = shelf();

@@ -379,6 +379,37 @@ fn instructions_that_are_a_link_are_edited_where_they_are() {
     assert_eq!(ws.tree_of_sources(), before);
 }
 
+/// A link may name a link, and a folder of the project's tools may have the
+/// text: `CLAUDE.md` to `AGENTS.md` to `.agents/AGENTS.md`.
+#[test]
+#[cfg(unix)]
+fn instructions_behind_two_links_are_edited_where_they_are() {
+    let ws = ws("
+        //- .agents/AGENTS.md
+        # Otter
+        //- web/AGENTS.md
+        # Web
+    ");
+    let link = |to: &str, at: &str| {
+        std::os::unix::fs::symlink(to, ws.path(at)).expect("linked");
+    };
+    link(".agents/AGENTS.md", "AGENTS.md");
+    link("AGENTS.md", "CLAUDE.md");
+    link("web/../.agents/AGENTS.md", "GEMINI.md");
+    let before = ws.tree_of_sources();
+    ws.run(&["setup", "claude", "codex", "gemini", "--yes"])
+        .ok();
+    let text = ws.read(".agents/AGENTS.md");
+    assert_eq!(text.matches("memory-forge:begin").count(), 1, "{text}");
+    for name in ["AGENTS.md", "CLAUDE.md", "GEMINI.md"] {
+        let meta = ws.path(name).symlink_metadata().expect("it is there");
+        assert!(meta.file_type().is_symlink(), "{name}");
+    }
+    assert!(ws.run(&["status"]).ok().contains(".agents/AGENTS.md"));
+    ws.run(&["uninstall", "--yes"]).ok();
+    assert_eq!(ws.tree_of_sources(), before);
+}
+
 #[test]
 #[cfg(unix)]
 fn files_that_do_not_speak_of_us_do_not_stop_uninstall() {

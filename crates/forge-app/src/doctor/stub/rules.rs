@@ -37,7 +37,7 @@ const RULE_WORDS: &[&str] = &[
     "practice", "practices", "preferences", "principle", "principles", "privacy", "procedure",
     "procedures", "process", "protocol", "prs", "pull", "quality", "release", "releases",
     "releasing", "requirements", "review", "reviews", "role", "rule", "rules", "safety", "security",
-    "standard", "standards", "strategy", "style", "tips", "tone", "versioning", "voice", "warning",
+    "standard", "standards", "strategy", "style", "tips", "tone", "verification", "verify", "versioning", "voice", "warning",
     "warnings", "workflow", "workflows",
 ];
 
@@ -669,6 +669,9 @@ fn is_rule(item: &RuleItem) -> bool {
     }
     let words = item.text.split_whitespace().count();
     let is_short = words <= MAX_SHORT_WORDS;
+    if is_short && has_command(&item.text) {
+        return true;
+    }
     let begins = |verbs: &[&str]| {
         sentences(text).any(|sentence| gives_order(sentence, verbs))
             || after_label(text).is_some_and(|rest| begins_with(rest, verbs))
@@ -700,7 +703,18 @@ fn is_hint(item: &RuleItem) -> bool {
     let has_plain = sentences(text)
         .filter(is_plain)
         .any(|it| has_any(it, PLAIN_ORDERS));
-    !is_order && !has_word && !has_plain
+    !is_order && !has_word && !has_plain && !has_command(&item.text)
+}
+
+/// Whether an item of a list names a command with its arguments in code, as in
+/// "Tests: `make test`". Prose mentions commands to explain them.
+fn has_command(text: &str) -> bool {
+    let is_command = |code: &str| {
+        let mut words = code.split_whitespace();
+        let is_program = words.next().is_some_and(|it| PROGRAMS.contains(&it));
+        is_program && words.next().is_some()
+    };
+    is_list_marker(text) && text.split('`').skip(1).step_by(2).any(is_command)
 }
 
 /// Whether an item is understood without the others of its list.

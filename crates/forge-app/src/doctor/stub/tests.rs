@@ -92,6 +92,57 @@ fn marks_in_code_are_text() {
     );
 }
 
+/// What has to be run before work counts as done is written as plain pairs.
+#[test]
+fn what_is_to_be_verified_stays() {
+    let checks = "## Verification\n\n- `web/**`: the linter plus the tests of that folder.\n\
+                  - Schema changes: the generator, and one test for each reader.\n";
+    check(
+        &format!("# T\n\n{checks}\n## Why\n\nprose\n"),
+        &format!("# T\n\n{checks}"),
+    );
+}
+
+/// Commands stay, and many are in lists below a heading of another kind.
+#[test]
+fn commands_in_lists_stay() {
+    let modules = "## Modules\n\n- They are in `modules/`.\n- The seals came later.\n- The otters \
+                   came first.\n- Tests: `make otter-test` or `make seal-test`\n";
+    check(
+        &format!("# T\n\n{modules}\nThey began as one.\n"),
+        "# T\n\n## Modules\n\n- Tests: `make otter-test` or `make seal-test`\n",
+    );
+    check(
+        "# T\n\n## Why\n\nThe list comes from `git ls-files`, which was fast enough.\n",
+        "# T\n",
+    );
+}
+
+/// A blank line in an item separates its list from the paragraph behind it.
+#[test]
+fn blank_lines_between_lines_that_stay_are_left_alone() {
+    let steps = "1. **Verify.** Always run in this order:\n   - `make build`\n   - `make test`\n\n   \
+                 Never push before failures are fixed.\n2. Never force a push.\n";
+    check(
+        &format!("# T\n\n## A\n\nprose\n\n{steps}\nmore\n"),
+        &format!("# T\n\n## A\n\n{steps}"),
+    );
+}
+
+#[test]
+fn a_label_has_no_space_where_a_mark_was() {
+    for (text, label) in [
+        (
+            "- This is the **Otter SDK**, a kit (`docs/`)",
+            "This is the Otter SDK, a kit (docs/)",
+        ),
+        ("See [the page](a.md), `b.md`.", "See the page, b.md"),
+        ("Read @docs/a.md first", "Read docs/a.md first"),
+    ] {
+        assert_eq!(short_label(text), label);
+    }
+}
+
 #[test]
 fn line_ends_and_the_mark_of_the_encoding_stay() {
     check(

@@ -180,7 +180,8 @@ impl BriefFrame {
             )
         } else {
             format!(
-                "=== END BRIEFING — Read CLAUDE.md for full project context ===\n{}IMPORTANT: Keep {state} up to date as you work (`memory-forge mind set --next …`): the next session starts from it.",
+                "=== END BRIEFING{} ===\n{}IMPORTANT: Keep {state} up to date as you work (`memory-forge mind set --next …`): the next session starts from it.",
+                context_hint(mind).unwrap_or_default(),
                 search_hint(mind).unwrap_or_default()
             )
         };
@@ -287,8 +288,28 @@ fn state_age_note(written: Timestamp, now: Timestamp) -> Option<String> {
     (seconds >= 60).then(|| format!(" The state was last written {age} ago."))
 }
 
+/// Returns a hint to the file of instructions. None where there is none: an
+/// agent would look for it and fail.
+fn context_hint(mind: &MindStore<'_>) -> Option<String> {
+    let root = mind.workspace().root();
+    let name = ["CLAUDE.md", "AGENTS.md"]
+        .into_iter()
+        .find(|name| root.join(name).is_file())?;
+    Some(format!(" — Read {name} for full project context"))
+}
+
 /// Returns a hint to the search, if there is something to search.
 fn search_hint(mind: &MindStore<'_>) -> Option<String> {
-    let there = mind.workspace().root().join("knowledge").is_dir();
-    there.then(|| "`memory-forge search \"<question>\"` searches `knowledge/`.\n".to_owned())
+    let workspace = mind.workspace();
+    let has_folder = workspace.root().join("knowledge").is_dir();
+    let has_others = !workspace.config().knowledge.include.is_empty();
+    let what = match (has_folder, has_others) {
+        (true, true) => "`knowledge/` and the other documents of this project",
+        (true, false) => "`knowledge/`",
+        (false, true) => "the documents of this project",
+        (false, false) => return None,
+    };
+    Some(format!(
+        "`memory-forge search \"<question>\"` searches {what}.\n"
+    ))
 }

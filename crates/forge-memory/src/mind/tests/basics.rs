@@ -84,7 +84,7 @@ fn a_briefing_without_any_memory() {
     for part in [
         "=== SESSION BRIEFING ===",
         "--- CURRENT STATE (.mind/STATE.md) ---\n(no state file found — this may be the first session)",
-        "=== END BRIEFING — Read CLAUDE.md for full project context ===",
+        "=== END BRIEFING ===\nIMPORTANT: Keep",
     ] {
         assert!(briefing.text.contains(part), "{part}\n{}", briefing.text);
     }

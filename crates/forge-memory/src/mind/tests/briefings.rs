@@ -41,6 +41,40 @@ const MEMORY: &str = "
     - **Summary:** Began
 ";
 
+/// An agent would look for a file that is not there, and not know that the
+/// search finds the documents too.
+#[test]
+fn the_end_of_a_briefing_names_what_is_there() {
+    let include = "//- memory-forge.toml\n[knowledge]\ninclude = [\"docs/**\"]\n";
+    for (files, context, searched) in [
+        ("//- a.md\nx\n".to_owned(), "", ""),
+        (
+            "//- CLAUDE.md\nx\n//- AGENTS.md\nx\n//- knowledge/a.md\nx\n".to_owned(),
+            " — Read CLAUDE.md for full project context",
+            "searches `knowledge/`.",
+        ),
+        (
+            format!("//- AGENTS.md\nx\n//- docs/a.md\nx\n{include}"),
+            " — Read AGENTS.md for full project context",
+            "searches the documents of this project.",
+        ),
+        (
+            format!("//- knowledge/a.md\nx\n{include}"),
+            "",
+            "searches `knowledge/` and the other documents of this project.",
+        ),
+    ] {
+        let it = Fixture::new(&files);
+        let text = brief_start(&it.mind(), &ask(SessionStartReason::Startup, &[])).text;
+        assert!(
+            text.contains(&format!("=== END BRIEFING{context} ===\n")),
+            "{text}"
+        );
+        assert!(text.contains(searched), "{searched} in {text}");
+        assert_eq!(text.contains("memory-forge search"), !searched.is_empty());
+    }
+}
+
 #[test]
 fn a_full_briefing() {
     let it = Fixture::new(MEMORY);
@@ -93,7 +127,7 @@ Finish login
 - **Summary:** Began
 </data n0nce>
 
-=== END BRIEFING — Read CLAUDE.md for full project context ===
+=== END BRIEFING ===
 IMPORTANT: Keep .mind/STATE.md up to date as you work (`memory-forge mind set --next …`): the next session starts from it.
 ";
     assert_eq!(briefing.text, expect);

@@ -259,6 +259,21 @@ fn m20_a_prefix_is_not_a_match() {
 }
 
 #[test]
+fn tasks_with_the_same_words_are_completed_one_after_the_other() {
+    let it = Fixture::new("");
+    for _ in 0..2 {
+        it.mind()
+            .add_task("Port the menu", "In Progress", now())
+            .unwrap();
+    }
+    for left in [1, 0] {
+        it.mind().complete_task("menu", now()).unwrap();
+        let open = it.mind().read_progress().unwrap().unwrap();
+        assert_eq!(open.open_tasks().count(), left);
+    }
+}
+
+#[test]
 fn m20_the_date_stands_behind_the_whole_task() {
     let text = "//- .mind/PROGRESS.md\n### In Progress\n- [ ] One\n  goes on\n  - [ ] nested\n\n  ```\n  code\n  ```\n- [ ] Two\n";
     let it = Fixture::new(text);

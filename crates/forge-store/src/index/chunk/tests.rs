@@ -54,6 +54,41 @@ fn sections_become_passages_with_their_heading_path() {
 }
 
 #[test]
+fn anchors_of_headings_are_not_part_of_their_names() {
+    let (a, b) = (words(60, "alpha"), words(60, "beta"));
+    check(
+        &format!("# T {{#top}}\n\n## 用法 {{/*use-it*/}}\n\n{a}\n\n## Set {{a, b}}\n\n{b}\n"),
+        90,
+        &[
+            "1-1 T | # T {#top}",
+            "3-5 T > 用法 | ## 用法 {/*use-it*/} alpha",
+            "7-9 T > Set {a, b} | ## Set {a, b}",
+        ],
+    );
+}
+
+#[test]
+fn spaces_in_place_of_tags_are_left_out_at_the_end_of_lines() {
+    let blank = " ".repeat(300);
+    let all = cut(
+        &format!("# T\r\n\r\nfirst  \r\n{blank}\r\nlast{blank}\r\n"),
+        90,
+    );
+    assert_eq!(all[0].text, "# T\r\n\r\nfirst  \r\n\r\nlast");
+    assert_eq!(all[0].lines, (1, 5));
+}
+
+#[test]
+fn a_line_between_two_parts_is_no_passage() {
+    let (a, b) = (words(40, "alpha"), words(40, "beta"));
+    let text = format!("# T\n\n{a}\n\n---\n\n## B\n\n{b}\n\n---\n\n## C\n\n{a}\n");
+    for most in [70, 80, 100] {
+        let all = cut(&text, most);
+        assert!(all.iter().all(|it| it.text.trim() != "---"), "{all:?}");
+    }
+}
+
+#[test]
 fn k8_text_before_the_first_heading_is_kept() {
     let text = format!("before everything\n\n## One\n\n{}\n", words(200, "x"));
     let all = cut(&text, 60);
