@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::project::{
-    BRIEFING, NUDGE, PHASE, PUSH, Project, RESTORED, STUB, WORK, counts, goes_without_a_trace,
-    is_briefed, is_corrected_at_a_prompt, loses_no_prompt_without_the_program,
-    runs_what_failed_again, searches_the_memory,
+    ADDS_THE_REMOTE, BRIEFING, NUDGE, PHASE, PUSH, Project, RESTORED, STUB, WORK, counts,
+    fails_as_in_an_earlier_session, goes_without_a_trace, is_briefed, is_corrected_at_a_prompt,
+    loses_no_prompt_without_the_program, runs_what_failed_again, searches_the_memory,
 };
 
 pub(crate) fn claude() -> Option<Project> {
@@ -401,6 +401,35 @@ fn claude_shows_the_model_nothing_where_pushing_is_off() {
     let text = runs_what_failed_again(&project, "Bash", &arguments);
     counts(&text, PUSH, 0);
     assert!(!project.ws.exists(".mind/.pushes"));
+}
+
+/// A command fails with an error that took several steps before: with its
+/// result, the model reads what solved it.
+#[test]
+fn claude_shows_the_model_what_solved_an_error_before() {
+    let Some(project) = claude() else { return };
+    project.memory_forge(&["setup", "claude", "--hooks", "all", "--yes"]);
+    let arguments = ["-p", "Push the backup", "--allowedTools", "Bash"];
+    let text = fails_as_in_an_earlier_session(&project, "Bash", &arguments);
+    counts(&text, ADDS_THE_REMOTE, 1);
+    let line = text.lines().find(|line| line.contains(ADDS_THE_REMOTE));
+    let line = line.expect("it was counted");
+    assert!(line.contains("[Memory]"), "{line}");
+    assert!(line.contains(".mind/evidence/log.jsonl:"), "{line}");
+    let pushes = project.ws.read(".mind/.pushes");
+    counts(&pushes, "\"event\":\"PostToolUseFailure\"", 1);
+    let why = project.memory_forge(&["why"]);
+    assert!(why.contains("solved before"), "{why}");
+}
+
+#[test]
+fn claude_shows_the_model_no_solution_where_pushing_is_off() {
+    let Some(project) = claude() else { return };
+    project.memory_forge(&["setup", "claude", "--hooks", "all", "--yes"]);
+    let project = project.env("MEMORY_FORGE_PUSH", "off");
+    let arguments = ["-p", "Push the backup", "--allowedTools", "Bash"];
+    let text = fails_as_in_an_earlier_session(&project, "Bash", &arguments);
+    counts(&text, ADDS_THE_REMOTE, 0);
 }
 
 #[test]
