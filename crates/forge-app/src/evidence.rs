@@ -24,6 +24,7 @@ mod transcript;
 mod worktrees;
 
 pub use find::{EvidenceAnswer, EvidenceRequest, EvidenceResult, search_evidence};
+pub use past::ImportedEvidence;
 pub(crate) use past::PastEvidence;
 pub(crate) use rules::statement_at;
 pub use summary::summarize_session;

@@ -77,6 +77,8 @@ pub(super) struct TranscriptPart {
     pub(super) entries: Vec<EvidenceEntry>,
     /// Where the next run begins.
     pub(super) end: u64,
+    /// Whether an earlier run read the beginning.
+    pub(super) was_read: bool,
 }
 
 /// Reads what was added to a transcript, at most `most` bytes; `None` for a file
@@ -94,6 +96,7 @@ pub(super) fn read_new(
     let mut part = TranscriptPart {
         entries: Vec::new(),
         end: known.max(size.saturating_sub(most)),
+        was_read: known > 0,
     };
     // After a jump, the first line begins in its middle and is not JSON.
     while part.end < size {
@@ -275,6 +278,7 @@ pub fn to_entries(steps: &[SessionStep], session: &str, root: Option<&Path>) -> 
             }
             StepKind::Prompt(text) => observe_prompt(text).into_iter().for_each(add),
             StepKind::Result { text, is_error } => {
+        was_read: start > 0,
                 for action in calls.remove(step.id.as_str()).unwrap_or_default() {
                     let outcome = ToolOutcome {
                         text,
