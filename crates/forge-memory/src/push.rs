@@ -11,7 +11,10 @@ mod solved;
 
 pub use decide::{ActionSurroundings, PushChoice, PushItem, choose_item};
 pub use keys::{KeyTable, PushKey, command_form};
-pub use pushes::{PUSHES_FILE, PushLog, PushOutcome, PushRecord, PushSubject, judge_outcome};
+pub use pushes::{
+    OutcomeRecord, PUSHES_FILE, PushLog, PushOutcome, PushRecord, PushStanding, PushSubject,
+    judge_outcome,
+};
 pub use solved::solved_item;
 
 /// The file of known keys, which a hook reads whole before every action.

@@ -136,7 +136,8 @@ impl StatusView<'_> {
             (pushes.avoided, "avoided"),
             (pushes.ignored, "ignored"),
             (pushes.contradicted, "contradicted"),
-            (pushes.open(), "open"),
+            (pushes.open, "open"),
+            (pushes.unknown, "unknown"),
         ];
         let outcomes: Vec<String> = outcomes
             .iter()
@@ -309,7 +310,8 @@ impl StatusView<'_> {
                 "mode": self.pushes.mode, "count": self.pushes.pushes,
                 "tokens": { "count": self.pushes.tokens, "tokenizer": "estimate" },
                 "avoided": self.pushes.avoided, "ignored": self.pushes.ignored,
-                "contradicted": self.pushes.contradicted, "open": self.pushes.open(),
+                "contradicted": self.pushes.contradicted, "open": self.pushes.open,
+                "unknown": self.pushes.unknown,
                 "silenced": self.pushes.silenced,
             },
             "index": index,

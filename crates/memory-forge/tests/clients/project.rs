@@ -279,7 +279,7 @@ pub(crate) fn searches_the_memory(project: &Project, client: &str, arguments: &[
 pub(crate) const PUSH: &str = "has never worked here";
 
 /// A command that no shell accepts: the option does not exist.
-const FAILS: &str = "cat --frobnicate src/main.c";
+pub(crate) const FAILS: &str = "cat --frobnicate src/main.c";
 
 /// In one session, the model runs a command that fails. In the next one it
 /// runs it again: what the client then asks the model with is returned.

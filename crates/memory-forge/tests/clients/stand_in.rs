@@ -62,6 +62,8 @@ struct Wish {
     /// As our server names it; clients put their own words before.
     name: &'static str,
     arguments: Value,
+    /// Requests with these words do not get it.
+    not_where: Option<&'static str>,
 }
 
 impl StandIn {
@@ -96,10 +98,27 @@ impl StandIn {
         name: &'static str,
         arguments: impl IntoIterator<Item = Value>,
     ) {
-        let wishes = arguments
-            .into_iter()
-            .map(|arguments| Wish { name, arguments });
+        let wishes = arguments.into_iter().map(|arguments| Wish {
+            name,
+            arguments,
+            not_where: None,
+        });
         lock(&self.wishes).waiting = wishes.collect();
+    }
+
+    /// After the calls so far, the model of a helper wants to call this tool:
+    /// the one that was not asked with these words.
+    pub(crate) fn will_call_in_a_helper(
+        &self,
+        name: &'static str,
+        arguments: Value,
+        words: &'static str,
+    ) {
+        lock(&self.wishes).waiting.push_back(Wish {
+            name,
+            arguments,
+            not_where: Some(words),
+        });
     }
 
     pub(crate) fn url(&self) -> String {
@@ -216,7 +235,13 @@ struct Call {
 /// The wished call, once the client offers its tool.
 fn called(path: &str, body: &Value, wishes: &mut Wishes) -> Option<Call> {
     protocol(path)?;
-    let wished = wishes.waiting.front()?.name;
+    let wish = wishes.waiting.front()?;
+    let mut text = String::new();
+    collect(&body["messages"], &mut text);
+    if wish.not_where.is_some_and(|words| text.contains(words)) {
+        return None;
+    }
+    let wished = wish.name;
     let tools = body["tools"].as_array()?;
     // Plain tools, tools inside of a group, and Gemini's and Chat's wrappings.
     let inside = |tool: &Value| -> Vec<(Option<String>, Value)> {

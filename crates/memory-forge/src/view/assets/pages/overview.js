@@ -143,8 +143,8 @@ function figuresCard({ documents, findings, tokens, index, pushes }) {
 }
 
 /** Describes what followed the items that hooks brought before actions. */
-function pushOutcomes({ count, tokens, avoided, ignored, contradicted, open }) {
-  const outcomes = Object.entries({ avoided, ignored, contradicted, open })
+function pushOutcomes({ count, tokens, avoided, ignored, contradicted, open, unknown }) {
+  const outcomes = Object.entries({ avoided, ignored, contradicted, open, unknown })
     .filter(([, number]) => number > 0)
     .map(([name, number]) => `${formatCount(number)} ${name}`);
   const noun = count === 1 ? "item" : "items";
