@@ -26,7 +26,7 @@ mod worktrees;
 pub use find::{EvidenceAnswer, EvidenceRequest, EvidenceResult, search_evidence};
 pub use past::ImportedEvidence;
 pub(crate) use past::PastEvidence;
-pub(crate) use rules::statement_at;
+pub(crate) use rules::{APPLIES_TO_KEY, MAX_PATTERNS, documents_with_patterns, statement_at};
 pub use summary::summarize_session;
 pub use transcript::{SessionStep, StepKind, parse_steps, to_entries};
 pub(crate) use transcript::{StartedHelper, find_helper_task, read_ended};

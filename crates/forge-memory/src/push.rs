@@ -9,7 +9,7 @@ mod keys;
 mod pushes;
 mod solved;
 
-pub use decide::{ActionSurroundings, PushChoice, PushItem, choose_item};
+pub use decide::{ActionSurroundings, PushChoice, PushItem, choose_item, is_path_pattern};
 pub use keys::{KeyTable, PushKey, command_form};
 pub use pushes::{
     OutcomeRecord, PUSHES_FILE, PushLog, PushOutcome, PushRecord, PushStanding, PushSubject,
