@@ -4,6 +4,7 @@
 //! its own threshold for failing. Checks read and never write; repairs are
 //! proposals.
 
+mod applies_to;
 mod consolidation;
 mod duplicates;
 mod fix;

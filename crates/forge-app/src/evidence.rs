@@ -14,7 +14,7 @@ use forge_memory::evidence::{
     CommandFact, EVIDENCE_FILE, EvidenceEntry, EvidenceFact, EvidenceLimits, EvidenceLog,
     ToolOutcome, WorkPlace, observe_prompt, observe_result, planned_action,
 };
-use forge_memory::push::{KEYS_FILE, KeyTable, PUSHES_FILE, PushKey, PushLog};
+use forge_memory::push::{KEYS_FILE, KeyTable, OutcomeRecord, PUSHES_FILE, PushKey, PushLog};
 
 mod find;
 mod past;
@@ -24,11 +24,14 @@ mod transcript;
 mod worktrees;
 
 pub use find::{EvidenceAnswer, EvidenceRequest, EvidenceResult, search_evidence};
+pub use past::ImportedEvidence;
 pub(crate) use past::PastEvidence;
-pub(crate) use rules::{loaded_documents, statement_at};
+pub(crate) use rules::{
+    APPLIES_TO_KEY, MAX_PATTERNS, documents_with_patterns, loaded_documents, statement_at,
+};
 pub use summary::summarize_session;
-pub(crate) use transcript::find_helper_task;
 pub use transcript::{SessionStep, StepKind, parse_steps, to_entries};
+pub(crate) use transcript::{StartedHelper, find_helper_task, read_ended};
 
 /// Lines of the log of pushes, and how many are kept when it is cut.
 pub(crate) const MAX_PUSH_LINES: usize = 1_000;
@@ -236,14 +239,24 @@ fn store_entries(
         Some(build_keys(workspace, &log, rules).render().into_bytes())
     })?;
     let pushes = read_pushes(workspace);
-    for outcome in pushes.judge_session(&short_id(session), &log.entries) {
-        let Ok(line) = serde_json::to_string(&outcome) else {
+    let outcomes = pushes.judge_session(&short_id(session), &log.entries);
+    log_outcomes(workspace, &outcomes)?;
+    Ok(added)
+}
+
+/// Adds what followed some pushes to their log.
+pub(crate) fn log_outcomes(
+    workspace: &Workspace,
+    outcomes: &[OutcomeRecord],
+) -> Result<(), WorkspaceError> {
+    let path = RelPath::new(PUSHES_FILE)?;
+    for outcome in outcomes {
+        let Ok(line) = serde_json::to_string(outcome) else {
             continue;
         };
-        let path = RelPath::new(PUSHES_FILE)?;
         workspace.append_machine(&path, &line, MAX_PUSH_LINES, KEPT_PUSH_LINES)?;
     }
-    Ok(added)
+    Ok(())
 }
 
 /// Makes the table of keys from the evidence of all checkouts.

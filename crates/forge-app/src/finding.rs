@@ -104,6 +104,10 @@ impl CheckId {
     pub const GIT_TRACKED: CheckId = CheckId("git.tracked");
     /// Something that hooks brought was ignored or wrong three times.
     pub const PUSH_SILENCED: CheckId = CheckId("push.silenced");
+    /// An `applies-to:` cannot be read.
+    pub const PUSH_APPLIES_TO: CheckId = CheckId("push.applies-to");
+    /// A pattern of an `applies-to:` can fit nothing.
+    pub const PUSH_NO_MATCH: CheckId = CheckId("push.no-match");
     /// The index of an agent's memory points to a missing file.
     pub const AGENTS_POINTER: CheckId = CheckId("agents.pointer");
     /// The index of an agent's memory differs from its topics.

@@ -26,6 +26,7 @@ mod page;
 pub mod transcripts;
 
 pub use crate::admit::ImportTally;
+pub use crate::evidence::ImportedEvidence;
 pub use jsonl::BadLine;
 pub use page::count_entries;
 
@@ -203,8 +204,8 @@ pub struct ImportReport {
     pub tally: ImportTally,
     /// Entries for the state files.
     pub proposals: Vec<StateProposal>,
-    /// Entries of evidence that are new.
-    pub evidence: usize,
+    /// Evidence of the sessions.
+    pub evidence: ImportedEvidence,
     /// Ids of the changes, for undo, oldest first.
     pub changes: Vec<String>,
 }

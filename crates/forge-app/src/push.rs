@@ -19,11 +19,10 @@ use crate::tokens::estimate_tokens;
 use crate::workspace::{PushMode, RelPath, Workspace, WorkspaceError, git};
 use forge_memory::evidence::{EvidenceEntry, WorkPlace, planned_action};
 use forge_memory::push::{
-    ActionSurroundings, PushChoice, PushItem, PushLog, PushOutcome, PushRecord, PushSubject,
-    choose_item,
+    ActionSurroundings, PushChoice, PushItem, PushLog, PushRecord, PushSubject, choose_item,
 };
 
-pub use forge_memory::push::PUSHES_FILE;
+pub use forge_memory::push::{PUSHES_FILE, PushOutcome, PushStanding};
 pub use summary::{PushSummary, summarize_pushes};
 
 mod after;
@@ -32,7 +31,7 @@ mod helper;
 mod summary;
 
 pub use after::{FailureRequest, push_after_failure};
-pub use helper::{HelperRequest, push_to_helper};
+pub use helper::{HelperEnd, HelperRequest, helper_session, judge_helper, push_to_helper};
 
 /// Size above which Claude Code reads no file whole.
 pub const MAX_CLAUDE_READ_BYTES: u64 = 256 << 10;
@@ -347,12 +346,32 @@ pub struct ExplainedPush {
     pub text: String,
     /// Estimated number of tokens in `text`.
     pub tokens: usize,
-    /// What followed; `None` if that is not known.
-    pub outcome: Option<PushOutcome>,
+    /// What is known about what followed.
+    pub standing: PushStanding,
+}
+
+impl ExplainedPush {
+    /// Returns the name of what followed; `None` while it may still be seen.
+    pub fn outcome_name(&self) -> Option<&'static str> {
+        match self.standing {
+            PushStanding::Judged(outcome) => Some(outcome.name()),
+            PushStanding::Unknown => Some("unknown"),
+            PushStanding::Open => None,
+        }
+    }
+
+    /// Returns what is known about what followed, in words.
+    pub fn describe_outcome(&self) -> &'static str {
+        match self.standing {
+            PushStanding::Judged(outcome) => outcome.name(),
+            PushStanding::Unknown => "outcome unknown",
+            PushStanding::Open => "outcome not known yet",
+        }
+    }
 }
 
 /// Returns the newest pushes, the newest first.
-pub fn list_pushes(workspace: &Workspace, most: usize) -> Vec<ExplainedPush> {
+pub fn list_pushes(workspace: &Workspace, most: usize, now: Timestamp) -> Vec<ExplainedPush> {
     let log = read_pushes(workspace);
     let newest = log.pushes.iter().rev().take(most);
     newest
@@ -364,7 +383,7 @@ pub fn list_pushes(workspace: &Workspace, most: usize) -> Vec<ExplainedPush> {
                 item: push.item.clone(),
                 text: push.text.clone(),
                 tokens: push.tokens,
-                outcome: log.outcome(push),
+                standing: log.standing(push, now.as_second()),
             })
         })
         .collect()

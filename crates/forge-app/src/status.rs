@@ -117,7 +117,7 @@ impl WorkspaceStatus {
             two_layouts: mind.describe_layout_conflict(),
             stale_seconds: age.filter(|age| *age >= limit),
             cost: SessionCost::measure(around, &mind, &installed),
-            pushes: summarize_pushes(workspace),
+            pushes: summarize_pushes(workspace, now),
             index: read_index_status(workspace),
             tracked_files: git::count_tracked_below(workspace.root(), DERIVED_FOLDER).unwrap_or(0),
             installed,

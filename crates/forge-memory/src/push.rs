@@ -12,10 +12,13 @@ mod pushes;
 mod question;
 mod solved;
 
-pub use decide::{ActionSurroundings, PushChoice, PushItem, choose_item};
+pub use decide::{ActionSurroundings, PushChoice, PushItem, choose_item, is_path_pattern};
 pub use keys::{KeyTable, PushKey, command_form};
 pub use pointer::AnswerPointer;
-pub use pushes::{PUSHES_FILE, PushLog, PushOutcome, PushRecord, PushSubject, judge_outcome};
+pub use pushes::{
+    OutcomeRecord, PUSHES_FILE, PushLog, PushOutcome, PushRecord, PushStanding, PushSubject,
+    judge_outcome,
+};
 pub use question::find_question;
 pub use solved::solved_item;
 

@@ -137,7 +137,8 @@ impl StatusView<'_> {
             (pushes.used, "used"),
             (pushes.ignored, "ignored"),
             (pushes.contradicted, "contradicted"),
-            (pushes.open(), "open"),
+            (pushes.open, "open"),
+            (pushes.unknown, "unknown"),
         ];
         let outcomes: Vec<String> = outcomes
             .iter()
@@ -309,8 +310,10 @@ impl StatusView<'_> {
             "pushes": {
                 "mode": self.pushes.mode, "count": self.pushes.pushes,
                 "tokens": { "count": self.pushes.tokens, "tokenizer": "estimate" },
-                "avoided": self.pushes.avoided, "used": self.pushes.used, "ignored": self.pushes.ignored,
-                "contradicted": self.pushes.contradicted, "open": self.pushes.open(),
+                "avoided": self.pushes.avoided, "used": self.pushes.used,
+                "ignored": self.pushes.ignored,
+                "contradicted": self.pushes.contradicted, "open": self.pushes.open,
+                "unknown": self.pushes.unknown,
                 "silenced": self.pushes.silenced,
             },
             "index": index,

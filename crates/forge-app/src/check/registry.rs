@@ -2,7 +2,7 @@
 //! here.
 
 use super::survey::WorkspaceSurvey;
-use super::{CheckDefinition, consolidation, memory, workspace};
+use super::{CheckDefinition, applies_to, consolidation, memory, workspace};
 use crate::finding::{CheckId, CheckOutcome};
 
 /// Returns a check that is reported by its id.
@@ -30,7 +30,7 @@ const fn define_titled_check(
 }
 
 /// The registry: every check, once.
-pub static CHECK_REGISTRY: [CheckDefinition; 50] = [
+pub static CHECK_REGISTRY: [CheckDefinition; 52] = [
     define_titled_check(
         CheckId::STATE_STALE,
         "STATUS FRESHNESS",
@@ -282,6 +282,16 @@ pub static CHECK_REGISTRY: [CheckDefinition; 50] = [
         CheckId::PUSH_SILENCED,
         "Something that hooks brought before an action was ignored or wrong three times",
         |it, _| memory::check_push_silenced(it),
+    ),
+    define_check(
+        CheckId::PUSH_APPLIES_TO,
+        "The front matter's `applies-to:` is neither a text nor a list of texts, or its YAML is broken",
+        |it, _| CheckOutcome::from_findings(applies_to::check_applies_to_form(it)),
+    ),
+    define_check(
+        CheckId::PUSH_NO_MATCH,
+        "A pattern in `applies-to:` can fit nothing, because its folder does not exist",
+        |it, _| CheckOutcome::from_findings(applies_to::check_applies_to_matches(it)),
     ),
     define_check(
         CheckId::AGENTS_POINTER,

@@ -7,6 +7,7 @@ use forge_clients::setup::SetupSurroundings;
 use forge_clients::setup::found::{self, MissingProgram};
 use jiff::Timestamp;
 
+use super::applies_to::{self, StatedPatterns};
 use super::duplicates::{self, DuplicateCandidate};
 use crate::agents::claude::{self, ClaudeIndexReport};
 use crate::agents::pointers::{self, PointerReport};
@@ -46,6 +47,7 @@ pub struct WorkspaceSurvey<'a> {
     memories: OnceCell<Result<Vec<(MemoryHome, PointerReport)>, String>>,
     claude: OnceCell<Option<ClaudeIndexReport>>,
     diagnosis: OnceCell<Vec<(CheckId, CheckOutcome)>>,
+    patterns: OnceCell<Vec<StatedPatterns>>,
 }
 
 impl<'a> WorkspaceSurvey<'a> {
@@ -71,6 +73,7 @@ impl<'a> WorkspaceSurvey<'a> {
             memories: OnceCell::new(),
             claude: OnceCell::new(),
             diagnosis: OnceCell::new(),
+            patterns: OnceCell::new(),
         }
     }
 
@@ -226,6 +229,12 @@ impl<'a> WorkspaceSurvey<'a> {
             claude::check_claude_index(&claude::claude_memory_folder(self.workspace.root(), home))
         };
         self.claude.get_or_init(look).as_ref()
+    }
+
+    /// Returns the documents that state what they apply to.
+    pub(super) fn stated_patterns(&self) -> &[StatedPatterns] {
+        let look = || applies_to::find_stated_patterns(self.workspace);
+        self.patterns.get_or_init(look)
     }
 
     #[cfg(test)]

@@ -125,7 +125,7 @@ const CONSOLIDATE_CHECKS: [CheckId; 6] = [
     CheckId::DECISIONS_FULL,
 ];
 
-const HEALTH_CHECKS: [CheckId; 8] = [
+const HEALTH_CHECKS: [CheckId; 10] = [
     CheckId::STATE_MISSING,
     CheckId::STATE_UNREADABLE,
     CheckId::STATE_UNTOUCHED,
@@ -134,6 +134,8 @@ const HEALTH_CHECKS: [CheckId; 8] = [
     CheckId::CLIENTS_UNCONNECTED,
     CheckId::SETTINGS_INVALID,
     CheckId::PUSH_SILENCED,
+    CheckId::PUSH_APPLIES_TO,
+    CheckId::PUSH_NO_MATCH,
 ];
 
 const DOCTOR_CHECKS: [CheckId; 15] = [
@@ -164,7 +166,7 @@ const AGENTS_CHECKS: [CheckId; 4] = [
 /// Checks of `lint`, `closets check`, `links check`, `graph check`,
 /// `consolidate` and `mind health`, each once. Of several that see the same
 /// fault, the one with the best advice comes first.
-const ALL_CHECKS: [CheckId; 30] = [
+const ALL_CHECKS: [CheckId; 32] = [
     CheckId::STATE_STALE,
     CheckId::STATE_BLOCKED,
     CheckId::STATE_UNREADABLE,
@@ -195,4 +197,6 @@ const ALL_CHECKS: [CheckId; 30] = [
     CheckId::NOTES_DUPLICATE,
     CheckId::CLIENTS_UNCONNECTED,
     CheckId::PUSH_SILENCED,
+    CheckId::PUSH_APPLIES_TO,
+    CheckId::PUSH_NO_MATCH,
 ];

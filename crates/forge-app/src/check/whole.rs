@@ -86,6 +86,11 @@ fn reason_to_skip(survey: &WorkspaceSurvey<'_>, check: CheckId) -> Option<&'stat
             let log = survey.workspace.root().join(crate::push::PUSHES_FILE);
             (!log.is_file()).then_some("hooks have brought nothing yet")
         }
+        CheckId::PUSH_APPLIES_TO | CheckId::PUSH_NO_MATCH
+            if survey.stated_patterns().is_empty() =>
+        {
+            Some("no document states what it applies to")
+        }
         CheckId::DECISIONS_SUPERSEDED | CheckId::DECISIONS_FULL => {
             let path = survey
                 .workspace

@@ -16,9 +16,27 @@ use forge_store::regular;
 /// time the whole log is written.
 #[derive(Debug, Default)]
 pub(crate) struct PastEvidence {
+    sessions: Vec<PastSession>,
+}
+
+/// What is new in the transcript of one session.
+#[derive(Debug)]
+struct PastSession {
+    transcript: PathBuf,
+    /// Whether a hook or an import has read a part of it.
+    was_read: bool,
     entries: Vec<EvidenceEntry>,
-    /// Transcripts, with where their reading ended.
-    ends: Vec<(PathBuf, u64)>,
+    /// Where the reading ended.
+    end: u64,
+}
+
+/// What an import of past sessions adds to the evidence.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ImportedEvidence {
+    /// Number of entries that are new.
+    pub added: usize,
+    /// Number of sessions that were read before and have nothing new.
+    pub known_sessions: usize,
 }
 
 impl PastEvidence {
@@ -50,33 +68,48 @@ impl PastEvidence {
             homes: &homes,
         };
         if let Some(part) = transcript::read_new(workspace, &source, MAX_IMPORTED_BYTES) {
-            self.entries.extend(part.entries);
-            self.ends.push((path.to_owned(), part.end));
+            self.sessions.push(PastSession {
+                transcript: path.to_owned(),
+                was_read: part.was_read,
+                entries: part.entries,
+                end: part.end,
+            });
         }
     }
 
-    /// Stores the entries and returns how many are new. With `dry_run`, only
-    /// counts them.
+    /// Stores the entries and returns what is new. With `dry_run`, only counts
+    /// it.
     pub(crate) fn store(
         mut self,
         workspace: &Workspace,
         dry_run: bool,
         now: Timestamp,
-    ) -> Result<usize, WorkspaceError> {
+    ) -> Result<ImportedEvidence, WorkspaceError> {
         let limits = EvidenceLimits::default();
         let oldest = now.as_second().saturating_sub(limits.max_age_seconds);
-        self.entries.retain(|entry| entry.at >= oldest);
+        let mut log = read_evidence(workspace);
+        let is_there = log.membership();
+        let mut imported = ImportedEvidence::default();
+        let mut entries = Vec::new();
+        for session in &mut self.sessions {
+            session.entries.retain(|entry| entry.at >= oldest);
+            // Its entries may be there although its position is not kept.
+            let was_read = session.was_read || !session.entries.is_empty();
+            let is_known = was_read && session.entries.iter().all(&is_there);
+            imported.known_sessions += usize::from(is_known);
+            entries.append(&mut session.entries);
+        }
         if dry_run {
-            let mut log = read_evidence(workspace);
-            return Ok(log.add(self.entries, now.as_second(), &limits));
+            imported.added = log.add(entries, now.as_second(), &limits);
+            return Ok(imported);
         }
         if !keeps_evidence(workspace) {
-            return Ok(0);
+            return Ok(imported);
         }
-        let added = store_entries(workspace, self.entries, "", now)?;
-        for (path, end) in &self.ends {
-            transcript::keep_position(workspace, path, *end)?;
+        imported.added = store_entries(workspace, entries, "", now)?;
+        for session in &self.sessions {
+            transcript::keep_position(workspace, &session.transcript, session.end)?;
         }
-        Ok(added)
+        Ok(imported)
     }
 }

@@ -5,6 +5,7 @@
 
 use std::io::Read;
 
+use crate::document::Document;
 use crate::workspace::{PushMode, RelPath, Workspace};
 use forge_memory::evidence::parse_command;
 use forge_memory::push::{PushKey, command_form};
@@ -21,7 +22,9 @@ const MAX_SENTENCES: usize = 5;
 /// Rules that are kept.
 const MAX_RULES: usize = 100;
 /// Patterns of a document that are kept.
-const MAX_PATTERNS: usize = 20;
+pub(crate) const MAX_PATTERNS: usize = 20;
+/// The entry of front matter with the patterns.
+pub(crate) const APPLIES_TO_KEY: &str = "applies-to";
 /// Characters of a rule that are kept; less of it is shown.
 const MAX_RULE_CHARS: usize = 200;
 
@@ -90,24 +93,43 @@ fn read_head(workspace: &Workspace, path: &RelPath, most: u64) -> Option<Documen
     })
 }
 
-fn read_rule(path: &RelPath, head: &DocumentHead) -> Option<PushKey> {
+/// Returns the beginnings of documents that may state what they apply to, in the
+/// order in which they become rules.
+pub(crate) fn documents_with_patterns(workspace: &Workspace) -> Vec<(RelPath, Document)> {
+    let mut files = workspace.markdown_files_in("knowledge");
+    files.sort_by(|a, b| a.as_str().cmp(b.as_str()));
+    let heads = files.into_iter().take(MAX_SCANNED_DOCUMENTS);
+    heads
+        .filter_map(|path| {
+            let head = read_head(workspace, &path, MAX_HEAD_BYTES)?;
+            let document = parse_head(&head)?;
+            Some((path, document))
+        })
+        .collect()
+}
+
+fn parse_head(head: &DocumentHead) -> Option<Document> {
     let text = head.text.as_str();
     // Most documents have none, and parsing takes longer than searching.
     if !text.starts_with("---") || !text.contains("applies-to:") {
         return None;
     }
     let text = &text[..text.floor_char_boundary(MAX_HEAD_BYTES as usize)];
-    let document = crate::document::parse_document(text);
+    Some(crate::document::parse_document(text))
+}
+
+fn read_rule(path: &RelPath, head: &DocumentHead) -> Option<PushKey> {
+    let document = parse_head(head)?;
     let front_matter = document.front_matter.as_ref()?;
     let patterns: Vec<String> = front_matter
-        .list("applies-to")
+        .list(APPLIES_TO_KEY)
         .into_iter()
         .map(str::trim)
         .filter(|it| !it.is_empty())
         .take(MAX_PATTERNS)
         .map(str::to_owned)
         .collect();
-    let (line, rule) = first_statement(text)?;
+    let (line, rule) = first_statement(&document.text)?;
     (!patterns.is_empty()).then(|| PushKey::Rule {
         path: path.to_string(),
         line,

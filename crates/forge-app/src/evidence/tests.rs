@@ -4,7 +4,9 @@ use serde_json::json;
 use testkit::TestWorkspace;
 
 use super::*;
-use crate::push::{ActionRequest, list_pushes, push_before_action, silenced_pushes};
+use crate::push::{
+    ActionRequest, PushOutcome, PushStanding, list_pushes, push_before_action, silenced_pushes,
+};
 use forge_memory::evidence::EvidenceFact;
 
 const WORK: &str = "
@@ -156,11 +158,11 @@ fn a_later_session_gets_what_failed_once_and_no_more() {
     );
     second.ran("cat src/b.go", "package b");
     second.record(&workspace);
-    let pushes = list_pushes(&workspace, 5);
+    let pushes = list_pushes(&workspace, 5, now());
     assert_eq!(pushes.len(), 1);
     assert_eq!(
-        pushes[0].outcome,
-        Some(forge_memory::push::PushOutcome::Avoided)
+        pushes[0].standing,
+        PushStanding::Judged(PushOutcome::Avoided)
     );
     // It works now: nothing is said any more.
     second.ran("cat -A src/b.go", "package b");

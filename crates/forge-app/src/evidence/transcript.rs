@@ -77,6 +77,8 @@ pub(super) struct TranscriptPart {
     pub(super) entries: Vec<EvidenceEntry>,
     /// Where the next run begins.
     pub(super) end: u64,
+    /// Whether an earlier run read the beginning.
+    pub(super) was_read: bool,
 }
 
 /// Reads what was added to a transcript, at most `most` bytes; `None` for a file
@@ -94,6 +96,7 @@ pub(super) fn read_new(
     let mut part = TranscriptPart {
         entries: Vec::new(),
         end: known.max(size.saturating_sub(most)),
+        was_read: known > 0,
     };
     // After a jump, the first line begins in its middle and is not JSON.
     while part.end < size {
@@ -123,36 +126,111 @@ fn open_transcript(source: &TranscriptSource<'_>) -> Option<File> {
     regular::open_regular(source.path, LinkPolicy::Refuse).ok()
 }
 
-/// Returns the task of the helper of this kind that starts now: that of the
-/// newest call which has no result. Only the end of the transcript is read.
-pub(crate) fn find_helper_task(source: &TranscriptSource<'_>, kind: &str) -> Option<String> {
-    const MAX_END_BYTES: u64 = 256 << 10;
+/// Reads the whole transcript of a session that has ended and records nothing.
+/// `None` if it is too long for that, or if it ends with another message:
+/// clients write late, and then the last calls are missing.
+pub(crate) fn read_ended(
+    workspace: &Workspace,
+    source: &TranscriptSource<'_>,
+    last_message: &str,
+) -> Option<Vec<EvidenceEntry>> {
     let mut file = open_transcript(source)?;
+    let size = file.metadata().ok()?.len();
+    if size > MAX_READ_BYTES || !ends_with_message(&read_end(&mut file)?, last_message) {
+        return None;
+    }
+    let mut entries = Vec::new();
+    let mut at = 0;
+    while at < size {
+        let piece = read_piece(&mut file, at, workspace, source)?;
+        entries.extend(piece.entries);
+        if piece.end == at {
+            break;
+        }
+        at = piece.end;
+    }
+    Some(entries)
+}
+
+/// Returns `true` if the last message of a transcript is this answer. What
+/// clients write behind it, such as texts of hooks, is no message.
+fn ends_with_message(end: &str, message: &str) -> bool {
+    let mut records = end
+        .lines()
+        .rev()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let last = records.find(|it| it["type"] == "assistant" || it["type"] == "user");
+    last.is_some_and(|it| {
+        it["type"] == "assistant"
+            && response_text(&it["message"]["content"]).trim() == message.trim()
+    })
+}
+
+/// Reads the end of a transcript; its first line may be cut.
+fn read_end(file: &mut File) -> Option<String> {
+    const MAX_END_BYTES: u64 = 256 << 10;
     let size = file.metadata().ok()?.len();
     file.seek(SeekFrom::Start(size.saturating_sub(MAX_END_BYTES)))
         .ok()?;
     let mut bytes = Vec::new();
     file.take(MAX_END_BYTES).read_to_end(&mut bytes).ok()?;
-    let text = String::from_utf8_lossy(&bytes);
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// A helper whose task is looked up.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StartedHelper<'a> {
+    /// The client's name for the kind of helper.
+    pub(crate) kind: &'a str,
+    /// The helper's id.
+    pub(crate) id: &'a str,
+}
+
+/// Returns the task of a helper that starts now. The result of the call names
+/// the helper where the client runs it in the background; otherwise the only
+/// call without a result is the one. With several of these, it is not known
+/// which. Only the end of the transcript is read.
+pub(crate) fn find_helper_task(
+    source: &TranscriptSource<'_>,
+    helper: StartedHelper<'_>,
+) -> Option<String> {
+    let text = read_end(&mut open_transcript(source)?)?;
     let mut ended: HashSet<String> = HashSet::new();
+    let mut own = None;
+    let mut waiting = Vec::new();
     for line in text.lines().rev() {
         let Ok(record) = serde_json::from_str::<Value>(line) else {
             continue;
         };
+        let names_helper = record["toolUseResult"]["agentId"] == helper.id;
         let blocks = record["message"]["content"].as_array();
         for block in blocks.into_iter().flatten().rev() {
             if let Some(id) = block["tool_use_id"].as_str() {
-                ended.insert(id.to_owned());
+                if names_helper {
+                    own = Some(id.to_owned());
+                } else {
+                    ended.insert(id.to_owned());
+                }
             }
-            let is_start = matches!(block["name"].as_str(), Some("Task" | "Agent"))
-                && block["id"].as_str().is_some_and(|id| !ended.contains(id));
             let input = &block["input"];
-            if is_start && input["subagent_type"].as_str().is_none_or(|it| it == kind) {
-                return input["prompt"].as_str().map(str::to_owned);
+            let kind = input["subagent_type"].as_str();
+            let is_start = matches!(block["name"].as_str(), Some("Task" | "Agent"))
+                && kind.is_none_or(|it| it == helper.kind);
+            let (Some(id), Some(task)) = (block["id"].as_str(), input["prompt"].as_str()) else {
+                continue;
+            };
+            if is_start && own.as_deref() == Some(id) {
+                return Some(task.to_owned());
+            }
+            if is_start && !ended.contains(id) {
+                waiting.push(task.to_owned());
             }
         }
     }
-    None
+    match waiting.len() {
+        1 => waiting.pop(),
+        _ => None,
+    }
 }
 
 /// Reads the complete lines of a piece.
@@ -200,6 +278,7 @@ fn read_piece(
     Some(TranscriptPart {
         entries: to_entries(&steps, source.session, Some(workspace.root())),
         end: start + end.unwrap_or(complete) as u64,
+        was_read: start > 0,
     })
 }
 

@@ -1,14 +1,19 @@
 //! Brings keys of its task to a helper that starts: what failed before of the
-//! commands that the task names, and rules about the files that it names.
+//! commands that the task names, and rules about the files that it names. When
+//! it ends, its calls show what followed. Nothing of them becomes evidence here.
 
 use std::cell::OnceCell;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use serde_json::Value;
 
 use super::{ActionRequest, FilesAround, ShownItem, log_item};
-use crate::evidence::{TranscriptSource, find_helper_task, read_keys};
+use crate::evidence::{
+    StartedHelper, TranscriptSource, find_helper_task, log_outcomes, read_ended, read_keys,
+    read_pushes, short_id,
+};
 use crate::workspace::{PushMode, Workspace, WorkspaceError};
 use forge_memory::evidence::{ToolAction, WorkPlace, parse_command, planned_action};
 use forge_memory::push::choose_item;
@@ -29,6 +34,8 @@ pub struct HelperRequest<'a> {
     pub id: &'a str,
     /// The session so far, which contains the helper's task.
     pub transcript: TranscriptSource<'a>,
+    /// The longest time to wait for the client to write the task.
+    pub wait: Duration,
     /// The folders in which the shell looks for programs.
     pub program_folders: &'a [PathBuf],
     /// The value from which the marks around quoted text are derived.
@@ -47,15 +54,19 @@ pub fn push_to_helper(
     if workspace.config().recall.push != PushMode::All {
         return Ok(lines);
     }
-    let Some(task) = find_helper_task(&request.transcript, request.kind) else {
+    let helper = StartedHelper {
+        kind: request.kind,
+        id: request.id,
+    };
+    let find = || find_helper_task(&request.transcript, helper);
+    let Some(task) = wait_until_written(request.wait, find) else {
         return Ok(lines);
     };
     let place = WorkPlace {
         root: workspace.root(),
         cwd: request.transcript.cwd,
     };
-    // A helper does not see what its session was shown.
-    let session = format!("{}/{}", request.transcript.session, request.id);
+    let session = helper_session(request.transcript.session, request.id);
     let action = ActionRequest {
         event: request.event,
         session: &session,
@@ -93,6 +104,59 @@ pub fn push_to_helper(
         }
     }
     Ok(lines)
+}
+
+/// Tries until the client has written what is looked for: transcripts are some
+/// milliseconds late.
+fn wait_until_written<T>(limit: Duration, attempt: impl Fn() -> Option<T>) -> Option<T> {
+    const PAUSE: Duration = Duration::from_millis(20);
+    let begun = Instant::now();
+    loop {
+        let found = attempt();
+        if found.is_some() || begun.elapsed() >= limit {
+            return found;
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Returns the session id under which items for a helper are logged: it does not
+/// see what its session was shown.
+pub fn helper_session(session: &str, id: &str) -> String {
+    format!("{session}/{id}")
+}
+
+/// A helper that has ended.
+#[derive(Debug, Clone, Copy)]
+pub struct HelperEnd<'a> {
+    /// The helper's id.
+    pub id: &'a str,
+    /// The helper's own transcript, with the id of the session that started it.
+    pub transcript: TranscriptSource<'a>,
+    /// The helper's last message, with which its transcript ends.
+    pub last_message: &'a str,
+    /// The longest time to wait for the client to write that message.
+    pub wait: Duration,
+}
+
+/// Judges what a helper got by its own calls, and logs what followed. Nothing is
+/// logged if its transcript is not complete.
+pub fn judge_helper(workspace: &Workspace, end: &HelperEnd<'_>) -> Result<(), WorkspaceError> {
+    let session = helper_session(end.transcript.session, end.id);
+    let pushes = read_pushes(workspace);
+    if !pushes.has_open(&short_id(&session)) {
+        return Ok(());
+    }
+    let transcript = TranscriptSource {
+        session: &session,
+        ..end.transcript
+    };
+    let read = || read_ended(workspace, &transcript, end.last_message);
+    let Some(entries) = wait_until_written(end.wait, read) else {
+        return Ok(());
+    };
+    let outcomes = pushes.judge_helper(&short_id(&session), &short_id(end.id), &entries);
+    log_outcomes(workspace, &outcomes)
 }
 
 /// Returns the commands and paths that a task has in backticks or in blocks of

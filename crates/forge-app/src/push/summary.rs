@@ -1,9 +1,11 @@
 //! Summarizes the log of pushes for `status` and the page. It reads one file
 //! and judges nothing.
 
+use jiff::Timestamp;
+
 use crate::evidence::read_pushes;
 use crate::workspace::Workspace;
-use forge_memory::push::PushOutcome;
+use forge_memory::push::{PushOutcome, PushStanding};
 
 /// What was brought to agents and what followed, as far back as the log goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,33 +24,32 @@ pub struct PushSummary {
     pub contradicted: usize,
     /// The document that it points to was read.
     pub used: usize,
+    /// What followed may still be seen.
+    pub open: usize,
+    /// What followed was not seen, or calls of tools cannot show it.
+    pub unknown: usize,
     /// Items that are not brought any more.
     pub silenced: usize,
 }
 
-impl PushSummary {
-    /// Returns how many items have no known outcome yet.
-    pub fn open(&self) -> usize {
-        self.pushes
-            .saturating_sub(self.avoided + self.ignored + self.contradicted + self.used)
-    }
-}
-
 /// Counts the items in the log of pushes.
-pub fn summarize_pushes(workspace: &Workspace) -> PushSummary {
+pub fn summarize_pushes(workspace: &Workspace, now: Timestamp) -> PushSummary {
     let log = read_pushes(workspace);
-    let count = |outcome: PushOutcome| {
-        let same = |it: &&_| log.outcome(it) == Some(outcome);
+    let count = |standing: PushStanding| {
+        let same = |it: &&_| log.standing(it, now.as_second()) == standing;
         log.pushes.iter().filter(same).count()
     };
+    let judged = |outcome| count(PushStanding::Judged(outcome));
     PushSummary {
         mode: workspace.config().recall.push.name(),
         pushes: log.pushes.len(),
         tokens: log.pushes.iter().map(|it| it.tokens).sum(),
-        avoided: count(PushOutcome::Avoided),
-        ignored: count(PushOutcome::Ignored),
-        contradicted: count(PushOutcome::Contradicted),
-        used: count(PushOutcome::Used),
+        avoided: judged(PushOutcome::Avoided),
+        ignored: judged(PushOutcome::Ignored),
+        contradicted: judged(PushOutcome::Contradicted),
+        used: judged(PushOutcome::Used),
+        open: count(PushStanding::Open),
+        unknown: count(PushStanding::Unknown),
         silenced: log.silenced_items().len(),
     }
 }

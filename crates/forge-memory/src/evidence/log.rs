@@ -76,6 +76,12 @@ impl EvidenceLog {
         added
     }
 
+    /// Returns a test of whether an entry is in the log as it is now.
+    pub fn membership(&self) -> impl Fn(&EvidenceEntry) -> bool + use<> {
+        let known: HashSet<String> = self.entries.iter().map(EvidenceEntry::identity).collect();
+        move |entry| known.contains(&entry.identity())
+    }
+
     /// Drops, in this order: what is too old; and of a log that is too large
     /// repeated facts, files read, files changed, commands that worked, missing
     /// and too large paths, other failures, faults, corrections, refusals; of

@@ -481,7 +481,7 @@ fn rule_item(
 }
 
 /// Returns `true` for a glob or a path, `false` for the words of a command.
-fn is_path_pattern(pattern: &str) -> bool {
+pub fn is_path_pattern(pattern: &str) -> bool {
     !pattern.contains(' ') && pattern.contains(['/', '*', '.'])
 }
 

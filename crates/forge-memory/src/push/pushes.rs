@@ -13,6 +13,9 @@ pub const PUSHES_FILE: &str = ".mind/.pushes";
 
 /// Times after which an item that was ignored or contradicted is silenced.
 const MAX_FAILED_PUSHES: usize = 3;
+/// Seconds in which what followed may still be seen. A session that ended
+/// without an event shows nothing any more.
+const MAX_OPEN_SECONDS: i64 = 24 * 60 * 60;
 
 /// One line of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,6 +101,19 @@ impl PushSubject {
             PushSubject::Answer { .. } => "answer to a question",
         }
     }
+
+    /// Returns `true` if calls can show what followed: whether a rule was kept
+    /// is not in them.
+    fn has_visible_outcome(&self) -> bool {
+        matches!(
+            self,
+            PushSubject::Fault { .. }
+                | PushSubject::Path { .. }
+                | PushSubject::Large { .. }
+                | PushSubject::Refused { .. }
+                | PushSubject::Answer { .. }
+        )
+    }
 }
 
 /// What followed an item.
@@ -126,12 +142,27 @@ impl PushOutcome {
     }
 }
 
+/// What is known about what followed an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PushStanding {
+    /// It was seen.
+    Judged(PushOutcome),
+    /// It may still be seen.
+    Open,
+    /// It was not seen, or calls of tools cannot show it.
+    Unknown,
+}
+
 /// A later line of the log: what followed an earlier one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutcomeRecord {
+    /// Hash of the client's session id.
     pub session: String,
+    /// The call that the item was brought to.
     pub call: String,
+    /// The item.
     pub item: String,
+    /// What followed.
     pub outcome: PushOutcome,
 }
 
@@ -164,6 +195,17 @@ impl PushLog {
         self.outcomes.get(&key).copied()
     }
 
+    /// Returns what is known about what followed a push. `now` is in seconds
+    /// since 1970.
+    pub fn standing(&self, push: &PushRecord, now: i64) -> PushStanding {
+        let is_over = now.saturating_sub(push.at) > MAX_OPEN_SECONDS;
+        match self.outcome(push) {
+            Some(outcome) => PushStanding::Judged(outcome),
+            None if is_over || !push.subject.has_visible_outcome() => PushStanding::Unknown,
+            None => PushStanding::Open,
+        }
+    }
+
     /// Returns `true` if this session has the item already, in these words.
     pub fn was_shown(&self, session: &str, item: &str, version: &str) -> bool {
         let mut of_session = self.pushes.iter().filter(|it| it.session == session);
@@ -185,6 +227,39 @@ impl PushLog {
 
     /// Judges the pushes of a session whose outcome is not known yet.
     pub fn judge_session(&self, session: &str, entries: &[EvidenceEntry]) -> Vec<OutcomeRecord> {
+        self.judge_open(session, |push| judge_outcome(push, entries))
+    }
+
+    /// Judges the pushes of a helper that has ended, by all entries of it.
+    /// `start` is the call under which items were logged that it got at its
+    /// start.
+    pub fn judge_helper(
+        &self,
+        session: &str,
+        start: &str,
+        entries: &[EvidenceEntry],
+    ) -> Vec<OutcomeRecord> {
+        self.judge_open(session, |push| {
+            if push.call == start {
+                judge_start(push, entries)
+            } else {
+                judge_outcome(push, entries)
+            }
+        })
+    }
+
+    /// Returns `true` if the outcome of a push of this session can be seen and
+    /// was not.
+    pub fn has_open(&self, session: &str) -> bool {
+        let mut of_session = self.pushes.iter().filter(|it| it.session == session);
+        of_session.any(|it| it.subject.has_visible_outcome() && self.outcome(it).is_none())
+    }
+
+    fn judge_open(
+        &self,
+        session: &str,
+        judge: impl Fn(&PushRecord) -> Option<PushOutcome>,
+    ) -> Vec<OutcomeRecord> {
         let open = self
             .pushes
             .iter()
@@ -196,7 +271,7 @@ impl PushLog {
                     session: push.session.clone(),
                     call: push.call.clone(),
                     item: push.item.clone(),
-                    outcome: judge_outcome(push, entries)?,
+                    outcome: judge(push)?,
                 })
             })
             .collect()
@@ -208,6 +283,9 @@ impl PushLog {
 pub fn judge_outcome(push: &PushRecord, entries: &[EvidenceEntry]) -> Option<PushOutcome> {
     if let PushSubject::Answer { path } = &push.subject {
         return judge_pointer(push, path, entries);
+    }
+    if !push.subject.has_visible_outcome() {
+        return None;
     }
     let mut entries = entries
         .iter()
@@ -231,32 +309,7 @@ pub fn judge_outcome(push: &PushRecord, entries: &[EvidenceEntry]) -> Option<Pus
                 EvidenceFact::Read { .. } | EvidenceFact::Changed { .. }
             )
     };
-    let again: Box<dyn Fn(&EvidenceFact) -> bool> = match &push.subject {
-        PushSubject::Fault { fault } => Box::new(
-            move |it| matches!(it, EvidenceFact::Command(it) if it.fault.as_ref() == Some(fault)),
-        ),
-        PushSubject::Path { missing, .. } => {
-            Box::new(move |it| matches!(it, EvidenceFact::Missing { path } if path == missing))
-        }
-        PushSubject::Large { path: large } => {
-            Box::new(move |it| matches!(it, EvidenceFact::TooLarge { path, .. } if path == large))
-        }
-        PushSubject::Refused {
-            program,
-            subcommand,
-        } => Box::new(move |it| {
-            let EvidenceFact::Refused { command, .. } = it else {
-                return false;
-            };
-            let forms = parse_command(command);
-            let mut forms = forms.iter().filter_map(command_form);
-            forms.any(|form| form == (program.clone(), subcommand.clone()))
-        }),
-        PushSubject::Rule { .. }
-        | PushSubject::Solved { .. }
-        | PushSubject::Correction
-        | PushSubject::Answer { .. } => return None,
-    };
+    let again = |fact: &EvidenceFact| fails_again(&push.subject, fact);
     let failed = has(&of_call, &again);
     if !failed {
         let was_allowed = matches!(push.subject, PushSubject::Refused { .. })
@@ -284,7 +337,7 @@ fn judge_pointer(push: &PushRecord, path: &str, entries: &[EvidenceEntry]) -> Op
     for entry in later {
         seen += 1;
         let is_used = match &entry.fact {
-            EvidenceFact::Read { path: read } | EvidenceFact::Changed { path: read } => {
+            EvidenceFact::Read { path: read, .. } | EvidenceFact::Changed { path: read, .. } => {
                 read == path
             }
             EvidenceFact::Command(fact) => fact.worked && fact.command.contains(path),
@@ -295,6 +348,77 @@ fn judge_pointer(push: &PushRecord, path: &str, entries: &[EvidenceEntry]) -> Op
         }
     }
     (seen >= PATIENCE).then_some(PushOutcome::Ignored)
+}
+
+/// Judges an item that came before every call of its session, by all entries of
+/// that session; `None` if there are none.
+fn judge_start(push: &PushRecord, entries: &[EvidenceEntry]) -> Option<PushOutcome> {
+    if !push.subject.has_visible_outcome() {
+        return None;
+    }
+    let mut of_session = entries
+        .iter()
+        .filter(|it| it.session == push.session)
+        .map(|it| &it.fact)
+        .peekable();
+    of_session.peek()?;
+    let first = of_session.find_map(|fact| {
+        if fails_again(&push.subject, fact) {
+            Some(PushOutcome::Ignored)
+        } else {
+            works_after_all(&push.subject, fact).then_some(PushOutcome::Contradicted)
+        }
+    });
+    Some(first.unwrap_or(PushOutcome::Avoided))
+}
+
+/// Returns `true` for the failure that an item warns of.
+fn fails_again(subject: &PushSubject, fact: &EvidenceFact) -> bool {
+    match (subject, fact) {
+        (PushSubject::Fault { fault }, EvidenceFact::Command(it)) => {
+            it.fault.as_ref() == Some(fault)
+        }
+        (PushSubject::Path { missing, .. }, EvidenceFact::Missing { path }) => path == missing,
+        (PushSubject::Large { path: large }, EvidenceFact::TooLarge { path, .. }) => path == large,
+        (
+            PushSubject::Refused {
+                program,
+                subcommand,
+            },
+            EvidenceFact::Refused { command, .. },
+        ) => has_form(command, program, subcommand),
+        _ => false,
+    }
+}
+
+/// Returns `true` for the success of what an item calls a failure. A read of a
+/// large file is none: the item names the way to read a part of it.
+fn works_after_all(subject: &PushSubject, fact: &EvidenceFact) -> bool {
+    match (subject, fact) {
+        (PushSubject::Fault { fault }, EvidenceFact::Command(it)) => {
+            let commands = parse_command(&it.command);
+            let mut seen = commands.iter().filter(|it| !it.hides_errors);
+            it.worked && seen.any(|it| fault.occurs_in(it))
+        }
+        (
+            PushSubject::Path { missing, .. },
+            EvidenceFact::Read { path, .. } | EvidenceFact::Changed { path, .. },
+        ) => path == missing,
+        (
+            PushSubject::Refused {
+                program,
+                subcommand,
+            },
+            EvidenceFact::Command(it),
+        ) => has_form(&it.command, program, subcommand),
+        _ => false,
+    }
+}
+
+fn has_form(command: &str, program: &str, subcommand: &str) -> bool {
+    let forms = parse_command(command);
+    let mut forms = forms.iter().filter_map(command_form);
+    forms.any(|(name, words)| name == program && words == subcommand)
 }
 
 #[cfg(test)]
@@ -370,6 +494,101 @@ mod tests {
             .map(|at| format!("s1 | Read | docs/{at}.md | x\n"))
             .collect();
         check(many, Some(PushOutcome::Ignored));
+    }
+
+    #[test]
+    fn what_a_helper_did_with_an_item_of_its_start_is_seen_in_all_its_calls() {
+        let mut of_start = push("helper");
+        of_start.event = "SubagentStart".to_owned();
+        let log_of = |push: &PushRecord| {
+            PushLog::parse(&(serde_json::to_string(push).expect("JSON") + "\n"))
+        };
+        let check = |push: &PushRecord, lines: &str, expect: Option<PushOutcome>| {
+            let found = log_of(push).judge_helper("s1", "helper", &log(lines).entries);
+            let outcome = found.first().map(|it| it.outcome);
+            assert_eq!(outcome, expect, "{lines}");
+        };
+        let fails = "s1 | Bash | cat -A x | Exit code 1 / cat: illegal option -- A\n";
+        let works = "s1 | Bash | cat -A x | text\n";
+        let other = "s1 | Bash | cat x | text\n";
+        check(&of_start, "", None);
+        check(&of_start, "s2 | Bash | cat x | text", None);
+        check(&of_start, other, Some(PushOutcome::Avoided));
+        // It had the item before its first call.
+        check(&of_start, fails, Some(PushOutcome::Ignored));
+        check(
+            &of_start,
+            &format!("{other}{works}"),
+            Some(PushOutcome::Contradicted),
+        );
+        check(
+            &of_start,
+            &format!("{fails}{works}"),
+            Some(PushOutcome::Ignored),
+        );
+        // An item that came to one of its calls is judged by that call.
+        check(
+            &push("0"),
+            &format!("{fails}{other}"),
+            Some(PushOutcome::Avoided),
+        );
+        let mut refused = of_start.clone();
+        refused.subject = PushSubject::Refused {
+            program: "git".to_owned(),
+            subcommand: "push".to_owned(),
+        };
+        check(
+            &refused,
+            "s1 | Bash | git push origin | done",
+            Some(PushOutcome::Contradicted),
+        );
+        let mut path = of_start;
+        path.subject = PushSubject::Path {
+            missing: "src/a.go".to_owned(),
+            instead: "pkg/a.go".to_owned(),
+        };
+        check(
+            &path,
+            "s1 | Read | src/a.go | package a",
+            Some(PushOutcome::Contradicted),
+        );
+        check(
+            &path,
+            "s1 | Read | pkg/a.go | package a",
+            Some(PushOutcome::Avoided),
+        );
+    }
+
+    #[test]
+    fn what_was_not_seen_is_open_for_a_day_and_then_unknown() {
+        let mut record = push("0");
+        record.at = 1_000;
+        let standing = |record: &PushRecord, lines: &str, now: i64| {
+            let text = serde_json::to_string(record).expect("JSON") + "\n" + lines;
+            let log = PushLog::parse(&text);
+            log.standing(&log.pushes[0], now)
+        };
+        assert_eq!(standing(&record, "", 1_001), PushStanding::Open);
+        assert_eq!(standing(&record, "", 87_400), PushStanding::Open);
+        assert_eq!(standing(&record, "", 87_401), PushStanding::Unknown);
+        // A clock that went back changes nothing.
+        assert_eq!(standing(&record, "", i64::MIN), PushStanding::Open);
+        let outcome = OutcomeRecord {
+            session: "s1".to_owned(),
+            call: "0".to_owned(),
+            item: "fault cat -A".to_owned(),
+            outcome: PushOutcome::Avoided,
+        };
+        let line = serde_json::to_string(&outcome).expect("JSON");
+        assert_eq!(
+            standing(&record, &line, 87_401),
+            PushStanding::Judged(PushOutcome::Avoided)
+        );
+        // No call shows whether a rule was kept.
+        record.subject = PushSubject::Rule {
+            path: "knowledge/a.md".to_owned(),
+        };
+        assert_eq!(standing(&record, "", 1_001), PushStanding::Unknown);
     }
 
     #[test]

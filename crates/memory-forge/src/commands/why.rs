@@ -74,7 +74,7 @@ pub(crate) fn run_why(
         (_, Some(path), _) => ("Read", json!({ "file_path": path })),
         (_, _, Some(path)) => ("Edit", json!({ "file_path": path })),
         _ => {
-            let pushes = push::list_pushes(&workspace, args.limit);
+            let pushes = push::list_pushes(&workspace, args.limit, settings.now);
             let silenced = push::silenced_pushes(&workspace);
             return show_pushes(&args, &pushes, &silenced, ui);
         }
@@ -141,14 +141,13 @@ fn show_pushes(
     silenced: &[(String, usize)],
     ui: &mut Ui,
 ) -> Result<CommandExit, CommandError> {
-    let outcome = |it: &push::ExplainedPush| it.outcome.map(|it| it.name());
     if args.json {
         let pushes: Vec<Value> = pushes
             .iter()
             .map(|it| {
                 json!({
                     "at": it.at.to_string(), "event": it.event, "key": it.key, "item": it.item,
-                    "text": it.text, "tokens": it.tokens, "outcome": outcome(it),
+                    "text": it.text, "tokens": it.tokens, "outcome": it.outcome_name(),
                 })
             })
             .collect();
@@ -168,7 +167,7 @@ fn show_pushes(
             it.at,
             it.event,
             it.key,
-            outcome(it).unwrap_or("outcome not known yet"),
+            it.describe_outcome(),
             it.tokens
         ))?;
         ui.print_line(&format!("  {}", escape_hidden(&it.text)))?;

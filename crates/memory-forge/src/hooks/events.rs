@@ -93,6 +93,9 @@ const SESSION_END_GIT_WAIT: Duration = Duration::from_millis(500);
 const MAX_CONTEXT_BYTES: usize = 9_900;
 /// Limit for the look around a workspace at a start.
 const OVERVIEW_WAIT: Duration = Duration::from_millis(1_000);
+/// Limit for waiting until the client has written a helper's task or its last
+/// message.
+const TRANSCRIPT_WAIT: Duration = Duration::from_millis(300);
 
 fn open_workspace(
     payload: &HookPayload,
@@ -254,6 +257,7 @@ impl EventHandler<'_> {
             kind,
             id,
             transcript,
+            wait: TRANSCRIPT_WAIT,
             program_folders: self.process.client_places().path,
             nonce: &self.nonce,
             now: self.now,
@@ -269,6 +273,7 @@ impl EventHandler<'_> {
     }
 
     fn subagent_stop(&self) -> HookAnswer {
+        self.judge_helper();
         if !self.mind.has_state_files() {
             return Ok(None);
         }
@@ -283,6 +288,30 @@ impl EventHandler<'_> {
         let quiet =
             continues_after_stop_output(self.client) || self.payload.is_set("stop_hook_active");
         Ok((!quiet).then_some(text))
+    }
+
+    /// Judges what the helper got by its own calls. An error must not cost the
+    /// log of its work.
+    fn judge_helper(&self) {
+        let field = |name: &str| self.payload.text_field(&[name]);
+        let (Some(id), Some(path)) = (field("agent_id"), field("agent_transcript_path")) else {
+            return;
+        };
+        let homes = self.transcript_homes();
+        let end = push::HelperEnd {
+            id,
+            transcript: evidence::TranscriptSource {
+                path: Path::new(path),
+                session: self.session_id(),
+                cwd: self.tool_cwd(),
+                homes: &homes,
+            },
+            last_message: field("last_assistant_message").unwrap_or_default(),
+            wait: TRANSCRIPT_WAIT,
+        };
+        if let Err(problem) = push::judge_helper(self.workspace, &end) {
+            self.note_problem(SessionEvent::SubagentStop, &problem.to_string());
+        }
     }
 
     fn task_completed(&self) -> HookAnswer {
@@ -344,9 +373,13 @@ impl EventHandler<'_> {
             return Ok(None);
         };
         let homes = self.transcript_homes();
+        let session = match self.payload.text_field(&["agent_id"]) {
+            Some(helper) => push::helper_session(self.session_id(), helper),
+            None => self.session_id().to_owned(),
+        };
         let request = push::ActionRequest {
             event: SessionEvent::PreToolUse.name(),
-            session: self.session_id(),
+            session: &session,
             call: self
                 .payload
                 .text_field(&["tool_use_id"])

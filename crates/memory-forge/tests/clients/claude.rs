@@ -6,10 +6,12 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::project::{
-    BRIEFING, NUDGE, PHASE, PUSH, Project, RESTORED, STUB, WORK, counts, goes_without_a_trace,
-    is_briefed, is_corrected_at_a_prompt, is_pointed_to_an_answer,
+    ADDS_THE_REMOTE, BRIEFING, FAILS, NUDGE, PHASE, PUSH, Project, RESTORED, STUB, WORK, counts,
+    fails_as_in_an_earlier_session, goes_without_a_trace, is_briefed, is_corrected_at_a_prompt,
+    is_pointed_to_an_answer,
     loses_no_prompt_without_the_program, runs_what_failed_again, searches_the_memory,
 };
+use crate::stand_in::Request;
 
 pub(crate) fn claude() -> Option<Project> {
     let project = Project::with("claude")?
@@ -401,6 +403,74 @@ fn claude_shows_the_model_nothing_where_pushing_is_off() {
     let text = runs_what_failed_again(&project, "Bash", &arguments);
     counts(&text, PUSH, 0);
     assert!(!project.ws.exists(".mind/.pushes"));
+}
+
+/// A command fails with an error that took several steps before: with its
+/// result, the model reads what solved it.
+#[test]
+fn claude_shows_the_model_what_solved_an_error_before() {
+    let Some(project) = claude() else { return };
+    project.memory_forge(&["setup", "claude", "--hooks", "all", "--yes"]);
+    let arguments = ["-p", "Push the backup", "--allowedTools", "Bash"];
+    let text = fails_as_in_an_earlier_session(&project, "Bash", &arguments);
+    counts(&text, ADDS_THE_REMOTE, 1);
+    let line = text.lines().find(|line| line.contains(ADDS_THE_REMOTE));
+    let line = line.expect("it was counted");
+    assert!(line.contains("[Memory]"), "{line}");
+    assert!(line.contains(".mind/evidence/log.jsonl:"), "{line}");
+    let pushes = project.ws.read(".mind/.pushes");
+    counts(&pushes, "\"event\":\"PostToolUseFailure\"", 1);
+    let why = project.memory_forge(&["why"]);
+    assert!(why.contains("solved before"), "{why}");
+}
+
+#[test]
+fn claude_shows_the_model_no_solution_where_pushing_is_off() {
+    let Some(project) = claude() else { return };
+    project.memory_forge(&["setup", "claude", "--hooks", "all", "--yes"]);
+    let project = project.env("MEMORY_FORGE_PUSH", "off");
+    let arguments = ["-p", "Push the backup", "--allowedTools", "Bash"];
+    let text = fails_as_in_an_earlier_session(&project, "Bash", &arguments);
+    counts(&text, ADDS_THE_REMOTE, 0);
+}
+
+/// A helper does not see what its session was shown: the facts about its task
+/// are in its own first question to the model, and its calls show what followed.
+#[test]
+fn claude_shows_a_helper_what_is_known_about_its_task() {
+    let Some(project) = claude() else { return };
+    project
+        .ws
+        .write("memory-forge.toml", "[recall]\npush = \"all\"\n");
+    project.memory_forge(&["setup", "claude", "--hooks", "all", "--yes"]);
+    let command = |text: &str| serde_json::json!({ "command": text });
+    project.model.will_call("Bash", command(FAILS));
+    project.run(&["-p", "Look at main.c", "--allowedTools", "Bash"]);
+
+    const PROMPT: &str = "Let another one look";
+    let task = format!("Run `{FAILS}` and report what it prints.");
+    let helper = serde_json::json!({
+        "description": "Look at main.c", "prompt": task, "subagent_type": "general-purpose",
+    });
+    project.model.forget();
+    project.model.will_call("Agent", helper);
+    let works = command("cat src/main.c");
+    project.model.will_call_in_a_helper("Bash", works, PROMPT);
+    let output = project.run(&["-p", PROMPT, "--allowedTools", "Agent,Bash"]);
+    let questions = project.model.questions();
+    let of_helper = |it: &&Request| {
+        let text = it.text();
+        text.contains(&task) && !text.contains(PROMPT)
+    };
+    let first = questions.iter().find(of_helper);
+    let text = first
+        .unwrap_or_else(|| panic!("no helper started\n{output}"))
+        .text();
+    counts(&text, PUSH, 1);
+    let pushes = project.ws.read(".mind/.pushes");
+    counts(&pushes, "\"event\":\"SubagentStart\"", 1);
+    let why = project.memory_forge(&["why"]);
+    assert!(why.contains("failed before: avoided"), "{why}\n{pushes}");
 }
 
 #[test]

@@ -279,7 +279,7 @@ pub(crate) fn searches_the_memory(project: &Project, client: &str, arguments: &[
 pub(crate) const PUSH: &str = "has never worked here";
 
 /// A command that no shell accepts: the option does not exist.
-const FAILS: &str = "cat --frobnicate src/main.c";
+pub(crate) const FAILS: &str = "cat --frobnicate src/main.c";
 
 /// In one session, the model runs a command that fails. In the next one it
 /// runs it again: what the client then asks the model with is returned.
@@ -306,6 +306,51 @@ pub(crate) fn runs_what_failed_again(
     last.unwrap_or_else(|| panic!("the command never ran\n{output}"))
         .text()
 }
+
+/// Fails until there is a remote of this name.
+const PUSH_TO_BACKUP: &str = "git push backup main";
+
+/// What makes it work.
+pub(crate) const ADDS_THE_REMOTE: &str = "git remote add backup ./mirror.git";
+
+/// In one session, the model needs four commands to solve an error. In the next
+/// one it has the same error: what the client then asks the model with is
+/// returned.
+#[track_caller]
+pub(crate) fn fails_as_in_an_earlier_session(
+    project: &Project,
+    tool: &'static str,
+    arguments: &[&str],
+) -> String {
+    project
+        .ws
+        .write("memory-forge.toml", "[recall]\npush = \"all\"\n");
+    project.ws.commit("Begin");
+    project.ws.git(&["branch", "-M", "main"]);
+    let calls = [
+        PUSH_TO_BACKUP,
+        "git remote -v",
+        "git init -q --bare mirror.git",
+        ADDS_THE_REMOTE,
+        PUSH_TO_BACKUP,
+    ];
+    let command = |text: &str| serde_json::json!({ "command": text });
+    project.model.will_call_in_turn(tool, calls.map(command));
+    project.run(arguments);
+    let keys = project.ws.read(".mind/evidence/keys.jsonl");
+    assert!(keys.contains(ADDS_THE_REMOTE), "it is no key: {keys}");
+    project.ws.git(&["remote", "remove", "backup"]);
+    project.model.forget();
+    project.model.will_call(tool, command(PUSH_TO_BACKUP));
+    let output = project.run(arguments);
+    let questions = project.model.questions();
+    let last = questions.iter().rfind(|it| it.text().contains(FATAL));
+    last.unwrap_or_else(|| panic!("the command did not fail\n{output}"))
+        .text()
+}
+
+/// What git answers without that remote.
+const FATAL: &str = "does not appear to be a git repository";
 
 /// A prompt that repeats what is known to be wrong gets the correction.
 #[track_caller]

@@ -1,8 +1,9 @@
 //! A stand-in for the model's side of the protocols that clients speak:
 //! Anthropic Messages, OpenAI Responses and Chat Completions, and Gemini. It
 //! answers everything with one short sentence and keeps what it was asked.
-//! Told to, it first calls a tool where one of that name is offered.
+//! A test can have it call tools first, where the client offers them.
 
+use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -45,7 +46,15 @@ fn collect(value: &Value, text: &mut String) {
 pub(crate) struct StandIn {
     address: SocketAddr,
     seen: Arc<Mutex<Vec<Request>>>,
-    wish: Arc<Mutex<Option<Wish>>>,
+    wishes: Arc<Mutex<Wishes>>,
+}
+
+/// The calls that the model wants to make, the next one first.
+#[derive(Default)]
+struct Wishes {
+    waiting: VecDeque<Wish>,
+    /// Calls that were made: clients tell calls apart by their ids.
+    made: usize,
 }
 
 /// A tool that the model wants to call, and has not called yet.
@@ -53,6 +62,8 @@ struct Wish {
     /// As our server names it; clients put their own words before.
     name: &'static str,
     arguments: Value,
+    /// Requests with these words do not get it.
+    not_where: Option<&'static str>,
 }
 
 impl StandIn {
@@ -60,8 +71,8 @@ impl StandIn {
         let listener = TcpListener::bind("127.0.0.1:0").expect("the loopback has a free port");
         let address = listener.local_addr().expect("it is bound");
         let seen = Arc::new(Mutex::new(Vec::new()));
-        let wish = Arc::default();
-        let (kept, wished) = (Arc::clone(&seen), Arc::clone(&wish));
+        let wishes = Arc::default();
+        let (kept, wished) = (Arc::clone(&seen), Arc::clone(&wishes));
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (kept, wished) = (Arc::clone(&kept), Arc::clone(&wished));
@@ -72,13 +83,42 @@ impl StandIn {
         StandIn {
             address,
             seen,
-            wish,
+            wishes,
         }
     }
 
     /// The next answer that can be is a call of this tool.
     pub(crate) fn will_call(&self, name: &'static str, arguments: Value) {
-        *lock(&self.wish) = Some(Wish { name, arguments });
+        self.will_call_in_turn(name, [arguments]);
+    }
+
+    /// The next answers that can be are calls of this tool, one after another.
+    pub(crate) fn will_call_in_turn(
+        &self,
+        name: &'static str,
+        arguments: impl IntoIterator<Item = Value>,
+    ) {
+        let wishes = arguments.into_iter().map(|arguments| Wish {
+            name,
+            arguments,
+            not_where: None,
+        });
+        lock(&self.wishes).waiting = wishes.collect();
+    }
+
+    /// After the calls so far, the model of a helper wants to call this tool:
+    /// the one that was not asked with these words.
+    pub(crate) fn will_call_in_a_helper(
+        &self,
+        name: &'static str,
+        arguments: Value,
+        words: &'static str,
+    ) {
+        lock(&self.wishes).waiting.push_back(Wish {
+            name,
+            arguments,
+            not_where: Some(words),
+        });
     }
 
     pub(crate) fn url(&self) -> String {
@@ -105,7 +145,7 @@ fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 fn serve(
     mut stream: TcpStream,
     seen: &Mutex<Vec<Request>>,
-    wish: &Mutex<Option<Wish>>,
+    wishes: &Mutex<Wishes>,
 ) -> std::io::Result<()> {
     stream.set_read_timeout(Some(Duration::from_secs(30)))?;
     let mut reader = BufReader::new(stream.try_clone()?);
@@ -140,7 +180,7 @@ fn serve(
         path: path.clone(),
         body: body.clone(),
     });
-    let call = called(&path, &body, &mut lock(wish));
+    let call = called(&path, &body, &mut lock(wishes));
     let (status, kind, text) = answer(&path, &body, length, call.as_ref());
     write!(
         stream,
@@ -185,15 +225,23 @@ type Answer = (&'static str, &'static str, String);
 /// A call of a tool that the client offers, in the client's own words.
 struct Call {
     name: String,
+    /// Differs from that of every other call.
+    id: String,
     /// The group that the tool is in, where the client has groups.
     group: Option<String>,
     arguments: Value,
 }
 
 /// The wished call, once the client offers its tool.
-fn called(path: &str, body: &Value, wish: &mut Option<Wish>) -> Option<Call> {
+fn called(path: &str, body: &Value, wishes: &mut Wishes) -> Option<Call> {
     protocol(path)?;
-    let wished = wish.as_ref()?.name;
+    let wish = wishes.waiting.front()?;
+    let mut text = String::new();
+    collect(&body["messages"], &mut text);
+    if wish.not_where.is_some_and(|words| text.contains(words)) {
+        return None;
+    }
+    let wished = wish.name;
     let tools = body["tools"].as_array()?;
     // Plain tools, tools inside of a group, and Gemini's and Chat's wrappings.
     let inside = |tool: &Value| -> Vec<(Option<String>, Value)> {
@@ -212,9 +260,11 @@ fn called(path: &str, body: &Value, wish: &mut Option<Wish>) -> Option<Call> {
         let name = tool["name"].as_str()?;
         name.ends_with(wished).then(|| (group, name.to_owned()))
     })?;
-    let arguments = wish.take()?.arguments;
+    let arguments = wishes.waiting.pop_front()?.arguments;
+    wishes.made += 1;
     Some(Call {
         name,
+        id: format!("call_{}", wishes.made),
         group,
         arguments,
     })
@@ -263,7 +313,7 @@ fn messages(stream: bool, tokens: usize, call: Option<&Call>) -> Answer {
             "end_turn",
         ),
         Some(call) => {
-            let block = |input: &Value| json!({"type": "tool_use", "id": "toolu_1", "name": call.name, "input": input});
+            let block = |input: &Value| json!({"type": "tool_use", "id": call.id, "name": call.name, "input": input});
             let json = call.arguments.to_string();
             (
                 block(&call.arguments),
@@ -297,7 +347,7 @@ fn responses(stream: bool, tokens: usize, call: Option<&Call>) -> Answer {
         }),
         Some(call) => {
             let mut item = json!({
-                "type": "function_call", "id": "f1", "status": "completed", "call_id": "call_1",
+                "type": "function_call", "id": "f1", "status": "completed", "call_id": call.id,
                 "name": call.name, "arguments": call.arguments.to_string(),
             });
             if let Some(group) = &call.group {
@@ -347,8 +397,7 @@ fn chat(stream: bool, tokens: usize, call: Option<&Call>) -> Answer {
         None => (json!({"role": "assistant", "content": ANSWER}), "stop"),
         Some(call) => {
             let function = json!({"name": call.name, "arguments": call.arguments.to_string()});
-            let call =
-                json!({"index": 0, "id": "call_1", "type": "function", "function": function});
+            let call = json!({"index": 0, "id": call.id, "type": "function", "function": function});
             let message = json!({"role": "assistant", "content": null, "tool_calls": [call]});
             (message, "tool_calls")
         }

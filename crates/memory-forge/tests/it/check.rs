@@ -272,3 +272,48 @@ fn a_long_file_of_decisions_is_shortened_with_the_rest() {
     );
     assert!(!ws.exists("memory/.consolidate.lock"));
 }
+
+#[test]
+fn a_rule_that_hooks_can_never_bring_is_reported_with_its_line() {
+    let ws = ws("
+        //- knowledge/schema.md
+        ---
+        title: Schema
+        applies-to: [db/**, *.sql]
+        ---
+        # Schema
+
+        Migrations are never edited.
+        //- knowledge/release.md
+        ---
+        applies-to: [\"tools/release/**\", \"npm publish\"]
+        ---
+        # Releases
+
+        CI publishes.
+        //- src/a.rs
+    ");
+    let output = ws.run(&["check", "--only", "push"]);
+    assert_eq!(output.status, Some(1), "{output}");
+    for part in [
+        "`applies-to:` cannot be read, so hooks never bring this document",
+        "Write a list of texts, each in quotes",
+        "`tools/release/**` in `applies-to:` fits nothing: there is no folder `tools/release`",
+    ] {
+        assert!(output.stdout.contains(part), "{part}: {output}");
+    }
+    let found = json(&ws, &["check", "--only", "push", "--json"]);
+    assert_eq!(ids(&found), ["push.applies-to", "push.no-match"]);
+    let place = |at: usize| {
+        let finding = &found["findings"][at];
+        (finding["path"].clone(), finding["line"].clone())
+    };
+    assert_eq!(place(0), ("knowledge/schema.md".into(), 3.into()));
+    assert_eq!(place(1), ("knowledge/release.md".into(), 2.into()));
+    ws.write(
+        "knowledge/schema.md",
+        "---\napplies-to: [\"src/**\", \"*.sql\"]\n---\n# Schema\n\nA rule.\n",
+    );
+    ws.write("tools/release/run.sh", "");
+    ws.run(&["check", "--only", "push"]).ok();
+}

@@ -314,8 +314,98 @@ fn a_helper_starts_with_what_is_known_about_its_task() {
     let cat = json!({"command": "cat -A db/2.sql"});
     assert!(before(&ws, "s2", "Bash", cat).is_some());
     assert!(helper("a4").contains("never worked"));
+    // Of two that start at once, neither task is certain to be this one's, until
+    // the client names the helper in the result of the call.
+    let text = text_of(&path) + &call("t2", "explorer", "Read `README.md`");
+    std::fs::write(&path, &text).expect("written");
+    assert!(!helper("a5").contains("never worked"));
+    let result = |call: &str, id: &str| {
+        let content = json!([{"type": "tool_result", "tool_use_id": call, "content": "launched"}]);
+        let result = json!({"type": "user", "message": {"content": content},
+            "toolUseResult": {"isAsync": true, "agentId": id}});
+        format!("{result}\n")
+    };
+    let named = result("t1", "a6") + &result("t2", "a7");
+    std::fs::write(&path, text + &named).expect("written");
+    assert!(helper("a6").contains("never worked"));
+    assert!(!helper("a7").contains("never worked"));
     ws.write("memory-forge.toml", "");
     assert!(!helper("a3").contains("never worked"));
+}
+
+fn text_of(path: &std::path::Path) -> String {
+    std::fs::read_to_string(path).expect("written before")
+}
+
+#[test]
+fn what_followed_in_a_helper_is_seen_in_its_own_calls() {
+    let ws = ws(WORK);
+    ws.write("memory-forge.toml", ALL);
+    turn(&ws, "s1", &[FAILS, ("cat -vet src/a.go", "package a")]);
+    let path = ws.home().join(".claude/projects/x/s2.jsonl");
+    let helpers = ws.home().join(".claude/projects/x/s2/subagents");
+    std::fs::create_dir_all(&helpers).expect("made");
+    let task = json!({"type": "assistant", "message": {"content": [{"type": "tool_use",
+        "id": "t1", "name": "Agent", "input": {"subagent_type": "explorer",
+            "prompt": "Look for tabs with `cat -A src/registry.go`"}}]}});
+    std::fs::write(&path, format!("{task}\n")).expect("written");
+    let event = |name: &str, id: &str, more: Value| {
+        let mut event = json!({"hook_event_name": name, "session_id": "s2", "agent_id": id,
+            "agent_type": "explorer", "transcript_path": path});
+        for (name, value) in more.as_object().into_iter().flatten() {
+            event[name] = value.clone();
+        }
+        hook(&ws, event).unwrap_or_default()
+    };
+    let ends = |id: &str, command: &str, result: &str, last: &str| {
+        let call = json!({"type": "assistant", "isSidechain": true, "message": {"content": [
+            {"type": "tool_use", "id": format!("{id}-0"), "name": "Bash",
+             "input": {"command": command}}]}});
+        let result = json!({"type": "user", "isSidechain": true, "message": {"content": [
+            {"type": "tool_result", "tool_use_id": format!("{id}-0"), "content": result,
+             "is_error": result.starts_with("Exit code")}]}});
+        let answer = json!({"type": "assistant", "isSidechain": true, "message": {"content": [
+            {"type": "text", "text": "Done."}]}});
+        let later = json!({"type": "attachment"});
+        let own = helpers.join(format!("agent-{id}.jsonl"));
+        std::fs::write(&own, format!("{call}\n{result}\n{answer}\n{later}\n")).expect("written");
+        event(
+            "SubagentStop",
+            id,
+            json!({"agent_transcript_path": own, "last_assistant_message": last}),
+        );
+    };
+    let outcomes = || {
+        let why = ws.run(&["why", "--json"]);
+        let why: Value = serde_json::from_str(why.ok()).expect("JSON");
+        let pushes = why["pushes"].as_array().expect("a list");
+        let outcomes = pushes.iter().map(|it| it["outcome"].clone());
+        outcomes.collect::<Vec<_>>()
+    };
+    assert!(event("SubagentStart", "a1", json!({})).contains("never worked"));
+    assert_eq!(outcomes(), [Value::Null]);
+    // A transcript that lacks the end may lack the call that matters.
+    ends("a1", "cat src/a.go", "package a", "Something else.");
+    assert_eq!(outcomes(), [Value::Null]);
+    ends("a1", "cat src/a.go", "package a", "Done.");
+    assert_eq!(outcomes(), [json!("avoided")]);
+    event("SubagentStart", "a2", json!({}));
+    ends("a2", FAILS.0, FAILS.1, "Done.");
+    assert_eq!(outcomes(), [json!("ignored"), json!("avoided")]);
+    // What a helper got before a call of its own is judged in the same way.
+    let call = json!({"tool_name": "Bash", "tool_use_id": "a3-0",
+        "tool_input": {"command": FAILS.0}});
+    assert!(event("PreToolUse", "a3", call).contains("never worked"));
+    ends("a3", FAILS.0, "package a", "Done.");
+    assert_eq!(outcomes()[0], "contradicted");
+    let screen = ws.run(&["status"]);
+    assert!(
+        screen
+            .ok()
+            .contains(": 1 avoided, 1 ignored, 1 contradicted;"),
+        "{screen}"
+    );
+    assert!(!ws.read(".mind/evidence/log.jsonl").contains("a3-0"));
 }
 
 #[test]

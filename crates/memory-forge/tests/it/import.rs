@@ -1296,6 +1296,45 @@ fn past_sessions_become_evidence_once() {
 }
 
 #[test]
+fn an_import_that_finds_no_new_evidence_says_that_all_of_it_is_there() {
+    let ws = ws("");
+    let mut session = session_in(ws.root());
+    let path = claude_folder(&ws).join(format!("{ID}.jsonl"));
+    put(&path, lines(&session[..5]));
+    let second = "9f8e7d6c-0000-4000-8000-000000000002";
+    for record in &mut session {
+        record["sessionId"] = second.into();
+    }
+    let import = || {
+        let output = ws.run(&["import", "transcripts"]);
+        let line = output.ok().lines().find(|it| it.contains("evidence"));
+        line.unwrap_or_default().to_owned()
+    };
+    assert_eq!(
+        import(),
+        "Kept as evidence: 2 facts about commands and files"
+    );
+    assert_eq!(
+        import(),
+        "Kept as evidence: 0 new, 1 session already imported"
+    );
+    // Its entries are there, although where the reading ended is not known.
+    std::fs::remove_file(ws.path(".mind/evidence/positions.jsonl")).expect("removed");
+    assert_eq!(
+        import(),
+        "Kept as evidence: 0 new, 1 session already imported"
+    );
+    put(
+        &claude_folder(&ws).join(format!("{second}.jsonl")),
+        lines(&session),
+    );
+    assert_eq!(
+        import(),
+        "Kept as evidence: 3 facts about commands and files, 1 session already imported"
+    );
+}
+
+#[test]
 fn sessions_of_another_project_are_no_evidence_here() {
     let ws = ws("");
     let path = ws.home().join("elsewhere.jsonl");

@@ -290,6 +290,58 @@ fn a_person_finds_edits_and_takes_back() {
     );
 }
 
+/// Each outcome keeps its number, also where the card is narrow.
+#[test]
+fn what_hooks_brought_is_shown_with_what_followed() {
+    let Some(browser) = Browser::start(TMP, 1280, 900) else {
+        return;
+    };
+    let ws = shop();
+    let mut log = String::new();
+    for at in 0..12 {
+        let call = format!("c{at}");
+        let push = json!({
+            "at": 1, "session": "s", "event": "PreToolUse", "call": call, "item": "large a.csv",
+            "version": "1", "subject": {"about": "large", "path": "a.csv"}, "text": "-",
+            "tokens": 40,
+        });
+        let outcome = match at {
+            0..8 => "avoided",
+            8..10 => "ignored",
+            _ => "contradicted",
+        };
+        let outcome = json!({"session": "s", "call": call, "item": "large a.csv",
+            "outcome": outcome});
+        log += &format!(
+            "{push}\n{}",
+            if at == 11 {
+                String::new()
+            } else {
+                format!("{outcome}\n")
+            }
+        );
+    }
+    ws.write(".mind/.pushes", log);
+    let page = Page::of(&ws);
+    browser.open(&page.address);
+    visit(&browser, &page, "overview", ".stat.wide");
+    let words = "return [...document.querySelectorAll('.stat.wide :is(b, small, li)')].map((it) => it.innerText)";
+    assert_eq!(
+        browser.script(words, &[]),
+        json!([
+            "12",
+            "items brought to agents, ~480 tokens",
+            "8 avoided",
+            "2 ignored",
+            "1 contradicted",
+            "1 unknown",
+        ])
+    );
+    let lines = "return [...document.querySelectorAll('.stat.wide li')].every((it) => it.offsetHeight < 2.2 * parseFloat(getComputedStyle(it).fontSize))";
+    assert_eq!(browser.script(lines, &[]), true);
+    picture(&browser, "pushes");
+}
+
 #[test]
 fn numbers_agree_with_their_nouns() {
     let Some(browser) = Browser::start(TMP, 1280, 900) else {

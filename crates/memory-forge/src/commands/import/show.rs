@@ -59,12 +59,8 @@ pub(super) fn show_report(
         count(ImportOutcome::Unchanged),
         count(ImportOutcome::Kept),
     ))?;
-    if report.evidence > 0 {
-        let kept = if dry_run { "Would keep" } else { "Kept" };
-        let facts = count_noun(report.evidence, "fact");
-        ui.print_line(&format!(
-            "{kept} as evidence: {facts} about commands and files"
-        ))?;
+    if let Some(line) = evidence_line(report, dry_run) {
+        ui.print_line(&line)?;
     }
     show_proposals(report, ui)?;
     show_remarks(report, ui);
@@ -74,6 +70,23 @@ pub(super) fn show_report(
         ui.note("A search finds them from now on; `memory-forge doctor --undo` reverts the import");
     }
     Ok(())
+}
+
+/// Returns the line about evidence, if there is any. A run that finds nothing
+/// new says that all of it is there.
+fn evidence_line(report: &ImportReport, dry_run: bool) -> Option<String> {
+    let evidence = report.evidence;
+    let added = match evidence.added {
+        0 => "0 new".to_owned(),
+        added => format!("{} about commands and files", count_noun(added, "fact")),
+    };
+    let known = match evidence.known_sessions {
+        0 if evidence.added == 0 => return None,
+        0 => String::new(),
+        known => format!(", {} already imported", count_noun(known, "session")),
+    };
+    let kept = if dry_run { "Would keep" } else { "Kept" };
+    Some(format!("{kept} as evidence: {added}{known}"))
 }
 
 fn show_proposals(report: &ImportReport, ui: &mut Ui) -> Result<(), CommandError> {
@@ -189,7 +202,8 @@ pub(super) fn report_json(report: &ImportReport, dry_run: bool) -> Value {
         "problems": problems,
         "moreProblems": report.more_problems,
         "proposals": proposals,
-        "evidence": report.evidence,
+        "evidence": report.evidence.added,
+        "evidenceKnownSessions": report.evidence.known_sessions,
         "changes": report.changes,
     })
 }

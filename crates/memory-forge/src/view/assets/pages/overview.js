@@ -134,21 +134,27 @@ function figuresCard({ documents, findings, tokens, index, pushes }) {
       ),
       figure(`~${formatCount(tokens.briefing.count + tokens.stub.count)}`, "tokens of memory per session"),
       figure(`~${formatCount(tokens.nudge.count)}`, "more tokens per prompt"),
-      pushes?.count > 0 && figure(formatCount(pushes.count), pushOutcomes(pushes)),
       index &&
         !index.error &&
         figure(formatCount(index.files), `files indexed, ${indexAge(index)}`, "#/search"),
+      pushes?.count > 0 && pushFigure(pushes),
     ),
   );
 }
 
-/** Describes what followed the items that hooks brought before actions. */
-function pushOutcomes({ count, tokens, avoided, used, ignored, contradicted, open }) {
-  const outcomes = Object.entries({ avoided, used, ignored, contradicted, open })
-    .filter(([, number]) => number > 0)
-    .map(([name, number]) => `${formatCount(number)} ${name}`);
+/** Shows the items that hooks brought before actions, and what followed. */
+function pushFigure({ count, tokens, avoided, used, ignored, contradicted, open, unknown }) {
   const noun = count === 1 ? "item" : "items";
-  return `${noun} pushed, ~${formatCount(tokens.count)} tokens: ${outcomes.join(", ")}`;
+  const outcomes = Object.entries({ avoided, used, ignored, contradicted, open, unknown })
+    .filter(([, number]) => number > 0)
+    .map(([name, number]) => el("li", null, `${formatCount(number)} ${name}`));
+  return el(
+    "div",
+    { class: "stat wide" },
+    el("b", null, formatCount(count)),
+    el("small", null, `${noun} brought to agents, ~${formatCount(tokens.count)} tokens`),
+    el("ul", null, outcomes),
+  );
 }
 
 function indexAge({ changedSince }) {
