@@ -7,11 +7,13 @@ mod decide;
 mod fit;
 mod keys;
 mod pushes;
+mod sentence;
 mod solved;
 
-pub use decide::{ActionSurroundings, PushChoice, PushItem, choose_item};
+pub use decide::{ActionSurroundings, PushChoice, choose_item};
 pub use keys::{KeyTable, PushKey, command_form};
 pub use pushes::{PUSHES_FILE, PushLog, PushOutcome, PushRecord, PushSubject, judge_outcome};
+pub use sentence::PushItem;
 pub use solved::solved_item;
 
 /// The file of known keys, which a hook reads whole before every action.
