@@ -5,13 +5,14 @@
 
 mod decide;
 mod fit;
+mod gone;
 mod keys;
 mod pushes;
 mod sentence;
 mod solved;
 
 pub use decide::{ActionSurroundings, PushChoice, choose_item};
-pub use keys::{KeyTable, PushKey, command_form};
+pub use keys::{KeyTable, PushKey, command_form, refusal_forms};
 pub use pushes::{PUSHES_FILE, PushLog, PushOutcome, PushRecord, PushSubject, judge_outcome};
 pub use sentence::PushItem;
 pub use solved::solved_item;

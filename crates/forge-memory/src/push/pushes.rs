@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::keys::command_form;
-use crate::evidence::{CommandFault, EvidenceEntry, EvidenceFact, parse_command};
+use super::keys::refusal_forms;
+use crate::evidence::{CommandFault, EvidenceEntry, EvidenceFact, SimpleCommand, parse_command};
 
 /// The log, below the folder that git ignores by its rules.
 pub const PUSHES_FILE: &str = ".mind/.pushes";
@@ -53,6 +53,11 @@ pub enum PushSubject {
         /// The existing path that the item names.
         instead: String,
     },
+    /// A missing path that a command removed.
+    Removed {
+        /// The path that does not exist.
+        path: String,
+    },
     /// A file that the client does not read whole.
     Large {
         /// The file.
@@ -62,7 +67,8 @@ pub enum PushSubject {
     Refused {
         /// The name of the program, without folders.
         program: String,
-        /// The words that name what the program does; empty if there are none.
+        /// The words that name what the program does; empty if there are none,
+        /// `*` for all that it does.
         subcommand: String,
     },
     /// A document that applies to the action.
@@ -85,11 +91,63 @@ impl PushSubject {
         match self {
             PushSubject::Fault { .. } => "failed before",
             PushSubject::Path { .. } => "path elsewhere",
+            PushSubject::Removed { .. } => "path removed",
             PushSubject::Large { .. } => "file too large",
             PushSubject::Refused { .. } => "refused before",
             PushSubject::Rule { .. } => "rule about it",
             PushSubject::Solved { .. } => "solved before",
             PushSubject::Correction => "corrected fact",
+        }
+    }
+
+    /// Returns `true` for the failure that the item warns of; never for an item
+    /// whose outcome cannot be seen.
+    pub fn is_repeated_by(&self, fact: &EvidenceFact) -> bool {
+        match (self, fact) {
+            (PushSubject::Fault { fault }, EvidenceFact::Command(it)) => match &it.fault {
+                Some(reported) => reported == fault,
+                // It failed, and its complaint was thrown away.
+                None if it.worked => false,
+                None => parse_command(&it.command)
+                    .iter()
+                    .any(|it| it.hides_errors && fault.occurs_in(it)),
+            },
+            (
+                PushSubject::Path { missing, .. } | PushSubject::Removed { path: missing },
+                EvidenceFact::Missing { path },
+            ) => path == missing,
+            (PushSubject::Large { path: large }, EvidenceFact::TooLarge { path, .. }) => {
+                large == path
+            }
+            (
+                PushSubject::Refused {
+                    program,
+                    subcommand,
+                },
+                EvidenceFact::Refused { command, .. },
+            ) => {
+                let form = (program.clone(), subcommand.clone());
+                let commands = parse_command(command);
+                let mut forms = commands.iter().flat_map(refusal_forms);
+                forms.any(|it| it == form)
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns `true` if the action of the item worked all the same.
+    pub fn is_refuted_by(&self, fact: &EvidenceFact) -> bool {
+        match (self, fact) {
+            // Where its errors are thrown away, a command may fail unseen.
+            (PushSubject::Fault { fault }, EvidenceFact::Command(it)) => {
+                let commands = parse_command(&it.command);
+                let hides = |it: &SimpleCommand| it.hides_errors && fault.occurs_in(it);
+                it.worked && !commands.iter().any(hides)
+            }
+            (PushSubject::Refused { .. }, EvidenceFact::Command(_)) => true,
+            (_, EvidenceFact::Command(it)) => it.worked,
+            (_, EvidenceFact::Read { .. } | EvidenceFact::Changed { .. }) => true,
+            _ => false,
         }
     }
 }
@@ -209,49 +267,18 @@ pub fn judge_outcome(push: &PushRecord, entries: &[EvidenceEntry]) -> Option<Pus
         of_call.push(&entry.fact);
     }
     let later: Vec<&EvidenceFact> = entries.map(|it| &it.fact).collect();
-    let has = |facts: &[&EvidenceFact], is_it: &dyn Fn(&EvidenceFact) -> bool| {
-        facts.iter().any(|fact| is_it(fact))
-    };
-    let worked = |fact: &EvidenceFact| {
-        matches!(fact, EvidenceFact::Command(it) if it.worked)
-            || matches!(
-                fact,
-                EvidenceFact::Read { .. } | EvidenceFact::Changed { .. }
-            )
-    };
-    let again: Box<dyn Fn(&EvidenceFact) -> bool> = match &push.subject {
-        PushSubject::Fault { fault } => Box::new(
-            move |it| matches!(it, EvidenceFact::Command(it) if it.fault.as_ref() == Some(fault)),
-        ),
-        PushSubject::Path { missing, .. } => {
-            Box::new(move |it| matches!(it, EvidenceFact::Missing { path } if path == missing))
-        }
-        PushSubject::Large { path: large } => {
-            Box::new(move |it| matches!(it, EvidenceFact::TooLarge { path, .. } if path == large))
-        }
-        PushSubject::Refused {
-            program,
-            subcommand,
-        } => Box::new(move |it| {
-            let EvidenceFact::Refused { command, .. } = it else {
-                return false;
-            };
-            let forms = parse_command(command);
-            let mut forms = forms.iter().filter_map(command_form);
-            forms.any(|form| form == (program.clone(), subcommand.clone()))
-        }),
-        PushSubject::Rule { .. } | PushSubject::Solved { .. } | PushSubject::Correction => {
-            return None;
-        }
-    };
-    let failed = has(&of_call, &again);
-    if !failed {
-        let was_allowed = matches!(push.subject, PushSubject::Refused { .. })
-            && has(&of_call, &|it| matches!(it, EvidenceFact::Command(_)));
-        let is_wrong = was_allowed || has(&of_call, &worked);
+    let subject = &push.subject;
+    if matches!(
+        subject,
+        PushSubject::Rule { .. } | PushSubject::Solved { .. } | PushSubject::Correction
+    ) {
+        return None;
+    }
+    if !of_call.iter().any(|it| subject.is_repeated_by(it)) {
+        let is_wrong = of_call.iter().any(|it| subject.is_refuted_by(it));
         return is_wrong.then_some(PushOutcome::Contradicted);
     }
-    if has(&later, &again) {
+    if later.iter().any(|it| subject.is_repeated_by(it)) {
         return Some(PushOutcome::Ignored);
     }
     (!later.is_empty()).then_some(PushOutcome::Avoided)
@@ -296,6 +323,10 @@ mod tests {
         check(format!("{fails}{other}"), Some(PushOutcome::Avoided));
         check(format!("{fails}{other}{fails}"), Some(PushOutcome::Ignored));
         check(works.to_owned(), Some(PushOutcome::Contradicted));
+        // Without its complaint, it is the same failure, or nothing is known.
+        let hidden = "s1 | Bash | cat -A x 2>/dev/null | Exit code 1\n";
+        check(format!("{hidden}{other}"), Some(PushOutcome::Avoided));
+        check("s1 | Bash | cat -A x 2>/dev/null | \n".to_owned(), None);
         check("s2 | Bash | ls | x".to_owned(), None);
     }
 

@@ -155,6 +155,23 @@ impl PushItem {
         }
     }
 
+    /// Returns the item for a missing path that a command removed, with the time
+    /// and line of that.
+    pub(super) fn of_removal(path: &str, last: i64, line: usize) -> PushItem {
+        let mut parts = PushSentence::new("").quoting(path);
+        parts.say(" does not exist: a command removed it");
+        PushItem {
+            item: format!("removed {path}"),
+            version: version_of(&[path]),
+            subject: PushSubject::Removed {
+                path: path.to_owned(),
+            },
+            parts,
+            source: evidence_place(line),
+            at: last,
+        }
+    }
+
     /// Returns the item for a command that failed as one did before: the error
     /// without its numbers, the command that solved it, after how many steps,
     /// and the time and line of that.
