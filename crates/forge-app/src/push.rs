@@ -4,6 +4,7 @@
 //! brought.
 
 use std::cell::OnceCell;
+use std::fs::FileType;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -302,6 +303,34 @@ impl ActionSurroundings for FilesAround<'_> {
 
     fn paths_named(&self, name: &str) -> Vec<String> {
         git::list_tracked_named(self.workspace.root(), name).unwrap_or_default()
+    }
+
+    fn names_in(&self, path: &str, folders: bool) -> Vec<String> {
+        /// A folder with more is no place in which one name stands out.
+        const MAX_ENTRIES: usize = 2_000;
+        if Path::new(path).is_absolute() {
+            return Vec::new();
+        }
+        let Ok(entries) = std::fs::read_dir(self.absolute(path)) else {
+            return Vec::new();
+        };
+        let entries = entries.take(MAX_ENTRIES).flatten();
+        let is_asked = |kind: FileType| {
+            if folders {
+                kind.is_dir()
+            } else {
+                kind.is_file()
+            }
+        };
+        entries
+            .filter(|it| it.file_type().is_ok_and(is_asked))
+            .filter_map(|it| it.file_name().into_string().ok())
+            .collect()
+    }
+
+    fn root_name(&self) -> &str {
+        let name = self.workspace.root().file_name();
+        name.and_then(|it| it.to_str()).unwrap_or_default()
     }
 
     fn newer_entries(&self) -> &[EvidenceEntry] {

@@ -4,9 +4,10 @@
 //! same transcripts give the same report.
 //!
 //! A transcript has no files, so a path counts as missing, and a file as too
-//! large, where the call itself reports that.
+//! large, where the call itself reports that; the folder of a glob that found
+//! nothing is missing if no session used anything in it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use forge_memory::evidence::{EvidenceEntry, EvidenceLimits, EvidenceLog};
@@ -268,7 +269,8 @@ impl ReplayedNeed {
 /// Replays transcripts. Their order in `paths` does not matter.
 pub fn replay_transcripts(paths: &[PathBuf], part: ReplayPart) -> ReplayReport {
     let mut report = ReplayReport::default();
-    let sessions = read_sessions(paths, &mut report);
+    let mut sessions = read_sessions(paths, &mut report);
+    settle_missing_folders(&mut sessions);
     let middle = sessions.len() / 2;
     let mut timeline = EventTimeline::new(&sessions);
     let mut contradicted: BTreeMap<String, usize> = BTreeMap::new();
@@ -306,6 +308,19 @@ impl ReplayReport {
         });
         self.pushes.extend(played.pushes);
         self.needs.extend(played.needs);
+    }
+}
+
+/// Decides which folders of globs that found nothing were missing: those in
+/// which no session, earlier or later, read or changed anything.
+fn settle_missing_folders(sessions: &mut [PastSession]) {
+    let mut folders: HashSet<&str> = HashSet::new();
+    for session in sessions.iter() {
+        session.collect_folders(&mut folders);
+    }
+    let folders: HashSet<String> = folders.into_iter().map(str::to_owned).collect();
+    for session in sessions {
+        session.keep_missing(|path| folders.contains(path));
     }
 }
 

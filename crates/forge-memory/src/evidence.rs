@@ -19,6 +19,7 @@ pub use log::{EvidenceLimits, EvidenceLog};
 pub use observe::{
     ToolAction, ToolOutcome, WorkPlace, join_dir, observe_prompt, observe_result, planned_action,
 };
+pub(crate) use observe::{glob_folder, join_path};
 
 /// The folder of evidence. It is ignored by git: evidence is about one machine.
 pub const EVIDENCE_FOLDER: &str = ".mind/evidence";

@@ -6,20 +6,23 @@
 
 mod decide;
 mod fit;
+mod gone;
 mod keys;
 mod pointer;
 mod pushes;
 mod question;
+mod sentence;
 mod solved;
 
-pub use decide::{ActionSurroundings, PushChoice, PushItem, choose_item, is_path_pattern};
-pub use keys::{KeyTable, PushKey, command_form};
+pub use decide::{ActionSurroundings, PushChoice, choose_item, is_path_pattern};
+pub use keys::{KeyTable, PushKey, command_form, refusal_forms};
 pub use pointer::AnswerPointer;
 pub use pushes::{
     OutcomeRecord, PUSHES_FILE, PushLog, PushOutcome, PushRecord, PushStanding, PushSubject,
     judge_outcome,
 };
 pub use question::find_question;
+pub use sentence::PushItem;
 pub use solved::solved_item;
 
 /// The file of known keys, which a hook reads whole before every action.

@@ -91,7 +91,9 @@ fn was_read(workspace: &Workspace, request: &PromptRequest<'_>, session: &str, p
         .chain(&newer)
         .filter(|it| it.session == session);
     of_session.any(|entry| match &entry.fact {
-        EvidenceFact::Read { path: read, .. } | EvidenceFact::Changed { path: read, .. } => read == path,
+        EvidenceFact::Read { path: read, .. } | EvidenceFact::Changed { path: read, .. } => {
+            read == path
+        }
         _ => false,
     })
 }

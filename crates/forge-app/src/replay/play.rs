@@ -11,7 +11,7 @@ use forge_memory::evidence::{
     EvidenceEntry, EvidenceFact, EvidenceLimits, EvidenceLog, parse_command,
 };
 use forge_memory::push::{
-    ActionSurroundings, KeyTable, PushItem, PushSubject, choose_item, command_form,
+    ActionSurroundings, KeyTable, PushItem, PushSubject, choose_item, refusal_forms,
 };
 
 /// What happened in one session.
@@ -56,6 +56,7 @@ pub(super) fn play_session(
             before,
             so_far: &entries[..past],
             facts: &facts,
+            root_name: &session.root_name,
             shown: &shown,
             contradicted,
         };
@@ -130,13 +131,15 @@ fn judge_push(
     facts: &[&EvidenceFact],
     later: &[EvidenceEntry],
 ) -> ReplayedPush {
-    let is_warned_of = |fact: &EvidenceFact| is_same_failure(&item.subject, fact);
+    let is_warned_of = |fact: &EvidenceFact| item.subject.is_repeated_by(fact);
     let has_failed = facts.iter().any(|fact| is_warned_of(fact));
     let is_right = has_failed
         && match &item.subject {
-            // What cannot be read in the text is of no use.
+            // What cannot be read in the text is of no use. The workspace itself
+            // is named in words.
             PushSubject::Path { instead, .. } => {
-                text.contains(instead) && later.iter().any(|it| uses(&it.fact, instead))
+                (instead == "." || text.contains(instead))
+                    && later.iter().any(|it| uses(&it.fact, instead))
             }
             _ => true,
         };
@@ -153,7 +156,7 @@ fn judge_push(
         tokens: estimate_tokens(&text),
         text,
         is_right,
-        is_contradicted: !is_right && facts.iter().any(|it| works(it)),
+        is_contradicted: !is_right && facts.iter().any(|it| item.subject.is_refuted_by(it)),
         steps_saved: if is_refusal { 0 } else { saved },
         turns_saved: if is_refusal { saved } else { 0 },
     }
@@ -184,41 +187,16 @@ fn is_about(subject: &PushSubject, key: &str, what: &str) -> bool {
         && match subject {
             PushSubject::Fault { fault } => fault.command_text() == what,
             PushSubject::Path { instead, .. } => instead == what,
-            PushSubject::Large { path } => path == what,
+            PushSubject::Large { path } | PushSubject::Removed { path } => path == what,
             PushSubject::Refused {
                 program,
                 subcommand,
             } => parse_command(what)
                 .iter()
-                .filter_map(command_form)
+                .flat_map(refusal_forms)
                 .any(|form| form == (program.clone(), subcommand.clone())),
             _ => false,
         }
-}
-
-/// Returns `true` if the fact is the failure that an item warns of.
-fn is_same_failure(subject: &PushSubject, fact: &EvidenceFact) -> bool {
-    match (subject, fact) {
-        (PushSubject::Fault { fault }, EvidenceFact::Command(it)) => {
-            it.fault.as_ref() == Some(fault)
-        }
-        (PushSubject::Path { missing, .. }, EvidenceFact::Missing { path }) => path == missing,
-        (PushSubject::Large { path: large }, EvidenceFact::TooLarge { path, .. }) => large == path,
-        (
-            PushSubject::Refused {
-                program,
-                subcommand,
-            },
-            EvidenceFact::Refused { command, .. },
-        ) => {
-            let form = (program.clone(), subcommand.clone());
-            parse_command(command)
-                .iter()
-                .filter_map(command_form)
-                .any(|it| it == form)
-        }
-        _ => false,
-    }
 }
 
 fn works(fact: &EvidenceFact) -> bool {
@@ -232,7 +210,10 @@ fn works(fact: &EvidenceFact) -> bool {
 fn uses(fact: &EvidenceFact, path: &str) -> bool {
     match fact {
         EvidenceFact::Read { path: used } | EvidenceFact::Changed { path: used } => {
-            used == path || used.starts_with(&format!("{path}/"))
+            used == path
+                || used.starts_with(&format!("{path}/"))
+                // The workspace itself.
+                || path == "." && !used.starts_with('/')
         }
         EvidenceFact::Command(it) => it.worked && it.command.contains(path),
         _ => false,
@@ -250,11 +231,20 @@ fn find_need(
         |is_it: &dyn Fn(&EvidenceFact) -> bool| before.entries.iter().any(|it| is_it(&it.fact));
     facts.iter().find_map(|fact| match fact {
         EvidenceFact::Command(it) => {
-            let fault = it.fault.as_ref()?;
-            let known = had(
-                &|it| matches!(it, EvidenceFact::Command(it) if it.fault.as_ref() == Some(fault)),
-            );
-            known.then(|| ("failed before", fault.command_text()))
+            if it.worked {
+                return None;
+            }
+            let faults = before.entries.iter().filter_map(|it| match &it.fact {
+                EvidenceFact::Command(it) => it.fault.clone(),
+                _ => None,
+            });
+            let mut known = faults.filter(|fault| {
+                let fault = fault.clone();
+                PushSubject::Fault { fault }.is_repeated_by(fact)
+            });
+            known
+                .next()
+                .map(|fault| ("failed before", fault.command_text()))
         }
         EvidenceFact::Missing { path } => {
             let name = path.rsplit('/').next()?;
@@ -275,12 +265,12 @@ fn find_need(
         EvidenceFact::Refused { command, .. } => {
             let forms: Vec<_> = parse_command(command)
                 .iter()
-                .filter_map(command_form)
+                .flat_map(refusal_forms)
                 .collect();
             let known = had(&|it| match it {
                 EvidenceFact::Refused { command, .. } => parse_command(command)
                     .iter()
-                    .filter_map(command_form)
+                    .flat_map(refusal_forms)
                     .any(|it| forms.contains(&it)),
                 _ => false,
             });
@@ -295,6 +285,7 @@ struct RecordedSurroundings<'a> {
     before: &'a EvidenceLog,
     so_far: &'a [EvidenceEntry],
     facts: &'a [&'a EvidenceFact],
+    root_name: &'a str,
     shown: &'a BTreeSet<(String, String)>,
     contradicted: &'a BTreeMap<String, usize>,
 }
@@ -338,6 +329,32 @@ impl ActionSurroundings for RecordedSurroundings<'_> {
         here.filter(|path| path.split('/').any(|part| part == name))
             .cloned()
             .collect()
+    }
+
+    fn names_in(&self, path: &str, folders: bool) -> Vec<String> {
+        if path.starts_with('/') {
+            return Vec::new();
+        }
+        let start = match path {
+            "." => String::new(),
+            path => format!("{path}/"),
+        };
+        let used = self.known_facts().filter_map(|fact| match fact {
+            EvidenceFact::Read { path } | EvidenceFact::Changed { path } => {
+                path.strip_prefix(&start)
+            }
+            _ => None,
+        });
+        let used = used.filter(|it| !it.starts_with('/') && it.contains('/') == folders);
+        let names: BTreeSet<&str> = used.filter_map(|it| it.split('/').next()).collect();
+        // What was removed since is not there any more.
+        let is_there = |name: &&str| self.exists(&format!("{start}{name}"));
+        let there = names.into_iter().filter(is_there);
+        there.map(str::to_owned).collect()
+    }
+
+    fn root_name(&self) -> &str {
+        self.root_name
     }
 
     fn newer_entries(&self) -> &[EvidenceEntry] {

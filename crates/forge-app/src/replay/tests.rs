@@ -4,14 +4,27 @@ use super::*;
 
 /// Writes a transcript of commands with their results.
 fn transcript(folder: &Path, name: &str, day: u32, commands: &[(&str, &str)]) -> PathBuf {
+    let calls = commands
+        .iter()
+        .map(|(command, result)| ("Bash", json!({"command": command}), *result));
+    transcript_of_calls(folder, name, day, &calls.collect::<Vec<_>>())
+}
+
+/// Writes a transcript of calls: tool, arguments and result.
+fn transcript_of_calls(
+    folder: &Path,
+    name: &str,
+    day: u32,
+    calls: &[(&str, serde_json::Value, &str)],
+) -> PathBuf {
     let path = folder.join(name);
     let mut text = String::new();
-    for (at, (command, result)) in commands.iter().enumerate() {
+    for (at, (tool, input, result)) in calls.iter().enumerate() {
         let id = format!("{name}-{at}");
         let time = format!("2026-03-{day:02}T10:00:{at:02}Z");
         let call = json!({"type": "assistant", "sessionId": name, "cwd": "/w", "timestamp": time, "message": {"content": [
-            {"type": "tool_use", "id": id, "name": "Bash", "input": {"command": command}}]}});
-        let is_error = result.starts_with("Exit");
+            {"type": "tool_use", "id": id, "name": tool, "input": input}]}});
+        let is_error = result.starts_with("Exit") || result.starts_with("File does not");
         let result = json!({"type": "user", "timestamp": time, "message": {"content": [
             {"type": "tool_result", "tool_use_id": id, "content": result, "is_error": is_error}]}});
         text += &format!("{call}\n{result}\n");
@@ -180,4 +193,72 @@ fn drawing_items_again_is_wider_than_drawing_pushes() {
     assert!(low < low_pushes && high >= high_pushes, "{low} {high}");
     assert_eq!(resampled_interval(&items), (low, high));
     assert_eq!(resampled_interval(&[]), (0, 1000));
+}
+
+#[test]
+fn a_glob_in_a_folder_that_nothing_is_known_of_is_one_in_a_missing_folder() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let read = |path: &str| ("Read", json!({"file_path": path}), "1 text");
+    let glob = |pattern: &str| ("Glob", json!({"pattern": pattern}), "No files found");
+    let first = [
+        read("/w/src/order-service/a.go"),
+        read("/w/src/user-service/a.go"),
+        read("/w/docs/a.md"),
+    ];
+    let second = [
+        glob("/w/src/order/*.go"),
+        read("/w/src/order-service/b.go"),
+        // The folder is there, and has no such file.
+        glob("docs/*.go"),
+        // Nothing is like it.
+        glob("src/billing/*.go"),
+        // The workspace is `/w`.
+        glob("w/**/*.go"),
+        read("/w/src/user-service/a.go"),
+    ];
+    let paths = [
+        transcript_of_calls(folder.path(), "a", 1, &first),
+        transcript_of_calls(folder.path(), "b", 2, &second),
+    ];
+    let report = replay_transcripts(&paths, ReplayPart::All);
+    let items: Vec<(&str, bool)> = report
+        .pushes
+        .iter()
+        .map(|it| (it.item.as_str(), it.is_right))
+        .collect();
+    assert_eq!(items, [("path src/order", true), ("path w", true)]);
+}
+
+#[test]
+fn a_failure_whose_complaint_is_thrown_away_is_the_same_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let hidden = ("cat -A b.go 2>/dev/null", "Exit code 1");
+    let piped = ("cat -A c.go 2>/dev/null | head", "");
+    let paths = [
+        transcript(folder.path(), "a", 1, &[CAT_FAILS]),
+        transcript(folder.path(), "b", 2, &[hidden]),
+        transcript(folder.path(), "c", 3, &[piped]),
+    ];
+    let report = replay_transcripts(&paths, ReplayPart::All);
+    let total = report.total();
+    assert_eq!((total.needs, total.met), (1, 1), "{report:?}");
+    // Behind the pipe, nothing shows whether it failed.
+    assert_eq!((total.pushes, total.right, total.contradicted), (2, 1, 0));
+}
+
+#[test]
+fn a_file_that_was_removed_is_said_before_it_is_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let read = |result| ("Read", json!({"file_path": "/w/src/debug.go"}), result);
+    let removes = ("Bash", json!({"command": "rm src/debug.go"}), "");
+    let paths = [
+        transcript_of_calls(folder.path(), "a", 1, &[read("1 text"), removes]),
+        transcript_of_calls(folder.path(), "b", 2, &[read("File does not exist.")]),
+    ];
+    let report = replay_transcripts(&paths, ReplayPart::All);
+    assert_eq!(report.pushes.len(), 1, "{report:?}");
+    assert_eq!(
+        (report.pushes[0].key, report.pushes[0].is_right),
+        ("path removed", true)
+    );
 }

@@ -1,7 +1,12 @@
 //! Reads whole transcripts of past sessions. A line that cannot be read is left
 //! out; a file that is no transcript is skipped with its reason, never an error
 //! of the replay.
+//!
+//! A glob in a folder that does not exist finds nothing, as one in a folder
+//! without such files does. Where the folder has nothing that any session read
+//! or changed, it is taken as missing.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -28,6 +33,32 @@ pub(super) struct PastSession {
     pub(super) moments: usize,
     pub(super) actions: Vec<PastAction>,
     pub(super) entries: Vec<EvidenceEntry>,
+    /// The name of the folder in which it ran.
+    pub(super) root_name: String,
+    /// Calls with a glob that found nothing: their folders may be missing.
+    empty_globs: HashSet<String>,
+}
+
+impl PastSession {
+    /// Adds the folders, of each path that was read or changed, to those that
+    /// were there.
+    pub(super) fn collect_folders<'a>(&'a self, folders: &mut HashSet<&'a str>) {
+        for entry in &self.entries {
+            let (EvidenceFact::Read { path } | EvidenceFact::Changed { path }) = &entry.fact else {
+                continue;
+            };
+            folders.extend(path.match_indices('/').map(|(at, _)| &path[..at]));
+        }
+    }
+
+    /// Forgets that the folder of a glob is missing, if it is one of these.
+    pub(super) fn keep_missing(&mut self, is_there: impl Fn(&str) -> bool) {
+        let empty = &self.empty_globs;
+        self.entries.retain(|entry| match &entry.fact {
+            EvidenceFact::Missing { path } if empty.contains(&entry.id) => !is_there(path),
+            _ => true,
+        });
+    }
 }
 
 /// A call of a tool.
@@ -62,6 +93,7 @@ pub(super) fn read_session(path: &Path) -> Result<PastSession, String> {
         lines.extend(of_line.iter().map(|_| at + 1));
         steps.extend(of_line);
     }
+    let empty_globs = mark_empty_globs(&mut steps);
     let times = steps.iter().map(|it| it.at);
     let started = times
         .filter(|at| *at > 0)
@@ -84,7 +116,36 @@ pub(super) fn read_session(path: &Path) -> Result<PastSession, String> {
         moments: steps.iter().filter(is_moment).count(),
         actions: list_actions(steps, &lines, started),
         entries,
+        root_name: root
+            .file_name()
+            .map_or_else(String::new, |it| it.to_string_lossy().into_owned()),
+        empty_globs,
     })
+}
+
+/// Lets globs that found nothing in a folder report that it is missing, and
+/// returns their calls.
+fn mark_empty_globs(steps: &mut [SessionStep]) -> HashSet<String> {
+    let mut globs: HashSet<String> = HashSet::new();
+    let mut empty = HashSet::new();
+    for step in steps {
+        match &mut step.kind {
+            StepKind::Call(ToolAction::Search {
+                path,
+                is_glob: true,
+            }) if path != "." => {
+                globs.insert(step.id.clone());
+            }
+            StepKind::Result { text, .. } if globs.contains(&step.id) => {
+                if text.trim() == "No files found" {
+                    "Directory does not exist".clone_into(text);
+                    empty.insert(step.id.clone());
+                }
+            }
+            _ => {}
+        }
+    }
+    empty
 }
 
 fn list_actions(steps: Vec<SessionStep>, lines: &[usize], started: i64) -> Vec<PastAction> {

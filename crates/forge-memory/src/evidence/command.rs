@@ -29,11 +29,29 @@ pub struct SimpleCommand {
     pub words: Vec<CommandWord>,
     /// Whether its failure would not be seen: `2>/dev/null`, or `||` behind it.
     pub hides_errors: bool,
+    /// Whether another command takes over where it fails: `||` behind it, with
+    /// more than `true` or `echo`.
+    pub has_fallback: bool,
     /// Whether a pipe takes its output, so that its exit code is lost.
     pub is_piped: bool,
 }
 
 impl SimpleCommand {
+    /// Returns `true` for a program that is started by a path and is not one of
+    /// the system: most often the project's own.
+    pub fn is_own_program(&self) -> bool {
+        const OF_THE_SYSTEM: [&str; 6] = ["/usr/", "/bin/", "/sbin/", "/opt/", "/nix/", "/snap/"];
+        let word = self.words.first().map_or("", |word| word.text.as_str());
+        word.contains('/') && !OF_THE_SYSTEM.iter().any(|it| word.starts_with(it))
+    }
+
+    /// Returns `true` if a program only prints what it is and can do.
+    pub fn asks_for_help(&self) -> bool {
+        let is_help = |word: &str| matches!(word, "--help" | "--version");
+        self.options().any(is_help)
+            || matches!(self.subcommand().as_str(), "help" | "version") && self.words.len() == 2
+    }
+
     /// Returns the name of the program, without folders.
     pub fn program(&self) -> &str {
         let word = self.words.first().map_or("", |word| word.text.as_str());
@@ -102,6 +120,12 @@ pub fn parse_command(line: &str) -> Vec<SimpleCommand> {
         && flag.text.ends_with('c')
     {
         commands = split_commands(&script.text.clone());
+    }
+    // What only says that it failed takes nothing over.
+    for at in 1..commands.len() {
+        if matches!(commands[at].program(), "true" | ":" | "echo") {
+            commands[at - 1].has_fallback = false;
+        }
     }
     commands
 }
@@ -256,6 +280,7 @@ impl CommandSplitter {
             return;
         }
         command.hides_errors |= or;
+        command.has_fallback = or;
         command.is_piped = piped;
         self.commands.push(command);
     }
@@ -305,6 +330,29 @@ mod tests {
         check("sudo make # all", &["make"]);
         check("echo 'open", &["echo·open"]);
         check("  ", &[]);
+    }
+
+    #[test]
+    fn a_fallback_does_something() {
+        let has = |line: &str| parse_command(line)[0].has_fallback;
+        assert!(has("rg x || grep -r x"));
+        for line in [
+            "rg x 2>/dev/null",
+            "rg x || true",
+            "rg x || echo no",
+            "rg x; ls",
+        ] {
+            assert!(!has(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn the_projects_own_programs_are_started_by_a_path() {
+        let of = |line: &str| parse_command(line).remove(0);
+        assert!(of("./app run").is_own_program() && of("/home/a/p/app x").is_own_program());
+        assert!(!of("app run").is_own_program() && !of("/usr/bin/git push").is_own_program());
+        assert!(of("./app sync --help").asks_for_help() && of("go version").asks_for_help());
+        assert!(!of("./app help me").asks_for_help() && !of("./app sync").asks_for_help());
     }
 
     #[test]

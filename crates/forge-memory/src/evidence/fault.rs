@@ -73,8 +73,7 @@ impl CommandFault {
             }
             FaultPart::Operands { subcommand, most } => {
                 let names = subcommand.split_whitespace().count();
-                command.subcommand() == *subcommand
-                    && command.operands().filter(|word| word.text != "--").count() > names + most
+                command.subcommand() == *subcommand && count_operands(command) > names + most
             }
             FaultPart::Module(name) => {
                 let mut words = command.words.iter().map(|word| word.text.as_str());
@@ -150,6 +149,27 @@ fn option_owner(command: &SimpleCommand) -> String {
         Some(second) => format!("{first} {second}"),
         None => first.to_owned(),
     }
+}
+
+/// Counts the words that are operands for certain: one behind an option may be
+/// its value, as in `--repo owner/name`.
+fn count_operands(command: &SimpleCommand) -> usize {
+    let is_option = |text: &str| text.len() > 1 && text.starts_with('-');
+    let mut count = 0;
+    let mut is_behind_option = false;
+    let mut has_ended = false;
+    for word in command.words.iter().skip(1) {
+        let text = word.text.as_str();
+        if text == "--" && !has_ended {
+            (has_ended, is_behind_option) = (true, false);
+        } else if !has_ended && is_option(text) {
+            is_behind_option = !text.contains('=');
+        } else {
+            count += usize::from(!is_behind_option);
+            is_behind_option = false;
+        }
+    }
+    count
 }
 
 /// Returns `true` if a word is an option or, for a short one, a cluster that
@@ -360,8 +380,7 @@ fn find_refused_operands(lower: &str, commands: &[SimpleCommand]) -> Option<Comm
     let is_it = |it: &&SimpleCommand| {
         let subcommand = it.subcommand();
         let names = subcommand.split_whitespace().count();
-        !subcommand.is_empty()
-            && it.operands().filter(|word| word.text != "--").count() > names + most
+        !subcommand.is_empty() && count_operands(it) > names + most
     };
     let mut fit = commands.iter().filter(is_it);
     let command = fit.next().filter(|_| fit.next().is_none())?;
@@ -584,6 +603,19 @@ mod tests {
             "error: unexpected argument '--pcre' found",
             "rg other --pcre"
         ));
+    }
+
+    #[test]
+    fn the_value_of_an_option_is_no_operand() {
+        let fault = find_fault(
+            "gh pr diff 1 -- a.md",
+            "accepts at most 1 arg(s), received 2",
+        )
+        .expect("a fault")
+        .fault;
+        let occurs = |line: &str| fault.occurs_in(&parse_command(line)[0]);
+        assert!(occurs("gh pr diff 2 -- b.md --x") && occurs("gh pr diff 2 --color=no b.md"));
+        assert!(!occurs("gh pr diff 2 --repo owner/name") && !occurs("gh pr diff 2 --name-only"));
     }
 
     #[test]

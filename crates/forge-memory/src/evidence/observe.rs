@@ -50,8 +50,11 @@ pub enum ToolAction {
     },
     /// A search in a folder or a file, or a listing.
     Search {
-        /// The folder or file.
+        /// The folder or file; of a glob, the folder that its beginning names.
         path: String,
+        /// Whether a glob names files: where its folder does not exist, the
+        /// client reports no error and finds nothing.
+        is_glob: bool,
     },
 }
 
@@ -152,11 +155,35 @@ pub fn planned_action(tool: &str, input: &Value, place: WorkPlace<'_>) -> Option
             path: path(&PATH_KEYS)?,
             creates: true,
         }),
-        "Grep" | "Glob" | "LS" | "glob" | "grep" | "list_directory" => Some(ToolAction::Search {
+        "Glob" | "glob" => {
+            let folder = text(&["path", "dir_path"]).unwrap_or(".");
+            let within = glob_folder(text(&["pattern"])?);
+            let is_absolute = within.starts_with('/') || within.get(1..3) == Some(":/");
+            let named = if is_absolute {
+                within.to_owned()
+            } else {
+                format!("{folder}/{within}")
+            };
+            let fits = named.len() <= MAX_PATH_BYTES && !named.chars().any(char::is_control);
+            fits.then(|| ToolAction::Search {
+                path: place.locate(&named),
+                is_glob: true,
+            })
+        }
+        "Grep" | "LS" | "grep" | "list_directory" => Some(ToolAction::Search {
             path: path(&["path", "dir_path"])?,
+            is_glob: false,
         }),
         _ => None,
     }
+}
+
+/// Returns the folder that the beginning of a glob names: `src/api` of
+/// `src/api/*.rs` and of `src/api/a.rs`. It is empty without a folder.
+pub(crate) fn glob_folder(pattern: &str) -> &str {
+    let literal = pattern.find(['*', '?', '[', '{']).unwrap_or(pattern.len());
+    let end = pattern[..literal].rfind('/').unwrap_or(0);
+    &pattern[..end]
 }
 
 /// Joins the words of a command; `["bash", "-lc", "ls"]` is `ls`.
@@ -218,7 +245,7 @@ pub fn observe_result(action: &ToolAction, outcome: ToolOutcome<'_>) -> Vec<Evid
         ToolAction::Change { path, .. } => observe_path(path, text, outcome.is_error, |path| {
             EvidenceFact::Changed { path }
         }),
-        ToolAction::Search { path } => {
+        ToolAction::Search { path, .. } => {
             if reports_missing(text) {
                 vec![EvidenceFact::Missing { path: path.clone() }]
             } else {
@@ -363,6 +390,16 @@ fn missing_operands(command: &str, (dir, root): (&str, &str), output: &str) -> V
 /// Joins a folder as [`ToolAction::Command`] has it with a path in it. The
 /// result is relative to the workspace where it is inside of it.
 pub fn join_dir(dir: &str, root: &str, path: &str) -> String {
+    let joined = join_path(dir, path);
+    if joined == "." {
+        joined
+    } else {
+        below_root(root, joined)
+    }
+}
+
+/// Joins a folder as [`ToolAction::Command`] has it with a path in it.
+pub(crate) fn join_path(dir: &str, path: &str) -> String {
     let joined = if path.starts_with('/') || dir == "." {
         lexical(path)
     } else {
@@ -371,7 +408,7 @@ pub fn join_dir(dir: &str, root: &str, path: &str) -> String {
     if joined.is_empty() {
         ".".to_owned()
     } else {
-        below_root(root, joined)
+        joined
     }
 }
 
@@ -606,7 +643,21 @@ mod tests {
                 root: "/w/app".to_owned(),
             })
         );
+        let glob = |input: Value| match act("Glob", input) {
+            Some(ToolAction::Search { path, is_glob }) => (path, is_glob),
+            other => panic!("{other:?}"),
+        };
+        for (input, folder) in [
+            (json!({"pattern": "src/**/*.rs"}), "cli/src"),
+            (json!({"pattern": "*.rs"}), "cli"),
+            (json!({"pattern": "*.rs", "path": "/w/app/docs"}), "docs"),
+            (json!({"pattern": "a/{b,c}/d", "path": null}), "cli/a"),
+            (json!({"pattern": "/w/app/src/*.rs", "path": "docs"}), "src"),
+        ] {
+            assert_eq!(glob(input), (folder.to_owned(), true));
+        }
         for (tool, input) in [
+            ("Glob", json!({"path": "src"})),
             ("Bash", json!({"command": 7})),
             ("Bash", json!("ls")),
             ("Bash", json!(null)),

@@ -1,14 +1,14 @@
-//! Decides what is brought before an action: at most one item, in at most
-//! [`MAX_PUSH_TOKENS`] tokens, and nothing that is outdated. What is looked at
+//! Decides what is brought before an action: at most one item, and nothing that
+//! is outdated. What is looked at
 //! is passed in, so that a replay of past sessions decides as a hook does.
 
-use super::keys::{KeyTable, PushKey, command_form};
+use super::fit;
+use super::keys::{KeyTable, PushKey, refusal_forms};
 use super::pushes::PushSubject;
-use super::{MAX_PUSH_TOKENS, fit};
+use super::sentence::{PushItem, PushSentence, evidence_place, version_of};
 use crate::evidence::{
-    EVIDENCE_FILE, EvidenceEntry, EvidenceFact, SimpleCommand, ToolAction, join_dir, parse_command,
+    EvidenceEntry, EvidenceFact, SimpleCommand, ToolAction, glob_folder, join_dir, parse_command,
 };
-use crate::{quote, tokens};
 
 /// The files, programs and earlier pushes around an action.
 pub trait ActionSurroundings {
@@ -20,6 +20,10 @@ pub trait ActionSurroundings {
     fn has_program(&self, name: &str) -> bool;
     /// Lists files and folders of the workspace with this name.
     fn paths_named(&self, name: &str) -> Vec<String>;
+    /// Lists the names of files, or of folders, in a folder of the workspace.
+    fn names_in(&self, path: &str, folders: bool) -> Vec<String>;
+    /// Returns the name of the workspace's own folder; empty for a root.
+    fn root_name(&self) -> &str;
     /// Returns what is newer than the keys: the session so far.
     fn newer_entries(&self) -> &[EvidenceEntry];
     /// Returns a line of a document as it is now.
@@ -28,36 +32,6 @@ pub trait ActionSurroundings {
     fn is_spent(&self, item: &str, version: &str) -> Option<&'static str>;
     /// Returns the size above which the client reads no file whole, if known.
     fn max_whole_read(&self) -> Option<u64>;
-}
-
-/// An item that may be brought.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PushItem {
-    /// Identifies the item by its kind and what it is about.
-    pub item: String,
-    /// A short hash that changes with what the item states.
-    pub version: String,
-    /// The key's content that its outcome is judged by.
-    pub subject: PushSubject,
-    /// Our sentence with its quoted parts.
-    parts: PushSentence,
-    /// Path and line of the fact; empty for what was just looked up.
-    pub source: String,
-    /// Seconds of the fact.
-    pub at: i64,
-}
-
-/// A sentence of ours around texts that are not ours.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct PushSentence {
-    /// Pieces of ours; a text of others is between each two.
-    ours: Vec<String>,
-    theirs: Vec<String>,
-    /// The texts without which the item is of no use, or states something
-    /// else: they are never shortened.
-    needed: Vec<usize>,
-    /// The text that is shortened before the others.
-    least: Option<usize>,
 }
 
 /// The decision for an action.
@@ -135,7 +109,7 @@ fn fault_item(
     };
     commands
         .iter()
-        .find(|it| !it.hides_errors && fault.occurs_in(it))?;
+        .find(|it| !it.has_fallback && fault.occurs_in(it))?;
     let item = format!("fault {}", fault.command_text());
     if let crate::evidence::FaultPart::Program(name) = &fault.part
         && around.has_program(name)
@@ -201,13 +175,14 @@ fn refusal_item(
     let has_form = |commands: &[SimpleCommand]| {
         commands
             .iter()
-            .filter_map(command_form)
+            .filter(|it| !it.asks_for_help())
+            .flat_map(refusal_forms)
             .any(|it| it == form)
     };
     if !has_form(commands) {
         return None;
     }
-    let shown = format!("{program} {subcommand}");
+    let shown = format!("{program} {}", subcommand.trim_matches('*'));
     let item = format!("refused {}", shown.trim());
     let was_allowed = around
         .newer_entries()
@@ -298,7 +273,7 @@ fn path_item(
     silences: &mut Vec<String>,
 ) -> Option<PushItem> {
     let paths = match action {
-        ToolAction::Read { path, .. } | ToolAction::Search { path } => vec![path.clone()],
+        ToolAction::Read { path, .. } | ToolAction::Search { path, .. } => vec![path.clone()],
         ToolAction::Change { creates: true, .. } => return None,
         ToolAction::Change { path, .. } => vec![path.clone()],
         ToolAction::Command { dir, root, .. } => read_paths(commands, dir, root),
@@ -320,7 +295,22 @@ fn path_item(
     let listed = listed.iter().filter_map(|path| ending_with(path, &name));
     candidates.extend(listed.map(|path| (path.to_owned(), None)));
     let names: Vec<&str> = candidates.iter().map(|(path, _)| path.as_str()).collect();
-    let Some(fits) = fit::fit_path(&missing, &names) else {
+    let gone = super::gone::find_gone(table, &missing, around);
+    let moved = gone.as_ref().map(|it| it.target.as_str());
+    let moved = moved.filter(|target| !target.is_empty() && around.exists(target));
+    let own = without_root_name(&missing, &names, around);
+    // What is read or changed is a file.
+    let is_file = matches!(action, ToolAction::Read { .. } | ToolAction::Change { .. });
+    let sibling = sibling_of(&missing, is_file, around);
+    let found = moved
+        .or(own)
+        .or_else(|| fit::fit_path(&missing, &names))
+        .or(sibling.as_deref());
+    let Some(fits) = found else {
+        let removed = gone.filter(|it| is_file && it.target.is_empty());
+        if let Some(removed) = removed {
+            return Some(PushItem::of_removal(&missing, removed.last, removed.line));
+        }
         if !names.is_empty() {
             silences.push(format!(
                 "path {missing}: no other path is certain to be meant"
@@ -332,18 +322,35 @@ fn path_item(
         silences.push(format!("path {missing}: {fits} does not exist any more"));
         return None;
     }
-    let line = candidates
-        .iter()
-        .find_map(|(path, line)| line.filter(|_| path == fits));
+    let line = match &gone {
+        Some(gone) if moved == Some(fits) => Some(gone.line),
+        _ => candidates
+            .iter()
+            .find_map(|(path, line)| line.filter(|_| path == fits)),
+    };
     let mut sentence = PushSentence::new("").quoting(&missing);
-    sentence.say(" does not exist; the path of that name is ");
-    // A part of a path leads nowhere.
-    let sentence = sentence.quoting_whole(fits);
+    let sentence = if fits == "." {
+        sentence
+            .say(" does not exist; the workspace itself has that name, so paths begin behind it");
+        sentence
+    } else {
+        let is_renamed = fits.rsplit('/').next() != Some(name.as_str());
+        sentence.say(if moved == Some(fits) {
+            " does not exist; it was moved to "
+        } else if is_renamed {
+            " does not exist; there is "
+        } else {
+            " does not exist; the path of that name is "
+        });
+        // A part of a path leads nowhere.
+        sentence.quoting_whole(fits)
+    };
     Some(PushItem {
         item: format!("path {missing}"),
         version: version_of(&[fits]),
         source: match line {
             Some(line) => evidence_place(line),
+            None if !names.contains(&fits) => String::new(),
             None => "git".to_owned(),
         },
         subject: PushSubject::Path {
@@ -355,12 +362,43 @@ fn path_item(
     })
 }
 
-/// Returns the place of an entry. Line 0 is an entry of another checkout.
-fn evidence_place(line: usize) -> String {
-    match line {
-        0 => EVIDENCE_FILE.to_owned(),
-        line => format!("{EVIDENCE_FILE}:{line}"),
+/// Returns a path without the workspace's own name in front, if that is one of
+/// these paths; `.` for the name alone. A session in `api/` of a repository
+/// often names files as the repository does.
+fn without_root_name<'p>(
+    missing: &str,
+    paths: &[&'p str],
+    around: &dyn ActionSurroundings,
+) -> Option<&'p str> {
+    let root = Some(around.root_name()).filter(|name| !name.is_empty())?;
+    let rest = missing.strip_prefix(root)?;
+    if rest.is_empty() {
+        return Some(".");
     }
+    let rest = rest.strip_prefix('/')?;
+    let path = paths.iter().find(|path| **path == rest)?;
+    let name = rest.rsplit('/').next().unwrap_or(rest);
+    // A package may have the name of its repository, and files that each
+    // folder has.
+    (!around.exists(root) || !fit::is_common(name)).then_some(path)
+}
+
+/// Returns the file or the folder beside a missing one that is meant by it.
+fn sibling_of(missing: &str, is_file: bool, around: &dyn ActionSurroundings) -> Option<String> {
+    let (parent, name) = missing.rsplit_once('/').unwrap_or((".", missing));
+    if !around.exists(parent) {
+        return None;
+    }
+    // A name with a dot is most often one of a file.
+    let fits = if is_file || name.contains('.') {
+        fit::fit_file(name, &around.names_in(parent, false))?.to_owned()
+    } else {
+        fit::fit_folder(name, &around.names_in(parent, true))?.to_owned()
+    };
+    Some(match parent {
+        "." => fits,
+        parent => format!("{parent}/{fits}"),
+    })
 }
 
 /// Returns the beginning of a path up to a file or folder of this name.
@@ -424,7 +462,7 @@ fn read_paths(commands: &[SimpleCommand], dir: &str, root: &str) -> Vec<String> 
         let is_path = |word: &&crate::evidence::CommandWord| {
             let text = word.text.as_str();
             let has_form = text.contains('/') || text.contains('.');
-            !(word.is_expanded || is_search && word.is_quoted)
+            !(is_search && word.is_quoted)
                 && has_form
                 && text.len() > 2
                 && !text.contains(['\n', '(', '='])
@@ -432,9 +470,20 @@ fn read_paths(commands: &[SimpleCommand], dir: &str, root: &str) -> Vec<String> 
         let is_find = program == "find";
         let named = named.into_iter().take(if is_find { 1 } else { usize::MAX });
         let named = named.filter(is_path);
-        paths.extend(named.map(|word| join_dir(&dir, root, &word.text)));
+        let named = named.filter_map(literal_path);
+        paths.extend(named.map(|path| join_dir(&dir, root, path)));
     }
     paths
+}
+
+/// Returns what a word names before the shell expands it: of a glob, the folder
+/// in front.
+fn literal_path(word: &crate::evidence::CommandWord) -> Option<&str> {
+    if !word.is_expanded {
+        return Some(&word.text);
+    }
+    let is_glob = !word.is_quoted && !word.text.contains(['$', '`', '~']);
+    Some(glob_folder(&word.text)).filter(|folder| is_glob && !folder.is_empty())
 }
 
 fn rule_item(
@@ -554,178 +603,14 @@ fn matches_glob(pattern: &str, path: &str) -> bool {
     names(&parts, &path.split('/').collect::<Vec<_>>())
 }
 
-fn version_of(parts: &[&str]) -> String {
-    let mut hasher = blake3::Hasher::new();
-    for part in parts {
-        hasher.update(&(part.len() as u64).to_le_bytes());
-        hasher.update(part.as_bytes());
-    }
-    hasher.finalize().to_hex()[..8].to_owned()
-}
-
-impl PushSentence {
-    fn new(start: &str) -> PushSentence {
-        PushSentence {
-            ours: vec![start.to_owned()],
-            theirs: Vec::new(),
-            needed: Vec::new(),
-            least: None,
-        }
-    }
-
-    /// Adds words of ours behind the last text.
-    fn say(&mut self, words: &str) {
-        if let Some(last) = self.ours.last_mut() {
-            last.push_str(words);
-        }
-    }
-
-    /// Adds a text of others.
-    fn quoting(mut self, text: &str) -> PushSentence {
-        // An order in it is not passed on, and what is left is one line.
-        let clean = quote::sanitize_unrequested(text);
-        let line: String = clean
-            .trim()
-            .chars()
-            .map(|c| match c {
-                '"' => '\'',
-                c if c.is_control() => ' ',
-                c => c,
-            })
-            .collect();
-        self.theirs.push(line);
-        self.ours.push(String::new());
-        self
-    }
-
-    /// Adds a text of others that is shown whole or not at all.
-    fn quoting_whole(mut self, text: &str) -> PushSentence {
-        self.needed.push(self.theirs.len());
-        self.quoting(text)
-    }
-
-    /// Adds a text of others that is shortened before the others.
-    fn quoting_least(mut self, text: &str) -> PushSentence {
-        self.least = Some(self.theirs.len());
-        self.quoting(text)
-    }
-
-    /// Renders the sentence with each text of at most `most` characters, and
-    /// the one that is shortened first of at most `least`.
-    fn render(&self, most: usize, least: usize) -> String {
-        let mut text = String::new();
-        for (at, ours) in self.ours.iter().enumerate() {
-            text.push_str(ours);
-            if let Some(theirs) = self.theirs.get(at) {
-                let count = theirs.chars().count();
-                let most = if self.needed.contains(&at) {
-                    count
-                } else if self.least == Some(at) {
-                    least
-                } else {
-                    most
-                };
-                let short = shorten(theirs, most);
-                let more = if count > most { "…" } else { "" };
-                text.push_str(&format!("\"{short}{more}\""));
-            }
-        }
-        text
-    }
-}
-
-/// Returns the beginning of a text, of at most this many characters. It ends
-/// with a whole word where one ends nearby.
-fn shorten(text: &str, most: usize) -> &str {
-    let Some((end, next)) = text.char_indices().nth(most) else {
-        return text;
-    };
-    let short = &text[..end];
-    let last = short.rfind(' ').filter(|_| next != ' ');
-    match last {
-        Some(at) if short[at..].chars().count() <= most / 4 => &short[..at],
-        _ => short.trim_end(),
-    }
-}
-
-impl PushItem {
-    /// Returns the item for a prompt that repeats a corrected fact.
-    /// `description` states what is right.
-    pub fn of_correction(description: &str, line: usize) -> PushItem {
-        let parts = PushSentence::new("A statement of this prompt was corrected: ");
-        let version = version_of(&[description]);
-        PushItem {
-            item: format!("correction {version}"),
-            version,
-            subject: PushSubject::Correction,
-            parts: parts.quoting(description),
-            source: format!("{}:{line}", crate::retractions::RETRACTION_LIST),
-            at: 0,
-        }
-    }
-
-    /// Returns the item for a command that failed as one did before: the error
-    /// without its numbers, the command that solved it, after how many steps,
-    /// and the time and line of that.
-    pub(super) fn of_solution(
-        error: &str,
-        instead: &str,
-        steps: usize,
-        (last, line): (i64, usize),
-    ) -> PushItem {
-        let mut parts = PushSentence::new("This error was solved here before, after ");
-        parts.say(&format!("{steps} steps, by "));
-        PushItem {
-            item: format!("solved {error}"),
-            version: version_of(&[instead]),
-            subject: PushSubject::Solved {
-                instead: instead.to_owned(),
-            },
-            parts: parts.quoting(instead),
-            source: evidence_place(line),
-            at: last,
-        }
-    }
-
-    /// Renders the line for the agent: data between marks that it cannot
-    /// contain, with its source and age, within [`MAX_PUSH_TOKENS`]. Returns
-    /// `None` if it does not fit.
-    pub fn render(&self, nonce: &str, now: i64) -> Option<String> {
-        let texts = self.parts.theirs.iter().map(String::as_str);
-        let mark = &quote::fence_mark(nonce, texts)[..6];
-        let age = match (now - self.at) / 86_400 {
-            _ if self.at == 0 => String::new(),
-            ..=0 => ", today".to_owned(),
-            1 => ", 1 day ago".to_owned(),
-            days => format!(", {days} days ago"),
-        };
-        let source = quote::path_outside_fence(self.source.split(':').next().unwrap_or_default());
-        let line = self.source.rsplit_once(':').map_or("", |(_, line)| line);
-        let colon = if line.is_empty() { "" } else { ":" };
-        let origin = if self.source.is_empty() {
-            String::new()
-        } else {
-            format!(" ({source}{colon}{line}{age})")
-        };
-        const LENGTHS: [usize; 15] = [120, 105, 92, 80, 70, 60, 52, 45, 38, 32, 28, 24, 20, 16, 10];
-        let shorter = |most: usize| LENGTHS.into_iter().filter(move |least| *least <= most);
-        LENGTHS
-            .into_iter()
-            .flat_map(|most| shorter(most).map(move |least| (most, least)))
-            .find_map(|(most, least)| {
-                let text = self.parts.render(most, least);
-                let line = format!("[Memory] <data {mark}>{text}</data {mark}>{origin}");
-                (tokens::estimate_tokens(&line) <= MAX_PUSH_TOKENS).then_some(line)
-            })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
+    use super::super::MAX_PUSH_TOKENS;
     use super::super::keys::tests::log;
     use super::*;
+    use crate::tokens::estimate_tokens;
 
     #[derive(Default)]
     struct FixedSurroundings {
@@ -737,9 +622,8 @@ mod tests {
 
     impl ActionSurroundings for FixedSurroundings {
         fn exists(&self, path: &str) -> bool {
-            self.files
-                .keys()
-                .any(|it| it == path || it.starts_with(&format!("{path}/")))
+            let mut there = self.files.keys();
+            path == "." || there.any(|it| it == path || it.starts_with(&format!("{path}/")))
         }
         fn bytes(&self, path: &str) -> Option<u64> {
             self.files.get(path).copied()
@@ -753,6 +637,20 @@ mod tests {
                 .keys()
                 .filter(|it| it.split('/').any(|part| part == name));
             named.cloned().collect()
+        }
+        fn names_in(&self, path: &str, folders: bool) -> Vec<String> {
+            let start = match path {
+                "." => String::new(),
+                path => format!("{path}/"),
+            };
+            let below = self.files.keys().filter_map(|it| it.strip_prefix(&start));
+            let below = below.filter(|it| it.contains('/') == folders);
+            let names = below.filter_map(|it| it.split('/').next());
+            let names: std::collections::BTreeSet<&str> = names.collect();
+            names.into_iter().map(str::to_owned).collect()
+        }
+        fn root_name(&self) -> &str {
+            "api"
         }
         fn newer_entries(&self) -> &[EvidenceEntry] {
             &self.newer
@@ -816,6 +714,14 @@ mod tests {
             )
         );
         assert_eq!(shown(CAT, &run("cat b.go"), &nothing), None);
+        // That its complaint is thrown away does not make it work; with another
+        // command behind it, the agent knows that it may fail.
+        assert!(shown(CAT, &run("cat -A b.go 2>/dev/null"), &nothing).is_some());
+        assert!(shown(CAT, &run("cat -A b.go || true"), &nothing).is_some());
+        assert_eq!(
+            shown(CAT, &run("cat -A b.go || cat -v b.go"), &nothing),
+            None
+        );
         let worked = FixedSurroundings {
             newer: log("s9 | Bash | cat -A a.go | text").entries,
             ..around(&["b.go"])
@@ -884,22 +790,91 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_cut_between_words() {
+    fn a_glob_in_a_folder_that_does_not_exist_is_said_with_the_folder() {
+        let tree = around(&[
+            "pkg/providers/codexcli/a.go",
+            "pkg/providers/droidcli/b.go",
+            "README.md",
+        ]);
+        let glob = |folder: &str| {
+            let action = ToolAction::Search {
+                path: folder.to_owned(),
+                is_glob: true,
+            };
+            shown("", &action, &tree)
+        };
         assert_eq!(
-            shorten("delete the file and run", 19),
-            "delete the file and"
+            glob("pkg/providers/droid").as_deref(),
+            Some("\"pkg/providers/droid\" does not exist; there is \"pkg/providers/droidcli\"")
+        );
+        // The session is in `api/` of the repository.
+        assert_eq!(
+            glob("api/pkg/providers").as_deref(),
+            Some(
+                "\"api/pkg/providers\" does not exist; the path of that name is \"pkg/providers\""
+            )
         );
         assert_eq!(
-            shorten("delete the file and run", 21),
-            "delete the file and"
+            glob("api").as_deref(),
+            Some(
+                "\"api\" does not exist; the workspace itself has that name, so paths begin behind it"
+            )
         );
-        assert_eq!(shorten("delete the file", 15), "delete the file");
-        // A word that is longer than what is left of the text is cut.
+        for silent in ["pkg/providers", "pkg/providers/gemini", "other", "."] {
+            assert_eq!(glob(silent), None, "{silent}");
+        }
+        // The shell's own globs.
+        assert!(shown("", &run("ls pkg/providers/droid/*.go"), &tree).is_some());
+        assert!(shown("", &run("wc -l ./api/pkg/providers/**/*.go"), &tree).is_some());
+        for silent in [
+            "ls pkg/providers/droidcli/*.go",
+            "ls pkg/providers/$NAME/*.go",
+            "ls ~/pkg/providers/droid/*.go",
+            "ls *.go",
+            "ls 'pkg/providers/droid/*.go'",
+        ] {
+            assert_eq!(shown("", &run(silent), &tree), None, "{silent}");
+        }
+        // A file beside it in another spelling.
+        let docs = around(&["docs/API-KEYS.md", "docs/README.md"]);
         assert_eq!(
-            shorten("an option_of_many_letters", 20),
-            "an option_of_many_le"
+            shown("", &read("docs/api_keys.md"), &docs).as_deref(),
+            Some("\"docs/api_keys.md\" does not exist; there is \"docs/API-KEYS.md\"")
         );
-        assert_eq!(shorten("äöü äöü", 4), "äöü");
+        assert_eq!(shown("", &read("docs/keys.md"), &docs), None);
+        // A package with the name of its repository has files of its own.
+        let package = around(&["api/cli.py", "setup.py", "README.md"]);
+        assert_eq!(shown("", &read("api/README.md"), &package), None);
+        assert!(shown("", &read("api/setup.py"), &package).is_some());
+    }
+
+    #[test]
+    fn a_path_that_was_moved_or_removed_is_said() {
+        let work = "
+            s1 | Read | src/old.go | 1 text
+            s1 | Read | src/debug.go | 1 text
+            s1 | Bash | cd /w/api && git mv src/old.go src/new.go && rm src/debug.go | x
+        ";
+        let tree = around(&["src/new.go", "src/a.go"]);
+        assert_eq!(
+            shown(work, &read("src/old.go"), &tree).as_deref(),
+            Some("\"src/old.go\" does not exist; it was moved to \"src/new.go\"")
+        );
+        assert_eq!(
+            shown(work, &read("src/debug.go"), &tree).as_deref(),
+            Some("\"src/debug.go\" does not exist: a command removed it")
+        );
+        // A look at whether it is gone, and what is to be written.
+        assert_eq!(shown(work, &run("ls src/debug.go"), &tree), None);
+        let write = ToolAction::Change {
+            path: "src/debug.go".to_owned(),
+            creates: true,
+        };
+        assert_eq!(shown(work, &write, &tree), None);
+        // It is there again, or the new one is gone too.
+        let again = around(&["src/new.go", "src/debug.go"]);
+        assert_eq!(shown(work, &read("src/debug.go"), &again), None);
+        assert_eq!(shown(work, &read("src/old.go"), &around(&["x.go"])), None);
     }
 
     #[test]
@@ -917,7 +892,7 @@ mod tests {
         let (text, there) = line("provenance").expect("an item");
         let text = text.expect("it fits");
         assert!(text.contains(&there), "{text}");
-        assert!(tokens::estimate_tokens(&text) <= MAX_PUSH_TOKENS);
+        assert!(estimate_tokens(&text) <= MAX_PUSH_TOKENS);
         // A part of a path would lead nowhere.
         let (text, _) = line(&"deep/".repeat(60)).expect("an item");
         assert_eq!(text, None);
@@ -946,13 +921,27 @@ mod tests {
     fn refusals_are_facts_with_their_count() {
         let no = "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\u{20}";
         let twice = format!(
-            "s1 | Bash | ./app run a | {no} / I test it myself\ns2 | Bash | ./app run b | {no} / later"
+            "s1 | Bash | app run a | {no} / I test it myself\ns2 | Bash | app run b | {no} / later"
         );
         assert_eq!(
-            shown(&twice, &run("./app run c"), &around(&[])).as_deref(),
+            shown(&twice, &run("app run c"), &around(&[])).as_deref(),
             Some("The user declined \"app run\" 2 times, and wrote: \"later\"")
         );
-        assert_eq!(shown(&twice, &run("./app list"), &around(&[])), None);
+        assert_eq!(shown(&twice, &run("app list"), &around(&[])), None);
+        // The project's own program is one, whatever it does.
+        let own = twice
+            .replace("app run b", "./app test b")
+            .replace("| app", "| ./app");
+        assert_eq!(
+            shown(&own, &run("cd x && ../app list"), &around(&[])).as_deref(),
+            Some("The user declined \"app\" 2 times, and wrote: \"later\"")
+        );
+        assert_eq!(shown(&own, &run("./app --help"), &around(&[])), None);
+        let allowed = FixedSurroundings {
+            newer: log("s9 | Bash | ./app list | done").entries,
+            ..around(&[])
+        };
+        assert_eq!(shown(&own, &run("./app list"), &allowed), None);
     }
 
     #[test]
@@ -1025,30 +1014,6 @@ mod tests {
     }
 
     proptest::proptest! {
-        #[test]
-        fn a_line_fits_its_budget(error in ".{0,300}", instead in ".{0,300}", path in "[a-z/]{1,80}") {
-            let sentence = PushSentence::new("").quoting_least(&error).quoting(&instead);
-            let item = PushItem {
-                item: "x".to_owned(),
-                version: "1".to_owned(),
-                subject: PushSubject::Large { path: path.clone() },
-                parts: sentence,
-                source: format!("{path}:12"),
-                at: 5,
-            };
-            if let Some(line) = item.render("n", 900_000) {
-                proptest::prop_assert!(tokens::estimate_tokens(&line) <= MAX_PUSH_TOKENS);
-                proptest::prop_assert!(!line.contains('\n'));
-            }
-        }
-
-        #[test]
-        fn a_shortened_text_is_a_beginning(text in ".{0,80}", most in 0usize..60) {
-            let short = shorten(&text, most);
-            proptest::prop_assert!(text.starts_with(short));
-            proptest::prop_assert!(short.chars().count() <= most);
-        }
-
         #[test]
         fn globs_never_hang(pattern in "[a*?/]{0,40}", path in "[a/]{0,40}") {
             applies_to_path(&pattern, &path);

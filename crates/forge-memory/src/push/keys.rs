@@ -35,7 +35,8 @@ pub enum PushKey {
     Refused {
         /// The name of the program, without folders.
         program: String,
-        /// The words that name what the program does; empty if there are none.
+        /// The words that name what the program does; empty if there are none,
+        /// `*` for all that it does.
         subcommand: String,
         /// Number of refusals since the command last ran.
         times: usize,
@@ -56,6 +57,18 @@ pub enum PushKey {
         /// Time of the last refusal, in seconds since 1970.
         last: i64,
         /// Line of the last refusal in the log.
+        line: usize,
+    },
+    /// A path that a command moved or removed.
+    Gone {
+        /// The path as the command has it, joined with its folder.
+        path: String,
+        /// Where it was moved to; empty if it was removed.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        target: String,
+        /// Time of the command, in seconds since 1970.
+        last: i64,
+        /// Line of the command in the log.
         line: usize,
     },
     /// A path that was read or changed.
@@ -109,7 +122,8 @@ const MAX_KNOWN_PATHS: usize = 400;
 /// All keys.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KeyTable {
-    /// Rules, then faults, refusals, solved errors, large files and known paths.
+    /// Rules, then faults, refusals, solved errors, paths that are gone, large
+    /// files and known paths.
     pub keys: Vec<PushKey>,
 }
 
@@ -129,6 +143,7 @@ impl KeyTable {
         keys.extend(fault_keys(log, &parsed));
         keys.extend(refusal_keys(log, &parsed));
         keys.extend(super::solved::solved_keys(log, &parsed));
+        keys.extend(super::gone::gone_keys(log, &parsed));
         keys.extend(path_keys(log));
         KeyTable { keys }
     }
@@ -142,6 +157,7 @@ impl KeyTable {
                 | PushKey::Refused { line, .. }
                 | PushKey::Solved { line, .. }
                 | PushKey::Large { line, .. }
+                | PushKey::Gone { line, .. }
                 | PushKey::Known { line, .. } => *line = line_of(*line),
                 PushKey::Rule { .. } => {}
             }
@@ -304,6 +320,22 @@ pub fn command_form(command: &SimpleCommand) -> Option<(String, String)> {
     is_specific.then(|| (program.to_owned(), subcommand))
 }
 
+/// The subcommand of a key that covers all that a program does.
+const ANY_SUBCOMMAND: &str = "*";
+
+/// Returns the forms by which refusals of a command are counted: its program
+/// with its subcommand and, for the project's own program, the program with
+/// whatever it does. Who does not want it to be run does not want it for one
+/// purpose alone.
+pub fn refusal_forms(command: &SimpleCommand) -> Vec<(String, String)> {
+    let Some(form) = command_form(command) else {
+        return Vec::new();
+    };
+    let any = (form.0.clone(), ANY_SUBCOMMAND.to_owned());
+    let is_own = command.is_own_program();
+    std::iter::once(form).chain(is_own.then_some(any)).collect()
+}
+
 fn refusal_keys(log: &EvidenceLog, parsed: &[Vec<SimpleCommand>]) -> Vec<PushKey> {
     struct RefusalTally<'a> {
         times: usize,
@@ -312,41 +344,65 @@ fn refusal_keys(log: &EvidenceLog, parsed: &[Vec<SimpleCommand>]) -> Vec<PushKey
         words: &'a str,
         was_alone: bool,
     }
+    let forms_of = |commands: &[SimpleCommand]| -> HashSet<(String, String)> {
+        commands.iter().flat_map(refusal_forms).collect()
+    };
+    // What ran was allowed; that a program printed its help allows nothing.
+    let allowed_of = |entry: &EvidenceEntry, commands: &[SimpleCommand]| {
+        let ran = command_of(entry).map_or(&[][..], |_| commands);
+        let ran = ran.iter().filter(|it| !it.asks_for_help());
+        ran.flat_map(refusal_forms).collect::<HashSet<_>>()
+    };
+    let pairs = || log.entries.iter().zip(parsed);
+    let ever_allowed: HashSet<(String, String)> = pairs()
+        .flat_map(|(entry, commands)| allowed_of(entry, commands))
+        .collect();
     let mut forms: BTreeMap<(String, String), RefusalTally<'_>> = BTreeMap::new();
-    for (at, (entry, commands)) in log.entries.iter().zip(parsed).enumerate() {
-        let these: HashSet<(String, String)> = commands.iter().filter_map(command_form).collect();
-        match &entry.fact {
-            EvidenceFact::Refused { words, .. } => {
-                let is_alone = these.len() == 1;
-                for form in these {
-                    let tally = forms.entry(form).or_insert(RefusalTally {
-                        times: 0,
-                        last: entry.at,
-                        line: 0,
-                        words,
-                        was_alone: false,
-                    });
-                    tally.times += 1;
-                    tally.was_alone |= is_alone;
-                    (tally.last, tally.line) = (entry.at, at + 2);
-                    if !words.is_empty() {
-                        tally.words = words;
-                    }
-                }
+    for (at, (entry, commands)) in pairs().enumerate() {
+        for form in allowed_of(entry, commands) {
+            // The user has changed their mind.
+            forms.remove(&form);
+        }
+        let EvidenceFact::Refused { words, .. } = &entry.fact else {
+            continue;
+        };
+        for form in forms_of(commands) {
+            // Of several commands on one line, it is not known which was
+            // refused, unless the others have been allowed and it has not.
+            let is_other = |it: &&SimpleCommand| !refusal_forms(it).contains(&form);
+            let others = commands.iter().filter(is_other).filter_map(command_form);
+            let others: Vec<(String, String)> = others.collect();
+            let is_left =
+                !ever_allowed.contains(&form) && others.iter().all(|it| ever_allowed.contains(it));
+            let is_alone = others.is_empty() || is_left;
+            let tally = forms.entry(form).or_insert(RefusalTally {
+                times: 0,
+                last: entry.at,
+                line: 0,
+                words,
+                was_alone: false,
+            });
+            tally.times += 1;
+            tally.was_alone |= is_alone;
+            (tally.last, tally.line) = (entry.at, at + 2);
+            if !words.is_empty() {
+                tally.words = words;
             }
-            // What ran was allowed: the user has changed their mind.
-            EvidenceFact::Command(_) => {
-                for form in these {
-                    forms.remove(&form);
-                }
-            }
-            _ => {}
         }
     }
-    // Of several commands on one line, it is not known which was refused.
-    let often = forms
-        .into_iter()
-        .filter(|(_, tally)| tally.times >= MIN_REFUSALS && tally.was_alone);
+    forms.retain(|form, tally| {
+        let is_often = tally.times >= MIN_REFUSALS && tally.was_alone;
+        // A program that the user lets do some things is not refused whole.
+        is_often && (form.1 != ANY_SUBCOMMAND || !ever_allowed.contains(form))
+    });
+    let whole: HashSet<String> = forms
+        .keys()
+        .filter(|form| form.1 == ANY_SUBCOMMAND)
+        .map(|form| form.0.clone())
+        .collect();
+    let often = forms.into_iter().filter(|((program, subcommand), _)| {
+        subcommand == ANY_SUBCOMMAND || !whole.contains(program)
+    });
     often
         .map(|((program, subcommand), tally)| PushKey::Refused {
             program,
@@ -472,6 +528,7 @@ pub(super) mod tests {
                 format!("{program} {subcommand} refused ×{times}")
             }
             PushKey::Large { path, .. } => format!("{path} large"),
+            PushKey::Gone { path, target, .. } => format!("{path} gone → {target}"),
             PushKey::Known { path, .. } => format!("{path} known"),
             PushKey::Solved {
                 program,
@@ -529,12 +586,47 @@ pub(super) mod tests {
         let refused = |session: &str| format!("{session} | Bash | ./app run x | {REFUSAL}\n");
         assert!(keys(&refused("s1")).is_empty());
         let twice = refused("s1") + &refused("s2");
-        assert_eq!(keys(&twice), ["app run refused ×2"]);
+        assert_eq!(keys(&twice), ["app * refused ×2"]);
         assert!(keys(&(twice + "s3 | Bash | ./app run y | done")).is_empty());
         let both = format!("s1 | Bash | git commit -m x && git push | {REFUSAL}\n");
         assert!(keys(&(both.clone() + &both)).is_empty());
         let alone = format!("s2 | Bash | git push | {REFUSAL}\n");
-        assert_eq!(keys(&(both + &alone)), ["git push refused ×2"]);
+        assert_eq!(keys(&(both.clone() + &alone)), ["git push refused ×2"]);
+        // Commits are allowed, so what was refused is the push.
+        let commits = "s1 | Bash | git commit -m x | done\n";
+        assert_eq!(
+            keys(&format!("{both}{both}{commits}")),
+            ["git push refused ×2"]
+        );
+        // Both have been allowed before: it is not known which was refused.
+        let pushes = "s1 | Bash | git push | done\n";
+        assert!(keys(&format!("{commits}{pushes}{both}{both}")).is_empty());
+    }
+
+    #[test]
+    fn refusals_of_the_projects_own_program_add_up() {
+        let refused = |line: &str| format!("s1 | Bash | {line} | {REFUSAL}\n");
+        let both = refused("./app run a") + &refused("cd x && /home/someone/work/app test b");
+        assert_eq!(keys(&both), ["app * refused ×2"]);
+        // A program of the system does many things for many people.
+        assert!(keys(&(refused("docker run a") + &refused("docker push b"))).is_empty());
+        // Its help tells nothing, unless even that is refused.
+        let help = "s1 | Bash | ./app run --help | usage\n";
+        assert_eq!(keys(&format!("{both}{help}")), ["app * refused ×2"]);
+        let even = refused("./app run --help") + &refused("./app test b");
+        assert_eq!(keys(&even), ["app * refused ×2"]);
+        // The user lets it do some things.
+        for allowed in ["./app run c", "./app list"] {
+            let ran = format!("s0 | Bash | {allowed} | done\n");
+            assert!(keys(&format!("{ran}{both}")).is_empty(), "{allowed}");
+        }
+        // A build in front, which is allowed elsewhere, is not what was refused.
+        let built = refused("go build && ./app run a") + &refused("go build && ./app run b");
+        assert!(keys(&built).is_empty());
+        assert_eq!(
+            keys(&format!("s1 | Bash | go build | done\n{built}")),
+            ["app * refused ×2"]
+        );
     }
 
     #[test]

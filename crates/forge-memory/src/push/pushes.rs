@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::keys::command_form;
-use crate::evidence::{CommandFault, EvidenceEntry, EvidenceFact, parse_command};
+use super::keys::refusal_forms;
+use crate::evidence::{CommandFault, EvidenceEntry, EvidenceFact, SimpleCommand, parse_command};
 
 /// The log, below the folder that git ignores by its rules.
 pub const PUSHES_FILE: &str = ".mind/.pushes";
@@ -56,6 +56,11 @@ pub enum PushSubject {
         /// The existing path that the item names.
         instead: String,
     },
+    /// A missing path that a command removed.
+    Removed {
+        /// The path that does not exist.
+        path: String,
+    },
     /// A file that the client does not read whole.
     Large {
         /// The file.
@@ -65,7 +70,8 @@ pub enum PushSubject {
     Refused {
         /// The name of the program, without folders.
         program: String,
-        /// The words that name what the program does; empty if there are none.
+        /// The words that name what the program does; empty if there are none,
+        /// `*` for all that it does.
         subcommand: String,
     },
     /// A document that applies to the action.
@@ -93,6 +99,7 @@ impl PushSubject {
         match self {
             PushSubject::Fault { .. } => "failed before",
             PushSubject::Path { .. } => "path elsewhere",
+            PushSubject::Removed { .. } => "path removed",
             PushSubject::Large { .. } => "file too large",
             PushSubject::Refused { .. } => "refused before",
             PushSubject::Rule { .. } => "rule about it",
@@ -111,8 +118,60 @@ impl PushSubject {
                 | PushSubject::Path { .. }
                 | PushSubject::Large { .. }
                 | PushSubject::Refused { .. }
+                | PushSubject::Removed { .. }
                 | PushSubject::Answer { .. }
         )
+    }
+
+    /// Returns `true` for the failure that the item warns of; never for an item
+    /// whose outcome cannot be seen.
+    pub fn is_repeated_by(&self, fact: &EvidenceFact) -> bool {
+        match (self, fact) {
+            (PushSubject::Fault { fault }, EvidenceFact::Command(it)) => match &it.fault {
+                Some(reported) => reported == fault,
+                // It failed, and its complaint was thrown away.
+                None if it.worked => false,
+                None => parse_command(&it.command)
+                    .iter()
+                    .any(|it| it.hides_errors && fault.occurs_in(it)),
+            },
+            (
+                PushSubject::Path { missing, .. } | PushSubject::Removed { path: missing },
+                EvidenceFact::Missing { path },
+            ) => path == missing,
+            (PushSubject::Large { path: large }, EvidenceFact::TooLarge { path, .. }) => {
+                large == path
+            }
+            (
+                PushSubject::Refused {
+                    program,
+                    subcommand,
+                },
+                EvidenceFact::Refused { command, .. },
+            ) => {
+                let form = (program.clone(), subcommand.clone());
+                let commands = parse_command(command);
+                let mut forms = commands.iter().flat_map(refusal_forms);
+                forms.any(|it| it == form)
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns `true` if the action of the item worked all the same.
+    pub fn is_refuted_by(&self, fact: &EvidenceFact) -> bool {
+        match (self, fact) {
+            // Where its errors are thrown away, a command may fail unseen.
+            (PushSubject::Fault { fault }, EvidenceFact::Command(it)) => {
+                let commands = parse_command(&it.command);
+                let hides = |it: &SimpleCommand| it.hides_errors && fault.occurs_in(it);
+                it.worked && !commands.iter().any(hides)
+            }
+            (PushSubject::Refused { .. }, EvidenceFact::Command(_)) => true,
+            (_, EvidenceFact::Command(it)) => it.worked,
+            (_, EvidenceFact::Read { .. } | EvidenceFact::Changed { .. }) => true,
+            _ => false,
+        }
     }
 }
 
@@ -299,25 +358,12 @@ pub fn judge_outcome(push: &PushRecord, entries: &[EvidenceEntry]) -> Option<Pus
         of_call.push(&entry.fact);
     }
     let later: Vec<&EvidenceFact> = entries.map(|it| &it.fact).collect();
-    let has = |facts: &[&EvidenceFact], is_it: &dyn Fn(&EvidenceFact) -> bool| {
-        facts.iter().any(|fact| is_it(fact))
-    };
-    let worked = |fact: &EvidenceFact| {
-        matches!(fact, EvidenceFact::Command(it) if it.worked)
-            || matches!(
-                fact,
-                EvidenceFact::Read { .. } | EvidenceFact::Changed { .. }
-            )
-    };
-    let again = |fact: &EvidenceFact| fails_again(&push.subject, fact);
-    let failed = has(&of_call, &again);
-    if !failed {
-        let was_allowed = matches!(push.subject, PushSubject::Refused { .. })
-            && has(&of_call, &|it| matches!(it, EvidenceFact::Command(_)));
-        let is_wrong = was_allowed || has(&of_call, &worked);
+    let subject = &push.subject;
+    if !of_call.iter().any(|it| subject.is_repeated_by(it)) {
+        let is_wrong = of_call.iter().any(|it| subject.is_refuted_by(it));
         return is_wrong.then_some(PushOutcome::Contradicted);
     }
-    if has(&later, &again) {
+    if later.iter().any(|it| subject.is_repeated_by(it)) {
         return Some(PushOutcome::Ignored);
     }
     (!later.is_empty()).then_some(PushOutcome::Avoided)
@@ -363,32 +409,13 @@ fn judge_start(push: &PushRecord, entries: &[EvidenceEntry]) -> Option<PushOutco
         .peekable();
     of_session.peek()?;
     let first = of_session.find_map(|fact| {
-        if fails_again(&push.subject, fact) {
+        if push.subject.is_repeated_by(fact) {
             Some(PushOutcome::Ignored)
         } else {
             works_after_all(&push.subject, fact).then_some(PushOutcome::Contradicted)
         }
     });
     Some(first.unwrap_or(PushOutcome::Avoided))
-}
-
-/// Returns `true` for the failure that an item warns of.
-fn fails_again(subject: &PushSubject, fact: &EvidenceFact) -> bool {
-    match (subject, fact) {
-        (PushSubject::Fault { fault }, EvidenceFact::Command(it)) => {
-            it.fault.as_ref() == Some(fault)
-        }
-        (PushSubject::Path { missing, .. }, EvidenceFact::Missing { path }) => path == missing,
-        (PushSubject::Large { path: large }, EvidenceFact::TooLarge { path, .. }) => path == large,
-        (
-            PushSubject::Refused {
-                program,
-                subcommand,
-            },
-            EvidenceFact::Refused { command, .. },
-        ) => has_form(command, program, subcommand),
-        _ => false,
-    }
 }
 
 /// Returns `true` for the success of what an item calls a failure. A read of a
@@ -401,7 +428,7 @@ fn works_after_all(subject: &PushSubject, fact: &EvidenceFact) -> bool {
             it.worked && seen.any(|it| fault.occurs_in(it))
         }
         (
-            PushSubject::Path { missing, .. },
+            PushSubject::Path { missing, .. } | PushSubject::Removed { path: missing },
             EvidenceFact::Read { path, .. } | EvidenceFact::Changed { path, .. },
         ) => path == missing,
         (
@@ -416,8 +443,8 @@ fn works_after_all(subject: &PushSubject, fact: &EvidenceFact) -> bool {
 }
 
 fn has_form(command: &str, program: &str, subcommand: &str) -> bool {
-    let forms = parse_command(command);
-    let mut forms = forms.iter().filter_map(command_form);
+    let commands = parse_command(command);
+    let mut forms = commands.iter().flat_map(refusal_forms);
     forms.any(|(name, words)| name == program && words == subcommand)
 }
 
@@ -460,6 +487,10 @@ mod tests {
         check(format!("{fails}{other}"), Some(PushOutcome::Avoided));
         check(format!("{fails}{other}{fails}"), Some(PushOutcome::Ignored));
         check(works.to_owned(), Some(PushOutcome::Contradicted));
+        // Without its complaint, it is the same failure, or nothing is known.
+        let hidden = "s1 | Bash | cat -A x 2>/dev/null | Exit code 1\n";
+        check(format!("{hidden}{other}"), Some(PushOutcome::Avoided));
+        check("s1 | Bash | cat -A x 2>/dev/null | \n".to_owned(), None);
         check("s2 | Bash | ls | x".to_owned(), None);
     }
 

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::PushItem;
 use super::keys::{KeyTable, PushKey, command_form};
+use super::sentence::PushItem;
 use crate::evidence::{CommandFact, EvidenceFact, EvidenceLog, SimpleCommand, parse_command};
 
 /// Steps from which on knowing the solution would have saved some.

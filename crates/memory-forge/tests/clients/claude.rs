@@ -8,8 +8,8 @@ use serde_json::Value;
 use crate::project::{
     ADDS_THE_REMOTE, BRIEFING, FAILS, NUDGE, PHASE, PUSH, Project, RESTORED, STUB, WORK, counts,
     fails_as_in_an_earlier_session, goes_without_a_trace, is_briefed, is_corrected_at_a_prompt,
-    is_pointed_to_an_answer,
-    loses_no_prompt_without_the_program, runs_what_failed_again, searches_the_memory,
+    is_pointed_to_an_answer, loses_no_prompt_without_the_program, runs_what_failed_again,
+    searches_the_memory,
 };
 use crate::stand_in::Request;
 
