@@ -36,6 +36,8 @@ pub enum MergeKind {
     Learnings,
     /// `STATE.md` and `status.md`, section by section.
     State,
+    /// The inbox of ideas, a heading of level 3 each.
+    Ideas,
 }
 
 impl MergeKind {
@@ -59,6 +61,7 @@ impl MergeKind {
             "memory.md" => MergeKind::Pointers,
             "learnings.md" => MergeKind::Learnings,
             "state.md" | "status.md" => MergeKind::State,
+            "ideas.md" => MergeKind::Ideas,
             name if name.starts_with("memory-more") => MergeKind::Pointers,
             _ => return None,
         })
@@ -80,18 +83,20 @@ fn is_replaced_state(name: &str) -> bool {
 const OVERFLOW_PAGE_PREFIX: &str = "MEMORY-more";
 
 /// Patterns for `.gitattributes` that select the files with entries.
-pub const MERGED_FILE_PATTERNS: [&str; 16] = [
+pub const MERGED_FILE_PATTERNS: [&str; 18] = [
     state_files::STATE_FILE.mind,
     state_files::PROGRESS_FILE.mind,
     state_files::DECISIONS_FILE.mind,
     state_files::SESSION_LOG_FILE.mind,
     state_files::ARCHIVE_FILE.mind,
     ".mind/STATE*-archive.md",
+    state_files::IDEAS_FILE.mind,
     state_files::STATE_FILE.manifest,
     state_files::DECISIONS_FILE.manifest,
     state_files::SESSION_LOG_FILE.manifest,
     state_files::ARCHIVE_FILE.manifest,
     "memory/status*-archive.md",
+    state_files::IDEAS_FILE.manifest,
     "knowledge/README.md",
     retractions::RETRACTION_LIST,
     "**/MEMORY.md",

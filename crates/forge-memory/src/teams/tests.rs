@@ -613,6 +613,8 @@ fn the_name_of_a_file_decides_how_it_is_merged() {
         ("knowledge/README.md", pointers),
         ("apps\\web\\knowledge\\README.md", pointers),
         ("knowledge/_FORGOTTEN.md", pointers),
+        (".mind/IDEAS.md", Some(MergeKind::Ideas)),
+        ("scratch/ideas.md", Some(MergeKind::Ideas)),
         ("README.md", None),
         ("docs/README.md", None),
         ("my-knowledge/README.md", None),
@@ -620,4 +622,35 @@ fn the_name_of_a_file_decides_how_it_is_merged() {
     ] {
         assert_eq!(MergeKind::from_path(path), kind, "{path}");
     }
+}
+
+/// Ideas share their last line, which belongs to each of them.
+#[test]
+fn ideas_of_both_sides_stay_whole() {
+    let base = "---\ntags: [inbox]\n---\n# Ideas\n";
+    let idea = |name: &str| {
+        format!("\n### {name} - 2026-03-01\n\n{name}.\n\n-> Suggested route: unrouted\n")
+    };
+    let first = base.to_owned() + &idea("First");
+    for base in [base, &first] {
+        let got = merged(
+            MergeKind::Ideas,
+            base,
+            &(base.to_owned() + &idea("Ours")),
+            &(base.to_owned() + &idea("Theirs")),
+        );
+        assert_eq!(got.text, base.to_owned() + &idea("Ours") + &idea("Theirs"));
+        assert_eq!(got.conflicts, 0);
+    }
+    // Each made the inbox with its first idea.
+    let ours = base.to_owned() + &idea("Ours");
+    let theirs = base.to_owned() + &idea("Theirs");
+    let expect = ours.clone() + &idea("Theirs");
+    check(MergeKind::Ideas, "", &ours, &theirs, &expect);
+    let ours = first.replace("First.", "First, by us.");
+    let theirs = first.replace("First.", "First, by them.");
+    assert_eq!(
+        merged(MergeKind::Ideas, &first, &ours, &theirs).conflicts,
+        1
+    );
 }

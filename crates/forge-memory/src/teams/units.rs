@@ -152,6 +152,16 @@ impl<'t> PieceCutter<'t> {
                 entries.entry(it.span.start).or_insert(at);
             }
         }
+        if kind == MergeKind::Ideas {
+            for it in document.sections.iter().filter(|it| it.level == 3) {
+                let at = EntrySpan {
+                    end: it.span.end,
+                    number: None,
+                    date: None,
+                };
+                entries.insert(it.heading.start, at);
+            }
+        }
         let mut lines = HashMap::new();
         if kind == MergeKind::Decisions {
             for it in mind::decision_lines(document) {
