@@ -136,11 +136,11 @@ fn mark_empty_globs(steps: &mut [SessionStep]) -> HashSet<String> {
             }) if path != "." => {
                 globs.insert(step.id.clone());
             }
-            StepKind::Result { text, .. } if globs.contains(&step.id) => {
-                if text.trim() == "No files found" {
-                    "Directory does not exist".clone_into(text);
-                    empty.insert(step.id.clone());
-                }
+            StepKind::Result { text, .. }
+                if globs.contains(&step.id) && text.trim() == "No files found" =>
+            {
+                "Directory does not exist".clone_into(text);
+                empty.insert(step.id.clone());
             }
             _ => {}
         }
