@@ -4,7 +4,7 @@
 
 use super::keys::{KeyTable, PushKey, command_form};
 use super::pushes::PushSubject;
-use super::{MAX_PUSH_TOKENS, fit};
+use super::{MAX_PUSH_TOKENS, MAX_RULE_CHARS, fit};
 use crate::evidence::{
     EVIDENCE_FILE, EvidenceEntry, EvidenceFact, SimpleCommand, ToolAction, join_dir, parse_command,
 };
@@ -466,7 +466,8 @@ fn rule_item(
         return None;
     }
     let item = format!("rule {path}");
-    if around.document_line(path, *line).as_deref() != Some(text) {
+    let line_now = around.document_line(path, *line);
+    if !line_now.is_some_and(|it| still_states(&it, text)) {
         silences.push(format!("{item}: the document has changed"));
         return None;
     }
@@ -478,6 +479,12 @@ fn rule_item(
         source: format!("{path}:{line}"),
         at: *modified,
     })
+}
+
+/// Returns `true` if a line has the rule as it was read: the line itself, or a
+/// part of one that is too long to be kept.
+fn still_states(line: &str, rule: &str) -> bool {
+    line == rule || line.chars().count() > MAX_RULE_CHARS && line.contains(rule)
 }
 
 /// Returns `true` for a glob or a path, `false` for the words of a command.
