@@ -342,7 +342,7 @@ impl ActionSurroundings for FilesAround<'_> {
 
     fn document_line(&self, path: &str, line: usize) -> Option<String> {
         let text = self.workspace.read_text(&RelPath::new(path).ok()?).ok()?;
-        statement_at(&text, line)
+        statement_at(&text, line).map(str::to_owned)
     }
 
     fn is_spent(&self, item: &str, version: &str) -> Option<&'static str> {

@@ -31,3 +31,5 @@ pub const KEYS_FILE: &str = ".mind/evidence/keys.jsonl";
 pub const MAX_KEYS_BYTES: usize = 64 << 10;
 /// Maximum tokens of an item, by the estimate that needs no vocabulary.
 pub const MAX_PUSH_TOKENS: usize = 60;
+/// Maximum characters of a rule that are kept; less of it is shown.
+pub const MAX_RULE_CHARS: usize = 200;

@@ -2,6 +2,7 @@
 //! is outdated. What is looked at
 //! is passed in, so that a replay of past sessions decides as a hook does.
 
+use super::MAX_RULE_CHARS;
 use super::fit;
 use super::keys::{KeyTable, PushKey, refusal_forms};
 use super::pushes::PushSubject;
@@ -515,7 +516,8 @@ fn rule_item(
         return None;
     }
     let item = format!("rule {path}");
-    if around.document_line(path, *line).as_deref() != Some(text) {
+    let line_now = around.document_line(path, *line);
+    if !line_now.is_some_and(|it| still_states(&it, text)) {
         silences.push(format!("{item}: the document has changed"));
         return None;
     }
@@ -527,6 +529,12 @@ fn rule_item(
         source: format!("{path}:{line}"),
         at: *modified,
     })
+}
+
+/// Returns `true` if a line has the rule as it was read: the line itself, or a
+/// part of one that is too long to be kept.
+fn still_states(line: &str, rule: &str) -> bool {
+    line == rule || line.chars().count() > MAX_RULE_CHARS && line.contains(rule)
 }
 
 /// Returns `true` for a glob or a path, `false` for the words of a command.

@@ -191,7 +191,7 @@ mod tests {
             Some("docs/Über uns.md:12 Retry webhooks with exponential…")
         );
         // The title of a long path is in its name.
-        let path = "knowledge/decisions/2026-01-webhook-retries-of-orders.md";
+        let path = "knowledge/decisions/2026-01-webhook-retries.md";
         assert_eq!(
             shown(&pointer(path, "Retry webhooks")),
             Some(format!("{path}:12"))

@@ -274,6 +274,35 @@ fn a_rule_that_names_a_file_or_a_command_comes_before_it_is_touched() {
 }
 
 #[test]
+fn a_rule_about_the_only_file_of_a_name_comes_before_it_is_edited() {
+    let ws = ws(RULES);
+    ws.write(
+        "knowledge/build.md",
+        "# Build\n\n- Never edit `Makefile` by hand.\n- Versions are in `Cargo.toml` only.\n",
+    );
+    for path in ["Makefile", "Cargo.toml", "docs/Makefile"] {
+        ws.write(path, "all:\n");
+    }
+    ws.git_init();
+    ws.git(&["add", "Makefile", "Cargo.toml"]);
+    let edit = |session: &str, path: &str| {
+        let event =
+            json!({"hook_event_name": "SessionStart", "session_id": session, "source": "startup"});
+        hook(&ws, event);
+        before(&ws, session, "Edit", json!({"file_path": path}))
+    };
+    let text = edit("s1", "Makefile").expect("a rule");
+    assert!(text.contains("Never edit `Makefile`"), "{text}");
+    assert!(text.contains("knowledge/build.md:3"), "{text}");
+    // Another file, or one that is mentioned in passing.
+    assert_eq!(edit("s1", "docs/Makefile"), None);
+    assert_eq!(edit("s1", "Cargo.toml"), None);
+    // Two of a name: which one is meant is not certain.
+    ws.git(&["add", "docs/Makefile"]);
+    assert_eq!(edit("s2", "Makefile"), None);
+}
+
+#[test]
 fn a_helper_starts_with_what_is_known_about_its_task() {
     let ws = ws(WORK);
     ws.write("memory-forge.toml", ALL);
