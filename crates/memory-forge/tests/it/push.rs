@@ -148,7 +148,12 @@ fn rules_and_paths_are_said_before_the_action_they_are_about() {
         text.contains("never edited once") && text.contains("knowledge/migrations.md:6"),
         "{text}"
     );
-    let text = before(&ws, "s1", "Read", json!({"file_path": "src/api/registry.go"}));
+    let text = before(
+        &ws,
+        "s1",
+        "Read",
+        json!({"file_path": "src/api/registry.go"}),
+    );
     assert!(text.is_some_and(|it| it.contains("src/registry.go")));
     assert_eq!(
         before(&ws, "s1", "Read", json!({"file_path": "src/registry.go"})),
