@@ -130,7 +130,7 @@ impl Trial {
     pub(crate) fn trace(&self) -> Result<Vec<[String; 3]>> {
         let output = self.broken("trace")?;
         let steps = output.stderr.lines().filter_map(|line| {
-            let mut parts = line.strip_prefix("step\t")?.split('\t').map(str::to_owned);
+            let mut parts = line.strip_prefix("step\t")?.split('\t').map(slashed);
             Some([parts.next()?, parts.next()?, parts.next()?])
         });
         Ok(steps.collect())
@@ -350,7 +350,8 @@ impl Trial {
         keep(self.folder(), &mut kept)?;
         let mut files = Files::new();
         for it in kept {
-            let name = it.path.strip_prefix(self.folder())?.to_string_lossy();
+            let name = it.path.strip_prefix(self.folder())?;
+            let name = slashed(&name.to_string_lossy());
             let derived = name.starts_with("ws/.memory-forge/") && !name.contains("/undo/");
             if derived && !is_left_over(&name) || name.starts_with("ws/.git/") {
                 continue;
@@ -360,12 +361,11 @@ impl Trial {
                 continue;
             }
             match it.what {
-                What::File { bytes, .. } => files.insert(name.into_owned(), bytes),
-                What::Link(to) => files.insert(
-                    name.into_owned(),
-                    to.to_string_lossy().into_owned().into_bytes(),
-                ),
-                What::Folder if is_left_over(&name) => files.insert(name.into_owned(), Vec::new()),
+                What::File { bytes, .. } => files.insert(name, bytes),
+                What::Link(to) => {
+                    files.insert(name, to.to_string_lossy().into_owned().into_bytes())
+                }
+                What::Folder if is_left_over(&name) => files.insert(name, Vec::new()),
                 What::Folder => None,
             };
         }
@@ -517,6 +517,11 @@ fn is_left_over(name: &str) -> bool {
             .iter()
             .any(|end| last.ends_with(end));
     temporary || journal
+}
+
+/// Writes a path with the separator that the names in the table have.
+fn slashed(path: &str) -> String {
+    path.replace(std::path::MAIN_SEPARATOR, "/")
 }
 
 fn slug(root: &Path) -> String {
