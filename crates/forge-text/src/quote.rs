@@ -121,6 +121,21 @@ pub fn fence_mark<'a>(nonce: &str, texts: impl Iterator<Item = &'a str>) -> Stri
     hasher.finalize().to_hex()[..16].to_owned()
 }
 
+/// Returns a short mark for a fence on one line, of letters alone: digits and
+/// letters in turn take three times the tokens, and another number each time.
+pub fn line_mark<'a>(nonce: &str, texts: impl Iterator<Item = &'a str>) -> String {
+    const LETTERS: usize = 6;
+    let letter = |digit: u8| match digit {
+        b'0'..=b'9' => char::from(b'a' + (digit - b'0')),
+        other => char::from(b'k' + (other - b'a')),
+    };
+    fence_mark(nonce, texts)
+        .bytes()
+        .take(LETTERS)
+        .map(letter)
+        .collect()
+}
+
 fn sanitize_using(text: &str, find: fn(&str) -> Vec<SecretSpan>) -> SanitizedText<'_> {
     let found = find(text);
     let clean = if found.is_empty() {

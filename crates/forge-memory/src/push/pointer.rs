@@ -84,7 +84,7 @@ impl AnswerPointer {
     /// returns `None` if not even the path fits.
     pub fn render(&self, nonce: &str) -> Option<String> {
         let texts = [self.path.as_str(), self.label.as_str()];
-        let mark = letters_of(&quote::fence_mark(nonce, texts.into_iter())[..6]);
+        let mark = quote::line_mark(nonce, texts.into_iter());
         let words: Vec<&str> = self.label.split_whitespace().collect();
         (0..=words.len()).rev().find_map(|count| {
             let more = if 0 < count && count < words.len() {
@@ -99,13 +99,6 @@ impl AnswerPointer {
             (tokens::estimate_tokens(&line) <= MAX_POINTER_TOKENS).then_some(line)
         })
     }
-}
-
-/// Writes hexadecimal digits as letters: as one word, a mark takes fewer tokens.
-fn letters_of(digits: &str) -> String {
-    let value = |digit: char| digit.to_digit(16).unwrap_or_default();
-    let letter = |digit: char| char::from_u32('a' as u32 + value(digit)).unwrap_or('a');
-    digits.chars().map(letter).collect()
 }
 
 /// Returns the line of the best excerpt of a passage that has most of the

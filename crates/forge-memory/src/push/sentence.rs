@@ -143,7 +143,7 @@ impl PushItem {
     /// Returns the item for a prompt that repeats a corrected fact.
     /// `description` states what is right.
     pub fn of_correction(description: &str, line: usize) -> PushItem {
-        let parts = PushSentence::new("A statement of this prompt was corrected: ");
+        let parts = PushSentence::new("About this prompt: ");
         let version = version_of(&[description]);
         PushItem {
             item: format!("correction {version}"),
@@ -200,7 +200,7 @@ impl PushItem {
     /// `None` if it does not fit.
     pub fn render(&self, nonce: &str, now: i64) -> Option<String> {
         let texts = self.parts.theirs.iter().map(String::as_str);
-        let mark = &quote::fence_mark(nonce, texts)[..6];
+        let mark = quote::line_mark(nonce, texts);
         let age = match (now - self.at) / 86_400 {
             _ if self.at == 0 => String::new(),
             ..=0 => ", today".to_owned(),

@@ -386,6 +386,9 @@ pub(crate) fn is_pointed_to_an_answer(project: &Project, client: &str, arguments
         "knowledge/retries.md",
         "# Retries\n\nA failed payment is attempted again after one minute, at most five times.\n",
     );
+    // Beside one document alone, nothing stands out.
+    let other = "# Cache\n\nThumbnails are kept for one day.\n";
+    project.ws.write("knowledge/cache.md", other);
     project.memory_forge(&["setup", client, "--yes"]);
     project.memory_forge(&["index"]);
     let prompt = "How often is a failed payment attempted again?";
