@@ -132,6 +132,20 @@ fn check_zig() -> Result<()> {
     Ok(())
 }
 
+/// The names of a library of macOS that Rust's C bindings ask the linker for and
+/// nothing of ours calls. zig brings the names of the main library alone.
+const ICONV: &str = "--- !tapi-tbd
+tbd-version: 4
+targets: [ x86_64-macos, arm64-macos ]
+install-name: '/usr/lib/libiconv.2.dylib'
+current-version: 7
+compatibility-version: 7
+exports:
+  - targets: [ x86_64-macos, arm64-macos ]
+    symbols: [ _iconv, _iconv_close, _iconv_open ]
+...
+";
+
 /// Writes a script that calls zig as a C compiler and linker for one system.
 fn write_compiler(folder: &Path, zig: &str) -> Result<PathBuf> {
     // Without the flags by which C compilers are asked for a system, which zig
@@ -140,8 +154,10 @@ fn write_compiler(folder: &Path, zig: &str) -> Result<PathBuf> {
         "#!/bin/bash\nwords=()\nwhile (($#)); do\n  case $1 in\n    \
          --target=* | -mmacosx-version-min=* | -m64) ;;\n    -arch) shift ;;\n    \
          *) words+=(\"$1\") ;;\n  esac\n  shift\ndone\n\
-         exec python3 -m ziglang cc -target {zig} \"${{words[@]}}\"\n"
+         exec python3 -m ziglang cc -target {zig} -L{} \"${{words[@]}}\"\n",
+        folder.display()
     );
+    fs::write(folder.join("libiconv.tbd"), ICONV)?;
     write_script(&folder.join("cc"), &script)
 }
 
