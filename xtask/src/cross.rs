@@ -30,7 +30,7 @@ const RUSTC: &str = "/usr/bin/rustc";
 const PACKAGES: [&str; 3] = ["rustc-web", "cargo-web", "rust-web-src"];
 
 /// The longest that one test executable may run. Emulators can hang.
-const MAX_SUITE_TIME: Duration = Duration::from_secs(40 * 60);
+const MAX_SUITE_TIME: Duration = Duration::from_secs(90 * 60);
 
 /// Variables for the programs that are run.
 type RunVariables = Vec<(&'static str, OsString)>;
