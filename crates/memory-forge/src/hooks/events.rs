@@ -334,6 +334,11 @@ impl EventHandler<'_> {
             .payload
             .text_field(&["prompt", "user_prompt"])
             .unwrap_or_default();
+        // Gemini CLI puts the context of a start in front of the first prompt.
+        let prompt = match prompt.rsplit_once("</hook_context>") {
+            Some((_, written)) => written.trim_start(),
+            None => prompt,
+        };
         let recorded = evidence::record_prompt(self.workspace, self.session_id(), prompt, self.now);
         if let Err(problem) = recorded {
             self.note_problem(SessionEvent::UserPromptSubmit, &problem.to_string());

@@ -390,13 +390,20 @@ pub(crate) fn is_pointed_to_an_answer(project: &Project, client: &str, arguments
     let other = "# Cache\n\nThumbnails are kept for one day.\n";
     project.ws.write("knowledge/cache.md", other);
     project.memory_forge(&["setup", client, "--yes"]);
-    project.memory_forge(&["index"]);
+    // The hook runs under the user's own key, which the client's environment has.
+    let state = project.ws.home().join(".local/state");
+    let state = state.to_string_lossy();
+    let index = project
+        .ws
+        .feed("", &[("XDG_STATE_HOME", &*state)], &["index"]);
+    index.ok();
     let prompt = "How often is a failed payment attempted again?";
     let mut words = arguments.to_vec();
     words.push(prompt);
     let text = project.ask(prompt, &words).text();
-    counts(&text, "May answer this: <data ", 1);
-    counts(&text, ">knowledge/retries.md:3 Retries: ", 1);
+    // Gemini CLI writes the signs of a mark as entities.
+    counts(&text, "[Memory] May answer this: ", 1);
+    counts(&text, "knowledge/retries.md:3 Retries: ", 1);
 }
 
 /// What the client keeps in its own files is not compared.

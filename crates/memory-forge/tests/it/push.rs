@@ -250,6 +250,9 @@ fn a_question_that_a_document_answers_gets_a_pointer_to_it_once() {
     }
     let why = ws.run(&["why"]);
     assert!(why.ok().contains("answer to a question"), "{why}");
+    // As Gemini CLI sends the first prompt of a session.
+    let briefed = "<hook_context>=== BRIEFING ===\nMany lines.\n</hook_context>\n\nHow often is a failed payment attempted again?";
+    assert!(prompt(&ws, "s4", briefed).is_some());
 }
 
 #[test]
