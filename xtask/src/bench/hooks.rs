@@ -164,8 +164,10 @@ pub(crate) fn run(rest: &[&str]) -> Result<()> {
         );
     }
     for (at, program) in programs.iter().enumerate() {
+        // An older build, to compare with, may know no pointers.
         let pushes = bench.path().join(format!("asking{at}/.mind/.pushes"));
-        ensure!(pushes.exists(), "the question was not answered");
+        let is_answered = pushes.exists();
+        ensure!(at > 0 || is_answered, "the question was not answered");
         let folder = bench.path().join(format!("workspace{at}"));
         time_session(&arena, program, &folder)?;
     }
