@@ -256,7 +256,7 @@ impl KnowledgeLibrary {
     }
 }
 
-/// Number of changed files that a search reads where nobody waits for it.
+/// Number of changed files that a search without a request reads.
 const MAX_NEAR_CHANGES: usize = 64;
 /// Time in which such a search computes missing vectors.
 const NEAR_EMBED_TIME: Duration = Duration::from_millis(15);

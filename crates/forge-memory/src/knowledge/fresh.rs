@@ -120,7 +120,7 @@ pub fn open_fresh(
 
 /// Opens the index if it is there and at most `most` files behind, and brings
 /// it up to date. Returns `None` where that would take long or another process
-/// is writing: for callers that nobody waits for.
+/// is writing: for searches without a request.
 pub fn open_near(
     workspace: &Workspace,
     most: usize,

@@ -50,7 +50,7 @@ impl ConfidenceLabel {
 /// From this confidence on a hit is strong, or partial.
 const STRONG: f32 = 0.7;
 const PARTIAL: f32 = 0.35;
-/// From this confidence on a hit is worth a line that nobody asked for.
+/// From this confidence on a hit is worth a line without a request.
 /// `cargo xtask bench answers --pointers` shows how often it is right then.
 const CERTAIN: f32 = 0.85;
 /// Below this confidence of its best hit an answer is noise.
