@@ -158,10 +158,8 @@ fn correction_of(
         return Ok(None);
     };
     let item = PushItem::of_correction(&correction.describe(), correction.line);
-    let pushes = read_pushes(workspace);
     let session = short_id(request.session);
-    let is_spent = pushes.was_shown(&session, &item.item, &item.version)
-        || pushes.silenced_items().contains_key(&item.item);
+    let is_spent = read_pushes(workspace).is_spent(&session, &item.item, &item.version);
     Ok((!is_spent).then_some(item))
 }
 

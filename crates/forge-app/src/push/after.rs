@@ -36,11 +36,8 @@ pub fn push_after_failure(
     let Some(item) = solved_item(&read_keys(workspace), &fact) else {
         return Ok(None);
     };
-    let pushes = read_pushes(workspace);
     let session = short_id(request.call.session);
-    if pushes.was_shown(&session, &item.item, &item.version)
-        || pushes.silenced_items().contains_key(&item.item)
-    {
+    if read_pushes(workspace).is_spent(&session, &item.item, &item.version) {
         return Ok(None);
     }
     let shown = ShownItem {

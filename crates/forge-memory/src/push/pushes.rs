@@ -271,6 +271,12 @@ impl PushLog {
         of_session.any(|it| it.item == item && it.version == version)
     }
 
+    /// Returns `true` if an item is not brought to this session: it has the item
+    /// already, or the item failed too often.
+    pub fn is_spent(&self, session: &str, item: &str, version: &str) -> bool {
+        self.was_shown(session, item, version) || self.silenced_items().contains_key(item)
+    }
+
     /// Returns items that were ignored or contradicted too often, with how
     /// often.
     pub fn silenced_items(&self) -> BTreeMap<String, usize> {
